@@ -1,0 +1,30 @@
+"""Reinforcement-learning environments for the mancala games of the Horn of Africa.
+
+>>> from mancala_env import Batch, Position, rulesets
+>>> print(Position("layli_goobalay"))
+Layli Goobalay, round 1: South to move
+       N6   N5   N4   N3   N2   N1
+North   4    4    4    4    4    4    store 0
+South   4    4    4    4    4    4    store 0
+       S1   S2   S3   S4   S5   S6
+"""
+
+from mancala_env import rulesets
+from mancala_env.engine.batch import Batch
+from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError
+from mancala_env.position import Position, Turn
+from mancala_env.rulesets import Ruleset
+from mancala_env.version import __version__
+
+__all__ = [
+    "Batch",
+    "IllegalMove",
+    "InvalidPosition",
+    "InvalidRuleset",
+    "MancalaError",
+    "Position",
+    "Ruleset",
+    "Turn",
+    "__version__",
+    "rulesets",
+]

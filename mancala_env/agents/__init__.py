@@ -1,0 +1,5 @@
+"""Agents: everything that can be put in a player's seat, made from a spec by :func:`make`."""
+
+from mancala_env.agents.base import Agent, InvalidSpec, make, spec_forms
+
+__all__ = ["Agent", "InvalidSpec", "make", "spec_forms"]

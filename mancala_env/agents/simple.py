@@ -1,0 +1,73 @@
+"""Agents that look at most one turn ahead: random and greedy."""
+
+import numpy as np
+
+from mancala_env.agents.base import Agent
+from mancala_env.engine.batch import random_below, random_hole, run_in_slices
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import NORTH, SOUTH, as_actions, count_of, hole_of, load, nth_bit, num_bits
+from mancala_env.engine.turn import legal_holes, play_turn
+
+_NO_MARGIN = -1_000_000
+
+
+@kernel
+def _random_actions(rules, games, randoms, actions, start, stop):
+    for b in range(start, stop):
+        game = load(games, b)
+        _, hole = random_hole(rules, game, randoms[b])
+        actions[b] = _action_of(rules, game.player, hole)
+
+
+@kernel
+def _action_of(rules, player, hole):
+    return (hole - rules.width * player) % (2 * rules.width)
+
+
+@kernel
+def _greedy_actions(rules, games, randoms, actions, start, stop):
+    for b in range(start, stop):
+        game = load(games, b)
+        mover = game.player
+        legal = as_actions(rules, mover, legal_holes(rules, game))
+        best_margin, best = _NO_MARGIN, 0
+        for i in range(num_bits(legal)):
+            action = nth_bit(legal, i)
+            after = play_turn(rules, game, hole_of(rules, mover, action))[0]
+            margin = count_of(rules, after, SOUTH) - count_of(rules, after, NORTH)
+            margin = margin if mover == SOUTH else -margin
+            if margin > best_margin:
+                best_margin, best = margin, 0
+            if margin == best_margin:
+                best |= 1 << action
+        _, n = random_below(randoms[b], num_bits(best))
+        actions[b] = nth_bit(best, n)
+
+
+class RandomAgent(Agent):
+    """Play each legal action with equal probability."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        return self._run(_random_actions, games)
+
+    def _run(self, work, games: np.ndarray) -> np.ndarray:
+        actions = np.empty(len(games), np.int64)
+        randoms = self.random_seeds(len(games))
+        run_in_slices(
+            lambda start, stop: work(self._rules, games, randoms, actions, start, stop),
+            len(games),
+            self.num_threads,
+        )
+        return actions
+
+
+class GreedyAgent(RandomAgent):
+    """Play the turn after which one's own count leads by most; ties at random.
+
+    The count is RULES 4's: store, owned holes, and the free seeds in one's territory.
+    """
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        return self._run(_greedy_actions, games)

@@ -1,0 +1,223 @@
+"""The start of a match and the passage from round to round: RULES 5, and the openings of RULES 6."""
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    EIGHTS_OPENING,
+    LOAN,
+    MIRROR,
+    NORTH,
+    RUNNING,
+    SINGLE,
+    SOUTH,
+    Board,
+    Game,
+    count_of,
+    emptied,
+    hole_of,
+    row_of,
+    seeds_in,
+    territory_of,
+    with_added,
+    with_turn,
+)
+from mancala_env.engine.turn import play_turn, settled
+
+# Leyla and Gabata fill holes with four seeds; a player with fewer than three fills none (RULES 5.2).
+_FILL, _LEAST_LOAN = 4, 3
+
+
+@kernel
+def first_round(rules, starter):
+    """Return the first round of a match, its opening played, with whoever moves next to move."""
+    return _opened(rules, _filled(rules, row_of(rules, SOUTH), 1, starter))
+
+
+@kernel
+def next_round(rules, game):
+    """Return the round after a finished one, and whether there is none: then the match is over."""
+    if rules.match == SINGLE:
+        return game, True
+    if rules.match == MIRROR:
+        after, over = _mirrored(rules, game)
+    elif rules.match == LOAN:
+        after, over = _lent(rules, game)
+    else:
+        after, over = _conquered(rules, game)
+    return (game, True) if over else (_opened(rules, after), False)
+
+
+@kernel
+def match_margin(rules, game, is_match_over):
+    """Return by how many seeds South leads at the end of a match (RULES 5.4); negative: North leads.
+
+    Where the rules end a match of Leyla, debts are settled first (RULES 5.2); a limit on rounds takes
+    the last count as it is.
+    """
+    if is_match_over:
+        south, north, _, _ = _claims(rules, game)
+    else:
+        south, north = _counts(rules, game)
+    return south - north
+
+
+@kernel
+def _counts(rules, game):
+    return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
+
+
+@kernel
+def _claims(rules, game):
+    """Return the counts after each player has repaid what he owes if he holds that many, and the
+    debts that are left.
+    """
+    south, north = _counts(rules, game)
+    debt_south, debt_north = game.debt_south, game.debt_north
+    if south >= debt_south:
+        south, north, debt_south = south - debt_south, north + debt_south, 0
+    if north >= debt_north:
+        south, north, debt_north = south + debt_north, north - debt_north, 0
+    return south, north, debt_south, debt_north
+
+
+@kernel
+def _set_up(board, stores, territory, round_number, starter, debts):
+    """Return a round with nothing owned and the starter to move."""
+    return Game(
+        board,
+        0,
+        0,
+        stores[0],
+        stores[1],
+        starter,
+        0,
+        RUNNING,
+        territory,
+        round_number,
+        starter,
+        debts[0],
+        debts[1],
+    )
+
+
+@kernel
+def _empty_board():
+    none = np.uint64(0)
+    return Board(none, none, none)
+
+
+@kernel
+def _filled(rules, territory, round_number, starter):
+    """Return a round with the same number of seeds in every hole."""
+    board = _empty_board()
+    for hole in range(2 * rules.width):
+        board = with_added(board, hole, np.uint64(rules.seeds))
+    return _set_up(board, (0, 0), territory, round_number, starter, (0, 0))
+
+
+@kernel
+def _mirrored(rules, game):
+    """RULES 5.1: the loser spreads his seeds, the winner mirrors him and keeps the rest."""
+    south, north = _counts(rules, game)
+    loser = SOUTH if south < north else NORTH
+    seeds = min(south, north)
+    if seeds < rules.width:
+        return game, True
+    board = _empty_board()
+    for i in range(rules.width):
+        heap = np.uint64(seeds // rules.width + (1 if i < seeds % rules.width else 0))
+        hole = rules.width * loser + i
+        board = with_added(board, hole, heap)
+        board = with_added(board, 2 * rules.width - 1 - hole, heap)
+    stores = (south - seeds, north - seeds)
+    territory = row_of(rules, SOUTH)
+    return _set_up(board, stores, territory, game.round + 1, 1 - game.starter, (0, 0)), False
+
+
+@kernel
+def _lent(rules, game):
+    """RULES 5.2: debts, the odd seeds or the loan of two, then fours from each player's rightmost."""
+    south, north, debt_south, debt_north = _claims(rules, game)
+    seeds = min(south, north)
+    if seeds < _LEAST_LOAN:
+        return game, True
+    south_is_weaker = south <= north
+    odd = seeds % _FILL
+    given = -1 if odd == 1 else (1 if odd == 3 else (2 if odd == 2 else 0))
+    if odd == 2 and south_is_weaker:
+        debt_south += 2
+    elif odd == 2:
+        debt_north += 2
+    south += given if south_is_weaker else -given
+    north -= given if south_is_weaker else -given
+    num_filled = min((seeds + given) // _FILL, rules.width)
+    board = _empty_board()
+    for i in range(num_filled):
+        action = i if rules.clockwise else rules.width - 1 - i
+        board = with_added(board, action, np.uint64(_FILL))
+        board = with_added(board, action + rules.width, np.uint64(_FILL))
+    stores = (south - _FILL * num_filled, north - _FILL * num_filled)
+    territory = row_of(rules, SOUTH)
+    debts = (debt_south, debt_north)
+    return _set_up(board, stores, territory, game.round + 1, 1 - game.starter, debts), False
+
+
+@kernel
+def _conquered(rules, game):
+    """RULES 5.3: the surplus is worth holes of the opponent, the ones next to one's own rightmost."""
+    south, north = _counts(rules, game)
+    stronger = SOUTH if south > north else NORTH
+    surplus = max(south, north) - rules.width * _FILL
+    gained = surplus // _FILL + (1 if surplus % _FILL == 3 else 0)
+    if gained >= rules.width:
+        return game, True
+    bits = 0
+    for i in range(gained):
+        action = rules.width - 1 - i if rules.clockwise else i
+        bits |= 1 << hole_of(rules, 1 - stronger, action)
+    territory = row_of(rules, SOUTH)
+    territory = (territory | bits) if stronger == SOUTH else (territory & ~bits)
+    return _filled(rules, territory, game.round + 1, 1 - game.starter), False
+
+
+@kernel
+def _opened(rules, game):
+    """Return a round set up with its forced opening played, if the ruleset has one."""
+    if rules.opening == EIGHTS_OPENING:
+        return _eights(rules, game)
+    return settled(rules, game)
+
+
+@kernel
+def _eights(rules, game):
+    """Gabata 3 (Pankhurst 1971: 177): heaps of eight, one weg, and a first turn from the last eight."""
+    starter = game.player
+    board = game.board
+    for i in range(rules.width):
+        source = hole_of(rules, starter, (rules.width - 1 + 2 * i) % (2 * rules.width))
+        target = hole_of(rules, starter, (rules.width + 2 * i) % (2 * rules.width))
+        board = with_added(board, target, seeds_in(board, source))
+        board = emptied(board, source)
+    weg = 1 << hole_of(rules, starter, rules.width)
+    last_eight = hole_of(rules, starter, rules.width - 2)
+    arranged = Game(
+        board,
+        weg if starter == SOUTH else 0,
+        weg if starter == NORTH else 0,
+        0,
+        0,
+        starter,
+        0,
+        RUNNING,
+        game.territory,
+        game.round,
+        starter,
+        0,
+        0,
+    )
+    if territory_of(rules, game, starter) & (1 << last_eight):
+        opened = play_turn(rules, arranged, last_eight)[0]
+    else:  # lost to the opponent in an earlier round: the starter passes
+        opened = settled(rules, with_turn(arranged, 1 - starter, 0, RUNNING))
+    return with_turn(opened, opened.player, 0, opened.end)

@@ -1,0 +1,463 @@
+"""How a game lies in memory, and the board arithmetic every kernel uses.
+
+A board of up to 24 holes is three 64-bit words, one byte a hole, hole 0 in the lowest byte of the
+first word. A lap of any length is then one masked addition, whatever the ruleset. A set of holes is an
+integer with one bit a hole ("bits").
+
+A :class:`Game` is one game as plain numbers: kernels take one and return the next. Many games are the
+rows of a ``uint64 [B, NUM_COLUMNS]`` array ("games"), one column a number, which :func:`load` and
+:func:`save` turn into a Game and back. :class:`State` is the same written out for people.
+
+Symbols: W row width, H = 2W holes, B games.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
+
+SOUTH, NORTH = 0, 1
+NOBODY = -1
+
+# Why a round is over; column `end` of a game.
+RUNNING, STUCK, STALLED, ENDLESS = 0, 1, 2, 3
+END_REASONS = ("", "stuck", "stall", "endless")
+
+# Codes of the dials in Rules.
+UUR, PAIR, WEG = 0, 1, 2
+MOVER_STUCK, EITHER_STUCK, BOTH_STUCK = 0, 1, 2
+SINGLE, MIRROR, LOAN, TERRITORY = 0, 1, 2, 3
+FREE_OPENING, RIGHTMOST_OPENING, EIGHTS_OPENING = 0, 1, 2
+
+_U0, _U1, _U3, _U4 = np.uint64(0), np.uint64(1), np.uint64(3), np.uint64(4)
+_U7, _U8 = np.uint64(7), np.uint64(8)
+_U16, _U56, _BYTE = np.uint64(16), np.uint64(56), np.uint64(0xFF)
+_ALL_01 = np.uint64(0x0101010101010101)
+_ALL_7F = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ALL_80 = np.uint64(0x8080808080808080)
+# Moves the lowest bit of byte i to bit 56 + i.
+_GATHER = np.uint64(0x0102040810204080)
+
+
+def _lap_table() -> np.ndarray:
+    """Build what a lap adds to a board, for every row width, hole and handful under one round.
+
+    Returns:
+        uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]` by row width, hole and seeds: what is added to the three
+        words of the board, and the hole the last seed falls in.
+    """
+    laps = np.zeros((MAX_ROW_WIDTH + 1, _MAX_HOLES, _MAX_HOLES, 4), np.uint64)
+    for width in range(MIN_ROW_WIDTH, MAX_ROW_WIDTH + 1):
+        num_holes = 2 * width
+        for hole in range(num_holes):
+            added = np.zeros(_MAX_HOLES, np.uint8)
+            for seeds in range(num_holes):
+                last = (hole + seeds) % num_holes
+                added[last] += seeds > 0
+                laps[width, hole, seeds, :3] = added.view(np.uint64)
+                laps[width, hole, seeds, 3] = last
+    return laps
+
+
+def _round_table() -> np.ndarray:
+    """Build one seed in every hole, uint64 `[MAX_ROW_WIDTH + 1, 3]` by row width."""
+    ones = (np.arange(_MAX_HOLES) < 2 * np.arange(MAX_ROW_WIDTH + 1)[:, None]).astype(np.uint8)
+    return ones.view(np.uint64)
+
+
+def _nth_table(bits: np.ndarray) -> np.ndarray:
+    """Build the position of the n-th set bit of each byte, uint8 `[256, 8]`, from its bits."""
+    nth = np.zeros((256, 8), np.uint8)
+    for byte in range(256):
+        where = np.flatnonzero(bits[byte])
+        nth[byte, : len(where)] = where
+    return nth
+
+
+# Global arrays are constants to numba. Passed as arguments they would be reference-counted at every
+# call, with atomic instructions that cost more than a turn does.
+_MAX_HOLES = 2 * MAX_ROW_WIDTH
+_LAPS = _lap_table()
+_ROUND = _round_table()
+_KEEP = (~(np.eye(_MAX_HOLES, dtype=np.uint8) * np.uint8(255))).view(np.uint64)
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+_SPREAD = (_BITS * np.uint8(255)).view(np.uint64)[:, 0].copy()
+_COUNT = _BITS.sum(axis=1, dtype=np.uint8)
+_NTH = _nth_table(_BITS)
+
+
+class Rules(NamedTuple):
+    """A ruleset's dials as the integers kernels branch on."""
+
+    width: int
+    seeds: int
+    clockwise: int
+    landing: int
+    captures_last: int
+    owns_either: int
+    ransoms_empty: int
+    round_end: int
+    match: int
+    opening: int
+
+
+class Board(NamedTuple):
+    """Seeds of holes 0-7, 8-15 and 16-23, one byte a hole, as three uint64 words."""
+
+    low: Any
+    middle: Any
+    high: Any
+
+
+class Game(NamedTuple):
+    """One game: everything the rules ask for, and no history. All int64 but the board.
+
+    Attributes:
+        board: The seeds.
+        owned_south: Bits of the holes South owns (uur, weg, captured holes).
+        owned_north: Bits of the holes North owns.
+        store_south: Seeds South has captured.
+        store_north: Seeds North has captured.
+        player: Who is to move, 0 South or 1 North.
+        stall: Turns in a row that left the number of free seeds unchanged, 0 to 50.
+        end: RUNNING, or why the round is over: STUCK, STALLED, ENDLESS.
+        territory: Bits of the holes South may sow from; the others are North's.
+        round: Number of the round in its match, from 1.
+        starter: Who moved first in this round.
+        debt_south: Seeds South owes North (Leyla).
+        debt_north: Seeds North owes South.
+    """
+
+    board: Board
+    owned_south: Any
+    owned_north: Any
+    store_south: Any
+    store_north: Any
+    player: Any
+    stall: Any
+    end: Any
+    territory: Any
+    round: Any
+    starter: Any
+    debt_south: Any
+    debt_north: Any
+
+
+NUM_COLUMNS = 16
+"""Columns of a games array: the three board words, the other fields of Game in order, one spare."""
+
+
+class State(NamedTuple):
+    """Games written out, batch first, in hole order.
+
+    Attributes:
+        seeds: int16 `[B, H]`, seeds in each hole.
+        owner: int8 `[B, H]`, who owns the hole: -1 nobody, 0 South, 1 North.
+        territory: int8 `[B, H]`, who may sow from the hole while nobody owns it: 0 or 1.
+        stores: int16 `[B, 2]`, captured seeds of South and North.
+        player: int8 `[B]`, the player to move.
+        stall: int16 `[B]`, turns in a row without a change in the number of free seeds.
+        end: int8 `[B]`, 0 while the round runs, else an index into END_REASONS.
+        round: int32 `[B]`, number of the round in its match, from 1.
+        starter: int8 `[B]`, who moved first in the round.
+        debts: int16 `[B, 2]`, seeds owed to the other player.
+    """
+
+    seeds: np.ndarray
+    owner: np.ndarray
+    territory: np.ndarray
+    stores: np.ndarray
+    player: np.ndarray
+    stall: np.ndarray
+    end: np.ndarray
+    round: np.ndarray
+    starter: np.ndarray
+    debts: np.ndarray
+
+
+@lru_cache
+def encode(ruleset: Ruleset) -> Rules:
+    """Return the dials of a ruleset as integers for kernels."""
+    return Rules(
+        width=ruleset.row_width,
+        seeds=ruleset.seeds_per_hole,
+        clockwise=int(ruleset.direction == "clockwise"),
+        landing=("uur", "pair", "weg").index(ruleset.landing),
+        captures_last=int(ruleset.captures_last),
+        owns_either=int(ruleset.owns_on == "either"),
+        ransoms_empty=int(ruleset.ransoms_empty),
+        round_end=("mover_stuck", "either_stuck", "both_stuck").index(ruleset.round_end),
+        match=("single", "mirror", "loan", "territory").index(ruleset.match),
+        opening=("free", "rightmost", "eights").index(ruleset.opening),
+    )
+
+
+@kernel
+def load(games, b):
+    """Return row b of a games array as a Game."""
+    return Game(
+        Board(games[b, 0], games[b, 1], games[b, 2]),
+        np.int64(games[b, 3]),
+        np.int64(games[b, 4]),
+        np.int64(games[b, 5]),
+        np.int64(games[b, 6]),
+        np.int64(games[b, 7]),
+        np.int64(games[b, 8]),
+        np.int64(games[b, 9]),
+        np.int64(games[b, 10]),
+        np.int64(games[b, 11]),
+        np.int64(games[b, 12]),
+        np.int64(games[b, 13]),
+        np.int64(games[b, 14]),
+    )
+
+
+@kernel
+def save(games, b, game):
+    """Write a Game into row b of a games array."""
+    games[b, 0] = game.board.low
+    games[b, 1] = game.board.middle
+    games[b, 2] = game.board.high
+    games[b, 3] = game.owned_south
+    games[b, 4] = game.owned_north
+    games[b, 5] = game.store_south
+    games[b, 6] = game.store_north
+    games[b, 7] = game.player
+    games[b, 8] = game.stall
+    games[b, 9] = game.end
+    games[b, 10] = game.territory
+    games[b, 11] = game.round
+    games[b, 12] = game.starter
+    games[b, 13] = game.debt_south
+    games[b, 14] = game.debt_north
+
+
+@kernel
+def seeds_in(board, hole):
+    """Return the seeds in a hole, as uint64."""
+    hole = np.uint64(hole)
+    # Arithmetic instead of a branch: which word it is cannot be predicted.
+    in_middle = _U0 - ((hole >> _U3) & _U1)
+    in_high = _U0 - (hole >> _U4)
+    word = board.low ^ ((board.low ^ board.middle) & in_middle)
+    word ^= (word ^ board.high) & in_high
+    return (word >> ((hole & _U7) << _U3)) & _BYTE
+
+
+@kernel
+def emptied(board, hole):
+    """Return the board with a hole emptied."""
+    return Board(
+        board.low & _KEEP[hole, 0],
+        board.middle & _KEEP[hole, 1],
+        board.high & _KEEP[hole, 2],
+    )
+
+
+@kernel
+def with_added(board, hole, seeds):
+    """Return the board with seeds (uint64) added to a hole."""
+    hole = np.uint64(hole)
+    added = seeds << ((hole & _U7) << _U3)
+    none = np.uint64(0)
+    return Board(
+        board.low + (added if hole < _U8 else none),
+        board.middle + (added if _U8 <= hole < _U16 else none),
+        board.high + (added if hole >= _U16 else none),
+    )
+
+
+@kernel
+def sown(rules, board, hole, seeds):
+    """Return the board after one lap of the seeds (uint64) of a hole, and the hole of the last one."""
+    board = emptied(board, hole)
+    width = np.uint64(rules.width)
+    while seeds >= width + width:  # once round the board: one seed in every hole
+        seeds -= width + width
+        board = Board(
+            board.low + _ROUND[width, 0],
+            board.middle + _ROUND[width, 1],
+            board.high + _ROUND[width, 2],
+        )
+    board = Board(
+        board.low + _LAPS[width, hole, seeds, 0],
+        board.middle + _LAPS[width, hole, seeds, 1],
+        board.high + _LAPS[width, hole, seeds, 2],
+    )
+    return board, _LAPS[width, hole, seeds, 3]
+
+
+@kernel
+def _occupied_bytes(word):
+    """Return the eight bits that say which bytes of a word are not zero."""
+    flags = ((((word & _ALL_7F) + _ALL_7F) | word) & _ALL_80) >> _U7
+    return np.int64((flags * _GATHER) >> _U56)
+
+
+@kernel
+def occupied(board):
+    """Return the bits of the holes that hold seeds."""
+    return (
+        _occupied_bytes(board.low)
+        | (_occupied_bytes(board.middle) << 8)
+        | (_occupied_bytes(board.high) << 16)
+    )
+
+
+@kernel
+def seeds_within(board, bits):
+    """Return how many seeds lie in a set of holes."""
+    low = board.low & _SPREAD[bits & 0xFF]
+    middle = board.middle & _SPREAD[(bits >> 8) & 0xFF]
+    high = board.high & _SPREAD[(bits >> 16) & 0xFF]
+    # A board holds at most 255 seeds, so the sum of all bytes fits the top one.
+    pairs = (low & _EVEN) + ((low >> _U8) & _EVEN)
+    pairs += (middle & _EVEN) + ((middle >> _U8) & _EVEN)
+    pairs += (high & _EVEN) + ((high >> _U8) & _EVEN)
+    return np.int64((pairs * _SUM_PAIRS) >> _U48)
+
+
+_EVEN = np.uint64(0x00FF00FF00FF00FF)
+_SUM_PAIRS = np.uint64(0x0001000100010001)
+_U48 = np.uint64(48)
+
+
+@kernel
+def num_bits(bits):
+    """Return how many of 24 bits are set."""
+    return (
+        np.int64(_COUNT[bits & 0xFF])
+        + np.int64(_COUNT[(bits >> 8) & 0xFF])
+        + np.int64(_COUNT[(bits >> 16) & 0xFF])
+    )
+
+
+@kernel
+def nth_bit(bits, n):
+    """Return the position of the n-th set bit (from 0, lowest first), for n < num_bits(bits)."""
+    base = 0
+    while n >= np.int64(_COUNT[bits & 0xFF]):
+        n -= np.int64(_COUNT[bits & 0xFF])
+        bits >>= 8
+        base += 8
+    return base + np.int64(_NTH[bits & 0xFF, n])
+
+
+@kernel
+def all_holes(rules):
+    """Return the bits of every hole of the board."""
+    return (1 << (2 * rules.width)) - 1
+
+
+@kernel
+def row_of(rules, player):
+    """Return the bits of a player's row."""
+    return ((1 << rules.width) - 1) << (rules.width * player)
+
+
+@kernel
+def territory_of(rules, game, player):
+    """Return the bits of the holes a player may sow from while nobody owns them."""
+    return game.territory if player == SOUTH else all_holes(rules) & ~game.territory
+
+
+@kernel
+def owned_by(game, player):
+    """Return the bits of the holes a player owns."""
+    return game.owned_south if player == SOUTH else game.owned_north
+
+
+@kernel
+def store_of(game, player):
+    """Return the seeds in a player's store."""
+    return game.store_south if player == SOUTH else game.store_north
+
+
+@kernel
+def as_actions(rules, player, bits):
+    """Turn bits of holes into bits of actions of a player (holes seen from him), RULES 2."""
+    if player == SOUTH:
+        return bits
+    return ((bits >> rules.width) | (bits << rules.width)) & all_holes(rules)
+
+
+@kernel
+def hole_of(rules, player, action):
+    """Return the hole an action of a player means."""
+    hole = action + rules.width * player
+    return hole if hole < 2 * rules.width else hole - 2 * rules.width
+
+
+@kernel
+def count_of(rules, game, player):
+    """Return a player's count: store, owned holes wherever they lie, free seeds in his territory."""
+    free = territory_of(rules, game, player) & ~(game.owned_south | game.owned_north)
+    return store_of(game, player) + seeds_within(game.board, free | owned_by(game, player))
+
+
+@kernel
+def with_turn(game, player, stall, end):
+    """Return the game with that player to move, that stall counter and that end."""
+    return Game(
+        game.board,
+        game.owned_south,
+        game.owned_north,
+        game.store_south,
+        game.store_north,
+        player,
+        stall,
+        end,
+        game.territory,
+        game.round,
+        game.starter,
+        game.debt_south,
+        game.debt_north,
+    )
+
+
+def unpack(games: np.ndarray, num_holes: int) -> State:
+    """Write out a games array uint64 `[B, NUM_COLUMNS]` as a State (fresh arrays)."""
+    board = np.ascontiguousarray(games[:, :3]).view(np.uint8)[:, :num_holes]
+    fields = games[:, 3:].astype(np.int64)
+    hole = np.arange(num_holes)
+
+    def bits(column: int) -> np.ndarray:
+        return (fields[:, column, None] >> hole) & 1
+
+    return State(
+        seeds=board.astype(np.int16),
+        owner=(bits(0) + 2 * bits(1) - 1).astype(np.int8),
+        territory=(1 - bits(7)).astype(np.int8),
+        stores=fields[:, 2:4].astype(np.int16),
+        player=fields[:, 4].astype(np.int8),
+        stall=fields[:, 5].astype(np.int16),
+        end=fields[:, 6].astype(np.int8),
+        round=fields[:, 8].astype(np.int32),
+        starter=fields[:, 9].astype(np.int8),
+        debts=fields[:, 10:12].astype(np.int16),
+    )
+
+
+def pack(state: State) -> np.ndarray:
+    """Turn a State into a games array; the inverse of :func:`unpack`. The input is trusted."""
+    seeds = np.atleast_2d(state.seeds)
+    batch, num_holes = seeds.shape
+    games = np.zeros((batch, NUM_COLUMNS), np.uint64)
+    board = np.zeros((batch, 24), np.uint8)
+    board[:, :num_holes] = seeds
+    games[:, :3] = board.view(np.uint64)
+    weights = 1 << np.arange(num_holes, dtype=np.int64)
+    games[:, 3] = (np.asarray(state.owner) == SOUTH) @ weights
+    games[:, 4] = (np.asarray(state.owner) == NORTH) @ weights
+    games[:, 5:7] = state.stores
+    games[:, 7] = state.player
+    games[:, 8] = state.stall
+    games[:, 9] = state.end
+    games[:, 10] = (np.asarray(state.territory) == SOUTH) @ weights
+    games[:, 11] = state.round
+    games[:, 12] = state.starter
+    games[:, 13:15] = state.debts
+    return games

@@ -1,0 +1,210 @@
+"""The rules of a turn, in the order of RULES 3 and 4: legal holes, laps, landing, the end of a round."""
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    BOTH_STUCK,
+    EITHER_STUCK,
+    ENDLESS,
+    PAIR,
+    RIGHTMOST_OPENING,
+    RUNNING,
+    SOUTH,
+    STALLED,
+    STUCK,
+    UUR,
+    Game,
+    all_holes,
+    emptied,
+    occupied,
+    seeds_in,
+    seeds_within,
+    sown,
+    territory_of,
+    with_added,
+    with_turn,
+)
+
+MAX_LAPS = 1000
+"""A turn whose 1,000th lap would relay once more is endless (RULES 3, chosen from measurement)."""
+STALL_LIMIT = 50
+"""Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
+
+_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+@kernel
+def is_start_board(rules, game):
+    """Tell whether nothing has been played yet: every hole as at the start, nothing owned or stored."""
+    if game.owned_south | game.owned_north | game.store_south | game.store_north:
+        return False
+    for hole in range(2 * rules.width):
+        if seeds_in(game.board, hole) != np.uint64(rules.seeds):
+            return False
+    return True
+
+
+@kernel
+def free_occupied(game):
+    """Return the bits of the free holes that hold seeds."""
+    return occupied(game.board) & ~(game.owned_south | game.owned_north)
+
+
+@kernel
+def legal_holes(rules, game):
+    """Return the bits of the holes the player to move may sow from; 0 when the round is over."""
+    if game.end != RUNNING:
+        return 0
+    holes = free_occupied(game) & territory_of(rules, game, game.player)
+    # Ludii, Leyla Gobale (Somaliland): South's first turn is played from his rightmost hole (RULES 7).
+    if rules.opening == RIGHTMOST_OPENING and game.player == SOUTH and is_start_board(rules, game):
+        holes &= 1 if rules.clockwise else 1 << (rules.width - 1)
+    return holes
+
+
+@kernel
+def sow_laps(rules, game, hole):
+    """Sow from a hole, lap after lap, until a lap does not relay.
+
+    Returns:
+        The board, the hole of the last seed, the seeds that hole held before it (uint64), the laps.
+        A thousand laps and a hole that relays once more mean an endless turn: see :func:`relays`.
+    """
+    board = game.board
+    owned = game.owned_south | game.owned_north
+    fours = makes_four_matter(rules, game)
+    last = np.uint64(hole)
+    held = seeds_in(board, last)
+    laps = 0
+    while True:
+        laps += 1
+        board, last = sown(rules, board, last, held)
+        held = seeds_in(board, last)
+        if not relays(owned, fours, last, held - _ONE) or laps == MAX_LAPS:
+            return board, np.int64(last), held - _ONE, laps
+
+
+@kernel
+def makes_four_matter(rules, game):
+    """Return the bits of the holes where a fourth seed takes the hole instead of relaying."""
+    if rules.landing == UUR:
+        return 0
+    if rules.owns_either:
+        return all_holes(rules)
+    return territory_of(rules, game, 1 - game.player)
+
+
+@kernel
+def relays(owned, fours, last, before):
+    """Tell whether a lap that ended in a hole with `before` seeds (uint64) goes on from there."""
+    bit = np.int64(_ONE << np.uint64(last))
+    return before > np.uint64(0) and not owned & bit and not (before == _THREE and fours & bit)
+
+
+@kernel
+def play_turn(rules, game, hole):
+    """Play the turn that starts from a legal hole: RULES 3, then who moves next by RULES 4.
+
+    Returns:
+        The next Game (its `end` says whether the round is over), the laps sown, the seeds that went
+        to the mover's store, and the bits of the holes that became his.
+    """
+    board, last, before, laps = sow_laps(rules, game, hole)
+    mover = game.player
+    owned = game.owned_south | game.owned_north
+    if laps == MAX_LAPS and relays(owned, makes_four_matter(rules, game), last, before):
+        return with_turn(game, game.player, game.stall, ENDLESS), laps, 0, 0
+
+    bit = 1 << last
+    opposite = 2 * rules.width - 1 - last
+    captured = 0
+    taken = 0
+    if owned & bit:
+        theirs = game.owned_north if mover == SOUTH else game.owned_south
+        if theirs & bit and rules.landing != UUR:
+            board, captured = _ransom(rules, board, last, before)
+    elif before > np.uint64(0):  # it did not relay, so a fourth seed has just fallen
+        taken = bit | (1 << opposite) if rules.landing == PAIR else bit
+    elif rules.landing == UUR and territory_of(rules, game, mover) & bit:
+        board, captured, taken = _land_on_own_empty(rules, board, last, opposite)
+
+    south = mover == SOUTH
+    after = Game(
+        board,
+        game.owned_south | (taken if south else 0),
+        game.owned_north | (0 if south else taken),
+        game.store_south + (captured if south else 0),
+        game.store_north + (0 if south else captured),
+        1 - mover,
+        _stall_after(game, board, owned, taken, captured),
+        RUNNING,
+        game.territory,
+        game.round,
+        game.starter,
+        game.debt_south,
+        game.debt_north,
+    )
+    return settled(rules, after), laps, captured, taken
+
+
+@kernel
+def _ransom(rules, board, last, before):
+    """Win the last seed, and one more of an opponent's hole that was not empty (Pankhurst 1971: 175)."""
+    if before > np.uint64(0):
+        left = seeds_in(board, last) - _TWO
+        return with_added(emptied(board, last), last, left), 2
+    if rules.ransoms_empty:
+        return emptied(board, last), 1
+    return board, 0  # Ludii leaves it there
+
+
+@kernel
+def _land_on_own_empty(rules, board, last, opposite):
+    """Capture what lies opposite, or make two uur of three (Jama Musse Jama 2002)."""
+    facing = seeds_in(board, opposite)
+    if facing == np.uint64(0):
+        return board, 0, 0
+    board = emptied(board, opposite)
+    if facing == _THREE:
+        board = with_added(with_added(board, opposite, _TWO), last, _ONE)
+        return board, 0, (1 << last) | (1 << opposite)
+    if rules.captures_last:
+        return emptied(board, last), np.int64(facing) + 1, 0
+    return board, np.int64(facing), 0  # Ludii leaves the last seed
+
+
+@kernel
+def _stall_after(game, board, owned, taken, captured):
+    """Count the turn if it left the number of free seeds unchanged: nothing captured, none fell into
+    an owned hole, no hole taken.
+    """
+    if captured or taken:
+        return 0
+    if owned and seeds_within(board, owned) != seeds_within(game.board, owned):
+        return 0
+    return game.stall + 1
+
+
+@kernel
+def settled(rules, game):
+    """Return the game with whoever moves next to move, or over: RULES 4.
+
+    The player of `game` is the one whose turn it would be.
+    """
+    free = free_occupied(game)
+    mine = free & territory_of(rules, game, game.player)
+    theirs = free & territory_of(rules, game, 1 - game.player)
+    if rules.round_end == BOTH_STUCK:
+        stuck = not free
+    elif rules.round_end == EITHER_STUCK:
+        stuck = not mine or not theirs
+    else:
+        stuck = not mine
+    if stuck:
+        return with_turn(game, game.player, game.stall, STUCK)
+    if game.stall >= STALL_LIMIT:
+        return with_turn(game, game.player, game.stall, STALLED)
+    if not mine:  # he passes
+        return with_turn(game, 1 - game.player, game.stall, RUNNING)
+    return game

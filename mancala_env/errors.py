@@ -1,0 +1,17 @@
+"""Errors of bad input: each is a ValueError, names the value and what would be right."""
+
+
+class MancalaError(ValueError):
+    """Base of every error this package raises for bad input."""
+
+
+class InvalidRuleset(MancalaError):
+    """A ruleset that does not exist, or whose dials do not go together."""
+
+
+class InvalidPosition(MancalaError):
+    """A board, store or count that no game of the ruleset can hold."""
+
+
+class IllegalMove(MancalaError):
+    """An action that the player to move may not take."""

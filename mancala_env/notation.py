@@ -1,0 +1,131 @@
+"""Text for positions, turns and games.
+
+A position is one line::
+
+    layli_goobalay 4,4,2s,4,4,4/4,4,4,2s,4,4 0-0 S stall=3 round=2 starter=N
+
+the ruleset, South's row / North's row in hole order (``s`` or ``n`` after a hole South or North owns),
+the stores South-North, who is to move, and whatever differs from the start of a match: ``stall``,
+``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN``, ``end=endless``.
+
+A turn is the player's letter and his hole counted from 1, ``S10`` for South's action 9, as Abstract
+Games 13 (2003) writes it. A game is turns with spaces between.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mancala_env.engine.state import END_REASONS, ENDLESS, NORTH, SOUTH, State
+from mancala_env.errors import InvalidPosition, InvalidRuleset
+from mancala_env.rulesets import Ruleset, lookup
+
+LETTERS = "SN"
+_OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
+_FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]"
+
+
+def turn_text(player: int, action: int) -> str:
+    """Write a turn: ``turn_text(0, 9)`` is ``"S10"``."""
+    return f"{LETTERS[player]}{action + 1}"
+
+
+def parse_turns(text: str) -> list[tuple[int, int]]:
+    """Read turns such as ``"S10 N9 S1"`` as (player, action) pairs.
+
+    Raises:
+        InvalidPosition: A word is not a turn.
+    """
+    turns = []
+    for word in text.split():
+        if word[0] not in LETTERS or not word[1:].isdecimal() or int(word[1:]) < 1:
+            raise InvalidPosition(f"{word!r} is not a turn: S or N and a hole from 1, such as S10")
+        turns.append((LETTERS.index(word[0]), int(word[1:]) - 1))
+    return turns
+
+
+def position_text(ruleset: Ruleset, state: State, b: int = 0) -> str:
+    """Write game b of a State as one line."""
+    width = ruleset.row_width
+    holes = [
+        f"{seeds}{_OWNER_MARKS[int(owner)]}"
+        for seeds, owner in zip(state.seeds[b], state.owner[b], strict=True)
+    ]
+    words = [
+        ruleset.name,
+        ",".join(holes[:width]) + "/" + ",".join(holes[width:]),
+        f"{state.stores[b, 0]}-{state.stores[b, 1]}",
+        LETTERS[state.player[b]],
+    ]
+    if state.stall[b]:
+        words.append(f"stall={state.stall[b]}")
+    if state.round[b] != 1:
+        words.append(f"round={state.round[b]}")
+    if state.starter[b] != SOUTH:
+        words.append(f"starter={LETTERS[state.starter[b]]}")
+    if state.debts[b].any():
+        words.append(f"debts={state.debts[b, 0]}-{state.debts[b, 1]}")
+    if (state.territory[b] != np.arange(2 * width) // width).any():
+        words.append("territory=" + "".join(LETTERS[sower] for sower in state.territory[b]))
+    if state.end[b] == ENDLESS:
+        words.append(f"end={END_REASONS[ENDLESS]}")
+    return " ".join(words)
+
+
+def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
+    """Read a position line as the arguments of Position.
+
+    Raises:
+        InvalidPosition: A part does not parse; the message names it and the form.
+    """
+    words = text.split()
+    if len(words) < 4:
+        raise InvalidPosition(f"{text!r} is not a position; the form is: {_FORM}")
+    name, rows, stores, player, *options = words
+    if ruleset is not None and ruleset.name != name:
+        raise InvalidPosition(f"the text is of ruleset {name!r}, not of {ruleset.name!r}")
+    try:
+        fields: dict[str, Any] = {"ruleset": ruleset or lookup(name)}
+    except InvalidRuleset as error:
+        raise InvalidPosition(f"{error}; a ruleset of your own is given beside the text") from None
+    holes = [hole for row in rows.split("/") for hole in row.split(",")]
+    if rows.count("/") != 1:
+        raise InvalidPosition(f"{rows!r} must be South's row / North's row")
+    fields["seeds"] = [_number(hole.rstrip("sn"), "seeds") for hole in holes]
+    fields["owner"] = [LETTERS.lower().find(hole[-1:] or " ") for hole in holes]
+    fields["stores"] = _pair(stores, "stores")
+    fields["player"] = _player(player, "player")
+    for option in options:
+        key, _, value = option.partition("=")
+        if key in ("stall", "round"):
+            fields[key] = _number(value, key)
+        elif key == "starter":
+            fields[key] = _player(value, key)
+        elif key == "debts":
+            fields[key] = _pair(value, key)
+        elif key == "territory":
+            fields[key] = [_player(letter, key) for letter in value]
+        elif option == "end=endless":
+            fields["endless"] = True
+        else:
+            raise InvalidPosition(f"{option!r} is no part of a position; the form is: {_FORM}")
+    return fields
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise InvalidPosition(f"{what}: {text!r} is not a whole number")
+    return int(text)
+
+
+def _pair(text: str, what: str) -> tuple[int, int]:
+    south, dash, north = text.partition("-")
+    if not dash:
+        raise InvalidPosition(f"{what}: {text!r} must be South's and North's, such as 5-3")
+    return _number(south, what), _number(north, what)
+
+
+def _player(text: str, what: str) -> int:
+    if text not in ("S", "N"):
+        raise InvalidPosition(f"{what}: {text!r} must be S or N")
+    return LETTERS.index(text)

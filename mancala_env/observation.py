@@ -1,0 +1,160 @@
+"""What a player sees of a game: a lossless float32 vector, the same for every environment.
+
+Symbols: H holes, F features, B games. Everything is seen from one player: index i of a part is *his*
+action i (his own row first, in sowing order), so the same position looks the same from both seats.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    LOAN,
+    NUM_COLUMNS,
+    SOUTH,
+    TERRITORY,
+    State,
+    hole_of,
+    pack,
+    seeds_in,
+)
+from mancala_env.engine.turn import STALL_LIMIT
+from mancala_env.rulesets import Ruleset
+
+VERSION = 1
+"""Changes whenever the meaning or the order of a feature does; checkpoints carry it."""
+
+
+class Part(NamedTuple):
+    """One named part of the observation vector."""
+
+    start: int
+    stop: int
+    low: float
+    high: float
+    meaning: str
+
+
+def parts(ruleset: Ruleset) -> dict[str, Part]:
+    """Return the parts of a ruleset's observation, in order, by name.
+
+    ``parts(ruleset)["seeds"]`` gives where the seeds stand, their range, and what they mean.
+    """
+    num_holes, total = ruleset.num_holes, float(ruleset.total_seeds)
+    layout: list[tuple[str, int, float, float, str]] = [
+        ("seeds", num_holes, 0, total, "seeds in each hole"),
+        ("owned", num_holes, -1, 1, "1 where I own the hole, -1 where the opponent does, 0 free"),
+    ]
+    if ruleset.match == "territory":
+        layout.append(("territory", num_holes, -1, 1, "1 where I may sow from, -1 the opponent"))
+    layout.append(("stores", 2, 0, total, "captured seeds, mine and the opponent's"))
+    if ruleset.match == "loan":
+        layout.append(("debts", 2, 0, total, "seeds I owe the opponent, seeds he owes me"))
+    layout += [
+        ("stall", 1, 0, STALL_LIMIT, "turns in a row without a change in the number of free seeds"),
+        ("round", 1, 1, np.inf, "number of the round in its match, from 1"),
+        ("started", 1, 0, 1, "1 where I moved first in this round"),
+        ("to_move", 1, 0, 1, "1 where it is my turn"),
+        ("south", 1, 0, 1, "1 where I am South"),
+        ("end", 1, 0, 3, "0 while the round runs; 1 stuck, 2 stall, 3 endless relay"),
+    ]
+    result = {}
+    start = 0
+    for name, size, low, high, meaning in layout:
+        result[name] = Part(start, start + size, float(low), float(high), meaning)
+        start += size
+    return result
+
+
+def num_features(ruleset: Ruleset) -> int:
+    """Return F, the length of a ruleset's observation."""
+    return list(parts(ruleset).values())[-1].stop
+
+
+def bounds(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest value of each feature, float32 `[F]` each."""
+    sizes = [part.stop - part.start for part in parts(ruleset).values()]
+    low = np.repeat([part.low for part in parts(ruleset).values()], sizes)
+    high = np.repeat([part.high for part in parts(ruleset).values()], sizes)
+    return low.astype(np.float32), high.astype(np.float32)
+
+
+@kernel
+def write_observation(rules, game, player, out, b):
+    """Write what a player sees of a game into row b of float32 `[B, F]`."""
+    num_holes = 2 * rules.width
+    for i in range(num_holes):
+        hole = hole_of(rules, player, i)
+        out[b, i] = np.float32(np.int64(seeds_in(game.board, hole)))
+        south_minus_north = ((game.owned_south >> hole) & 1) - ((game.owned_north >> hole) & 1)
+        out[b, num_holes + i] = south_minus_north if player == SOUTH else -south_minus_north
+    at = 2 * num_holes
+    if rules.match == TERRITORY:
+        for i in range(num_holes):
+            is_south = (game.territory >> hole_of(rules, player, i)) & 1
+            out[b, at + i] = 1 if is_south == (player == SOUTH) else -1
+        at += num_holes
+    is_south = player == SOUTH
+    out[b, at] = game.store_south if is_south else game.store_north
+    out[b, at + 1] = game.store_north if is_south else game.store_south
+    at += 2
+    if rules.match == LOAN:
+        out[b, at] = game.debt_south if is_south else game.debt_north
+        out[b, at + 1] = game.debt_north if is_south else game.debt_south
+        at += 2
+    out[b, at] = game.stall
+    out[b, at + 1] = game.round
+    out[b, at + 2] = game.starter == player
+    out[b, at + 3] = game.player == player
+    out[b, at + 4] = is_south
+    out[b, at + 5] = game.end
+
+
+def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
+    """Rebuild the games behind observations; the proof that nothing is hidden.
+
+    Args:
+        ruleset: The ruleset they were seen under.
+        observation: float32 `[B, F]` or `[F]`.
+
+    Returns:
+        A games array uint64 `[B, NUM_COLUMNS]`.
+    """
+    seen = np.atleast_2d(observation)
+    batch, width = len(seen), ruleset.row_width
+    where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
+    player = 1 - seen[:, where["south"]].astype(int)
+    # From his own view to hole order; a half turn is its own inverse.
+    turn = (np.arange(ruleset.num_holes) + width * player) % ruleset.num_holes
+
+    def in_hole_order(name: str) -> np.ndarray:
+        return np.take_along_axis(seen[:, where[name]], turn, axis=1)
+
+    def by_player(name: str) -> np.ndarray:
+        return np.where(player == SOUTH, seen[:, where[name]], seen[:, where[name]][:, ::-1])
+
+    mine = 1 - 2 * player  # turns "me / him" signs into South / North signs
+    owned = in_hole_order("owned") * mine
+    if "territory" in where:
+        territory = (in_hole_order("territory") * mine < 0).astype(int)
+    else:
+        territory = np.broadcast_to(np.arange(ruleset.num_holes) >= width, owned.shape).astype(int)
+    one = {name: seen[:, where[name]][:, 0] for name in ("stall", "end", "round")}
+    me = player[:, 0]
+    games = pack(
+        State(
+            seeds=in_hole_order("seeds"),
+            owner=np.select([owned > 0, owned < 0], [0, 1], -1),
+            territory=territory,
+            stores=by_player("stores"),
+            player=np.where(seen[:, where["to_move"]][:, 0] == 1, me, 1 - me),
+            stall=one["stall"],
+            end=one["end"],
+            round=one["round"],
+            starter=np.where(seen[:, where["started"]][:, 0] == 1, me, 1 - me),
+            debts=by_player("debts") if "debts" in where else np.zeros((batch, 2)),
+        )
+    )
+    assert games.shape == (batch, NUM_COLUMNS)
+    return games

@@ -1,0 +1,472 @@
+"""Position: one game, for people, notebooks and search."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mancala_env import notation
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.rounds import first_round, match_margin, next_round
+from mancala_env.engine.state import (
+    END_REASONS,
+    ENDLESS,
+    NOBODY,
+    NORTH,
+    NUM_COLUMNS,
+    RUNNING,
+    SOUTH,
+    State,
+    as_actions,
+    count_of,
+    encode,
+    hole_of,
+    load,
+    pack,
+    save,
+    unpack,
+)
+from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
+from mancala_env.errors import IllegalMove, InvalidPosition
+from mancala_env.render.ansi import draw
+from mancala_env.rulesets import Ruleset, lookup
+
+PLAYERS = ("South", "North")
+
+
+class Turn(NamedTuple):
+    """What one turn did.
+
+    Attributes:
+        player: Who played it, 0 South or 1 North.
+        action: The hole he chose, seen from him.
+        laps: Laps sown, 1 to 1000.
+        captured: Seeds that went to his store.
+        new_owned: Holes that became his (uur, weg, captured holes), in hole order.
+        endless: Whether the relay never ended: every seed went back, and the round is over.
+    """
+
+    player: int
+    action: int
+    laps: int
+    captured: int
+    new_owned: tuple[int, ...]
+    endless: bool
+
+
+@kernel
+def _start(rules, games, starter):
+    save(games, 0, first_round(rules, starter))
+
+
+@kernel
+def _settle(rules, games):
+    save(games, 0, settled(rules, load(games, 0)))
+
+
+@kernel
+def _play(rules, games, action):
+    """Play an action in row 0; returns laps, captured and new owned bits, or zeros if not legal."""
+    game = load(games, 0)
+    hole = hole_of(rules, game.player, action)
+    if not (legal_holes(rules, game) >> hole) & 1:
+        return 0, 0, 0
+    game, laps, captured, taken = play_turn(rules, game, hole)
+    save(games, 0, game)
+    return laps, captured, taken
+
+
+@kernel
+def _legal(rules, games):
+    game = load(games, 0)
+    return as_actions(rules, game.player, legal_holes(rules, game))
+
+
+@kernel
+def _counts(rules, games):
+    game = load(games, 0)
+    return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
+
+
+@kernel
+def _next_round(rules, games):
+    """Set up the next round in row 0; returns whether there is none."""
+    game, is_match_over = next_round(rules, load(games, 0))
+    save(games, 0, game)
+    return is_match_over
+
+
+@kernel
+def _match_margin(rules, games):
+    game = load(games, 0)
+    _, is_match_over = next_round(rules, game)
+    return match_margin(rules, game, is_match_over)
+
+
+class Position:
+    """One game of a ruleset: everything on and beside the board, and who is to move.
+
+    Holes are numbered in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
+    seen from the player to move, 0 to W-1 being his own row. Players are 0 (South) and 1 (North).
+
+    A position may hold fewer seeds than the game (a study, with captured seeds left out of `stores`);
+    everything works but :meth:`next_round`.
+
+    >>> position = Position("layli_goobalay")
+    >>> position.play(2)
+    Turn(player=0, action=2, laps=2, captured=0, new_owned=(), endless=False)
+    >>> position.legal_actions
+    (0, 1, 2, 3, 4, 5)
+    """
+
+    __slots__ = ("_games", "_rules", "ruleset")
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        seeds: Sequence[int] | np.ndarray | None = None,
+        owner: Sequence[int] | np.ndarray | None = None,
+        stores: Sequence[int] = (0, 0),
+        player: int = SOUTH,
+        stall: int = 0,
+        territory: Sequence[int] | np.ndarray | None = None,
+        *,
+        round: int = 1,
+        starter: int | None = None,
+        debts: Sequence[int] = (0, 0),
+        endless: bool = False,
+    ) -> None:
+        """Set up a position; with a ruleset alone, the start of round 1.
+
+        Args:
+            ruleset: Name of a ruleset, or your own.
+            seeds: `[H]` seeds in each hole, in hole order. None is the start of round 1 with `player` as
+                its starter (in Gabata 3 the other player is to move: the opening is forced), and takes
+                no other argument.
+            owner: `[H]` who owns the hole: -1 nobody, 0 South, 1 North; None: nothing is owned.
+            stores: Captured seeds of South and North.
+            player: The player to move. If he has no hole in a game with passes, his opponent is.
+            stall: Turns in a row that left the number of free seeds unchanged, 0 to 50.
+            territory: `[H]` whose hole it is while nobody owns it: 0 or 1; None: the player's own row.
+            round: Number of the round in its match, from 1.
+            starter: Who moved first in this round; None: South.
+            debts: Seeds each player owes the other (Leyla).
+            endless: Whether an endless relay has ended the round here.
+
+        Raises:
+            InvalidRuleset: No such ruleset.
+            InvalidPosition: No game of the ruleset can stand like this; the message names the value.
+        """
+        self.ruleset = lookup(ruleset)
+        self._rules = encode(self.ruleset)
+        if player not in (SOUTH, NORTH):
+            raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
+        if seeds is None:
+            if (
+                owner is not None
+                or territory is not None
+                or starter is not None
+                or endless
+                or (*stores, *debts, stall, round) != (0, 0, 0, 0, 0, 1)
+            ):
+                raise InvalidPosition(
+                    "without seeds a position is the start of round 1 and takes ruleset and player only"
+                )
+            self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
+            _start(self._rules, self._games, int(player))
+            return
+        self._games = _checked(
+            self.ruleset, seeds, owner, stores, player, stall, territory, round, starter, debts
+        )
+        if endless:
+            self._games[0, 9] = ENDLESS
+        else:
+            _settle(self._rules, self._games)
+
+    @classmethod
+    def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int = 0) -> "Position":
+        """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``."""
+        position = cls.__new__(cls)
+        position.ruleset = lookup(ruleset)
+        position._rules = encode(position.ruleset)
+        position._games = games[b : b + 1].copy()
+        return position
+
+    @classmethod
+    def from_text(cls, text: str, ruleset: Ruleset | None = None) -> "Position":
+        """Read what :meth:`to_text` wrote; the format is in :mod:`mancala_env.notation`.
+
+        Args:
+            text: The position.
+            ruleset: Your own ruleset where the text names one that is not in the catalogue.
+
+        Raises:
+            InvalidPosition: The text does not parse or the position cannot be; the message says where.
+        """
+        fields = notation.parse_position(text, ruleset)
+        return cls(**fields)
+
+    def to_text(self) -> str:
+        """Write the position as one line of text, everything included."""
+        return notation.position_text(self.ruleset, self.state)
+
+    @property
+    def games(self) -> np.ndarray:
+        """The position as the engine has it, uint64 `[1, NUM_COLUMNS]`; a copy."""
+        return self._games.copy()
+
+    @property
+    def state(self) -> State:
+        """The position written out as fresh arrays with B = 1."""
+        return unpack(self._games, self.ruleset.num_holes)
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """Seeds in each hole, int16 `[H]` in hole order; a copy."""
+        return self.state.seeds[0]
+
+    @property
+    def owner(self) -> np.ndarray:
+        """Who owns each hole, int8 `[H]`: -1 nobody, 0 South, 1 North; a copy."""
+        return self.state.owner[0]
+
+    @property
+    def territory(self) -> np.ndarray:
+        """Who may sow from each hole while nobody owns it, int8 `[H]`: 0 or 1; a copy."""
+        return self.state.territory[0]
+
+    @property
+    def stores(self) -> tuple[int, int]:
+        """Captured seeds of South and North."""
+        return int(self._games[0, 5]), int(self._games[0, 6])
+
+    @property
+    def player(self) -> int:
+        """The player to move, 0 South or 1 North; when the round is over, who would have been."""
+        return int(self._games[0, 7])
+
+    @property
+    def stall(self) -> int:
+        """Turns in a row that left the number of free seeds unchanged, 0 to 50."""
+        return int(self._games[0, 8])
+
+    @property
+    def end(self) -> str:
+        """Why the round is over: "stuck", "stall" or "endless"; "" while it runs."""
+        return END_REASONS[int(self._games[0, 9])]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the round is over."""
+        return bool(self._games[0, 9] != RUNNING)
+
+    @property
+    def round(self) -> int:
+        """Number of the round in its match, from 1."""
+        return int(self._games[0, 11])
+
+    @property
+    def starter(self) -> int:
+        """Who moved first in this round."""
+        return int(self._games[0, 12])
+
+    @property
+    def debts(self) -> tuple[int, int]:
+        """Seeds South and North owe each other (Leyla)."""
+        return int(self._games[0, 13]), int(self._games[0, 14])
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The count as it stands: store, owned holes, and free seeds in the territory of each player."""
+        south, north = _counts(self._rules, self._games)
+        return int(south), int(north)
+
+    @property
+    def winner(self) -> int | None:
+        """Who won the round: 0 or 1; None while it runs, and for a draw."""
+        south, north = self.counts
+        if not self.is_over or south == north:
+            return None
+        return SOUTH if south > north else NORTH
+
+    @property
+    def match_winner(self) -> int | None:
+        """Who won the match that ends with this round (RULES 5.4); None while the round runs, and for a
+        draw.
+        """
+        margin = _match_margin(self._rules, self._games) if self.is_over else 0
+        return None if margin == 0 else (SOUTH if margin > 0 else NORTH)
+
+    @property
+    def legal_actions(self) -> tuple[int, ...]:
+        """The actions of the player to move, ascending; empty when the round is over."""
+        return _bits_set(int(_legal(self._rules, self._games)))
+
+    def play(self, action: int) -> Turn:
+        """Play a turn; this position becomes the one after it.
+
+        Args:
+            action: A hole seen from the player to move.
+
+        Returns:
+            What the turn did.
+
+        Raises:
+            IllegalMove: The action is not legal; the message says why, and which are. Nothing changed.
+        """
+        player = self.player
+        if not isinstance(action, int | np.integer) or not 0 <= action < self.ruleset.num_holes:
+            raise IllegalMove(self._why_illegal(action))
+        laps, captured, taken = _play(self._rules, self._games, int(action))
+        if laps == 0:
+            raise IllegalMove(self._why_illegal(action))
+        endless = bool(self._games[0, 9] == ENDLESS)
+        return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
+
+    def copy(self) -> "Position":
+        """Return an independent copy; cheap."""
+        return Position.from_games(self.ruleset, self._games)
+
+    def next_round(self) -> "Position | None":
+        """Set up the round after this finished one by RULES 5.
+
+        Returns:
+            A new position, or None when the match is over.
+
+        Raises:
+            InvalidPosition: The round still runs, or seeds are missing from the position.
+        """
+        if not self.is_over:
+            raise InvalidPosition(
+                f"round {self.round} is not over; legal actions: {_listed(self.legal_actions)}"
+            )
+        missing = self.ruleset.total_seeds - sum(self.counts)
+        if missing:
+            raise InvalidPosition(
+                f"the next round is set up from all {self.ruleset.total_seeds} seeds, but {missing} are "
+                "missing here; put captured seeds in stores"
+            )
+        after = self.copy()
+        return None if _next_round(self._rules, after._games) else after
+
+    def _why_illegal(self, action: Any) -> str:
+        legal = f"legal holes: {_listed(self.legal_actions)}"
+        if self.is_over:
+            return f"the round is over ({self.end}); nobody can sow hole {action}"
+        who = f"{PLAYERS[self.player]} cannot sow hole {action}"
+        if not isinstance(action, int | np.integer):
+            return f"{who}: it is not a whole number; {legal}"
+        if not 0 <= action < self.ruleset.num_holes:
+            return f"{who}: there is none; {legal}"
+        hole = (int(action) + self.ruleset.row_width * self.player) % self.ruleset.num_holes
+        if self.owner[hole] != NOBODY:
+            return f"{who}: {PLAYERS[self.owner[hole]]} owns it; {legal}"
+        if self.territory[hole] != self.player:
+            return f"{who}: it is {PLAYERS[1 - self.player]}'s; {legal}"
+        if self.seeds[hole] == 0:
+            return f"{who}: it is empty; {legal}"
+        return f"{who}: the first turn is played from his rightmost hole; {legal}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Position):
+            return NotImplemented
+        return self.ruleset == other.ruleset and bool((self._games == other._games).all())
+
+    def __hash__(self) -> int:
+        return hash((self.ruleset, self._games.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Position.from_text({self.to_text()!r})"
+
+    def __str__(self) -> str:
+        return draw(self.ruleset, self.state)
+
+
+def _bits_set(bits: int) -> tuple[int, ...]:
+    return tuple(i for i in range(bits.bit_length()) if bits >> i & 1)
+
+
+def _listed(actions: Sequence[int]) -> str:
+    return ", ".join(map(str, actions)) or "none"
+
+
+def _checked(
+    ruleset: Ruleset,
+    seeds: Any,
+    owner: Any,
+    stores: Any,
+    player: int,
+    stall: Any,
+    territory: Any,
+    round_number: Any,
+    starter: int | None,
+    debts: Any,
+) -> np.ndarray:
+    """Check a set-up and return it as a games array."""
+    num_holes, width = ruleset.num_holes, ruleset.row_width
+    row = np.arange(num_holes) // width
+    board = _integers("seeds", seeds, num_holes, 0, ruleset.total_seeds)
+    owners = _integers("owner", [NOBODY] * num_holes if owner is None else owner, num_holes, -1, 1)
+    sowers = _integers("territory", row if territory is None else territory, num_holes, 0, 1)
+    stored = _integers("stores", stores, 2, 0, ruleset.total_seeds)
+    owed = _integers("debts", debts, 2, 0, ruleset.total_seeds)
+    (stalled,) = _integers("stall", [stall], 1, 0, STALL_LIMIT)
+    (number,) = _integers("round", [round_number], 1, 1, np.iinfo(np.int32).max)
+    (first,) = _integers("starter", [SOUTH if starter is None else starter], 1, 0, 1)
+    total = int(board.sum() + stored.sum())
+    if total > ruleset.total_seeds:
+        raise InvalidPosition(
+            f"{total} seeds in holes and stores, but {ruleset.name} has {ruleset.total_seeds}"
+        )
+    if ruleset.landing != "weg" and (owners != owners[::-1]).any():
+        hole = int(np.flatnonzero(owners != owners[::-1])[0])
+        raise InvalidPosition(
+            f"hole {hole} and its opposite {num_holes - 1 - hole} have owners {owners[hole]} and "
+            f"{owners[-1 - hole]}; in {ruleset.name} owned holes come in opposite pairs"
+        )
+    if ruleset.match != "territory" and (sowers != row).any():
+        raise InvalidPosition(
+            f"territory {sowers.tolist()}: in {ruleset.name} it is always the player's own row"
+        )
+    if not _is_possible_territory(ruleset, sowers):
+        raise InvalidPosition(
+            f"territory {sowers.tolist()}: the stronger player gains the opponent's holes next to his "
+            "own rightmost hole, in order, and never all of them"
+        )
+    if ruleset.match != "loan" and owed.any():
+        raise InvalidPosition(f"debts {tuple(owed.tolist())}: nobody lends seeds in {ruleset.name}")
+    return pack(
+        State(
+            seeds=board[None],
+            owner=owners[None],
+            territory=sowers[None],
+            stores=stored[None],
+            player=np.array([player]),
+            stall=np.array([stalled]),
+            end=np.array([RUNNING]),
+            round=np.array([number]),
+            starter=np.array([first]),
+            debts=owed[None],
+        )
+    )
+
+
+def _integers(name: str, value: Any, size: int, low: int, high: int) -> np.ndarray:
+    """Return `size` integers from low to high, or raise an InvalidPosition that names the wrong one."""
+    array = np.asarray(value)
+    if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidPosition(f"{name} must be {size} whole numbers, not {value!r}")
+    for i in np.flatnonzero((array < low) | (array > high)):
+        where = name if size == 1 else f"{name}[{i}]"
+        raise InvalidPosition(f"{where} must be {low} to {high}, not {array[i]}")
+    return array.astype(np.int64)
+
+
+def _is_possible_territory(ruleset: Ruleset, sowers: np.ndarray) -> bool:
+    width = ruleset.row_width
+    south_in_north, north_in_south = (sowers[width:] == SOUTH), (sowers[:width] == NORTH)
+    if ruleset.direction == "clockwise":
+        south_in_north, north_in_south = south_in_north[::-1], north_in_south[::-1]
+    gained = (int(south_in_north.sum()), int(north_in_south.sum()))
+    in_order = south_in_north[: gained[0]].all() and north_in_south[: gained[1]].all()
+    return bool(in_order) and min(gained) == 0 and max(gained) < width

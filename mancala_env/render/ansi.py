@@ -1,0 +1,45 @@
+"""Positions as plain text for a terminal."""
+
+import numpy as np
+
+from mancala_env.engine.state import END_REASONS, NORTH, RUNNING, SOUTH, State
+from mancala_env.rulesets import Ruleset
+
+_OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}
+
+
+def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
+    """Return North's and South's holes as they are drawn, left to right.
+
+    South sits below. Anticlockwise games run left to right along his row, clockwise ones right to left.
+    """
+    width = ruleset.row_width
+    south, north = np.arange(width), np.arange(2 * width - 1, width - 1, -1)
+    return (north, south) if ruleset.direction == "anticlockwise" else (north[::-1], south[::-1])
+
+
+def draw(ruleset: Ruleset, state: State, b: int = 0) -> str:
+    """Draw game b of a State: who is to move, both rows, the stores.
+
+    A hole South or North owns is marked ``s`` or ``n``; the labels are turns in notation.
+    """
+    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
+    if state.end[b] == RUNNING:
+        what = f"{('South', 'North')[state.player[b]]} to move"
+    else:
+        what = f"round over ({END_REASONS[state.end[b]]})"
+    lines = [f"{ruleset.title}, round {state.round[b]}: {what}"]
+    rows = zip(("North", "South"), (NORTH, SOUTH), holes_as_drawn(ruleset), strict=True)
+    for name, player, holes in rows:
+        labels = "".join(f"{_label(ruleset, int(territory[h]), int(h)):>5}" for h in holes)
+        cells = "".join(f"{seeds[h]:>4}{_OWNER_MARKS[int(owner[h])]}" for h in holes)
+        board = f"{name}{cells}   store {state.stores[b, player]}"
+        labels = " " * len(name) + labels
+        lines += [labels, board] if player == NORTH else [board, labels]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _label(ruleset: Ruleset, sower: int, hole: int) -> str:
+    """Return the turn that sows from a hole, as notation writes it."""
+    action = (hole - ruleset.row_width * sower) % ruleset.num_holes
+    return f"{'SN'[sower]}{action + 1} "

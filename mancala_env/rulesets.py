@@ -1,0 +1,318 @@
+"""The games as data: what differs between rulesets, and the catalogue of docs/rules.md.
+
+A :class:`Ruleset` is a handful of dials. The engine reads the dials and never a name, so a ruleset of
+your own plays, trains and solves like the ones listed here.
+"""
+
+import difflib
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from mancala_env.errors import InvalidRuleset
+
+Direction = Literal["anticlockwise", "clockwise"]
+Landing = Literal["uur", "pair", "weg"]
+OwnsOn = Literal["opponent", "either"]
+RoundEnd = Literal["mover_stuck", "either_stuck", "both_stuck"]
+Match = Literal["single", "mirror", "loan", "territory"]
+Opening = Literal["free", "rightmost", "eights"]
+
+MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
+# A hole is one byte of the engine's board, so no hole may ever hold more.
+MAX_TOTAL_SEEDS = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruleset:
+    """One game: its board, what a landing does, how a round ends and the next is set up.
+
+    Symbols: W is ``row_width``, H = 2W the number of holes.
+
+    Attributes:
+        name: Identifier, as in ``Position("leyla")``.
+        title: The game's name in words.
+        region: Where the rules were recorded.
+        source: The document the rules come from, by author and year.
+        row_width: W, holes in a row, 2 to 12.
+        seeds_per_hole: Seeds in each hole at the start of round 1; at most 255 on the whole board.
+        direction: Drawing direction. The rules number holes in sowing order and never ask, but a
+            player's *rightmost* hole is his last in sowing order when anticlockwise, else his first.
+        landing: What a finished lap does. ``"uur"``: an empty hole of one's own captures the opposite
+            seeds, and three make two uur; ``"pair"``: four on the opponent's side takes the hole and its
+            opposite; ``"weg"``: four on the opponent's side takes the hole.
+        captures_last: Whether an ``"uur"`` capture takes the last sown seed along.
+        owns_on: The side on which a ``"weg"`` can be made.
+        ransoms_empty: Whether a last seed that falls into an *empty* owned hole of the opponent's is
+            won (``"pair"`` and ``"weg"``) or stays there.
+        round_end: Who must be without a legal hole for the round to end: the player to move, either
+            player, or both (a player without one then passes).
+        match: How the next round is set up (RULES 5): ``"single"`` never, ``"mirror"`` as in Layli
+            Goobalay, ``"loan"`` as in Leyla, ``"territory"`` as in Gabata.
+        opening: ``"free"``; ``"rightmost"``: South's first turn starts from his rightmost hole;
+            ``"eights"``: the stylised opening of Gabata 3.
+
+    Raises:
+        InvalidRuleset: A dial is out of range, or two do not go together; the message says why.
+    """
+
+    name: str = "custom"
+    title: str = "Custom ruleset"
+    region: str = ""
+    source: str = ""
+    row_width: int = 6
+    seeds_per_hole: int = 4
+    direction: Direction = "anticlockwise"
+    landing: Landing = "uur"
+    captures_last: bool = True
+    owns_on: OwnsOn = "opponent"
+    ransoms_empty: bool = True
+    round_end: RoundEnd = "mover_stuck"
+    match: Match = "single"
+    opening: Opening = "free"
+
+    def __post_init__(self) -> None:
+        self._check_ranges()
+        self._check_combinations()
+
+    @property
+    def num_holes(self) -> int:
+        """H, the number of holes on the board."""
+        return 2 * self.row_width
+
+    @property
+    def total_seeds(self) -> int:
+        """All seeds in the game; the two counts always add up to it."""
+        return self.num_holes * self.seeds_per_hole
+
+    def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
+        """Return A, the size of the action space of an episode of ``rounds`` rounds.
+
+        W where a player only ever sows from his own row; H where territory can change hands.
+        """
+        return self.num_holes if self.match == "territory" and rounds != 1 else self.row_width
+
+    def _check_ranges(self) -> None:
+        for dial in ("row_width", "seeds_per_hole"):
+            value = getattr(self, dial)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise InvalidRuleset(f"{dial} must be a whole number, not {value!r}")
+        if not MIN_ROW_WIDTH <= self.row_width <= MAX_ROW_WIDTH:
+            raise InvalidRuleset(
+                f"row_width must be {MIN_ROW_WIDTH} to {MAX_ROW_WIDTH}, not {self.row_width}"
+            )
+        most = MAX_TOTAL_SEEDS // self.num_holes
+        if not 1 <= self.seeds_per_hole <= most:
+            raise InvalidRuleset(
+                f"seeds_per_hole must be 1 to {most} on a board of {self.num_holes} holes "
+                f"(at most {MAX_TOTAL_SEEDS} seeds in all), not {self.seeds_per_hole}"
+            )
+        for dial, choices in (
+            ("direction", Direction),
+            ("landing", Landing),
+            ("owns_on", OwnsOn),
+            ("round_end", RoundEnd),
+            ("match", Match),
+            ("opening", Opening),
+        ):
+            value = getattr(self, dial)
+            if value not in get_args(choices):
+                allowed = ", ".join(repr(choice) for choice in get_args(choices))
+                raise InvalidRuleset(f"{dial} must be one of {allowed}, not {value!r}")
+        for dial in ("captures_last", "ransoms_empty"):
+            if not isinstance(getattr(self, dial), bool):
+                raise InvalidRuleset(f"{dial} must be True or False, not {getattr(self, dial)!r}")
+
+    def _check_combinations(self) -> None:
+        for wrong, why in (
+            (
+                self.match == "territory" and self.landing != "weg",
+                f"match='territory' needs landing='weg', not {self.landing!r}: the other landings "
+                "act on the opposite hole, which must lie in the other player's row",
+            ),
+            (
+                self.match == "territory" and self.round_end != "both_stuck",
+                "match='territory' needs round_end='both_stuck': a player with little territory is "
+                "often without a legal hole and passes",
+            ),
+            (
+                self.match in ("loan", "territory") and self.seeds_per_hole != 4,
+                f"match={self.match!r} fills holes with four seeds (Pankhurst 1971), so "
+                f"seeds_per_hole must be 4, not {self.seeds_per_hole}",
+            ),
+            (
+                self.opening == "eights" and (self.landing != "weg" or self.direction != "anticlockwise"),
+                "opening='eights' makes a weg in an anticlockwise game (Pankhurst 1971: 177): it needs "
+                "landing='weg' and direction='anticlockwise'",
+            ),
+            (
+                self.landing != "uur" and not self.captures_last,
+                f"captures_last=False only means something for landing='uur', not {self.landing!r}",
+            ),
+            (
+                self.landing != "weg" and self.owns_on != "opponent",
+                f"owns_on={self.owns_on!r} only means something for landing='weg', not {self.landing!r}",
+            ),
+            (
+                self.landing == "uur" and not self.ransoms_empty,
+                "ransoms_empty=False means nothing for landing='uur': a turn that ends in an uur "
+                "takes nothing",
+            ),
+            (
+                self.opening == "rightmost" and self.match != "single",
+                f"opening='rightmost' is a rule of a single round, not of match={self.match!r}",
+            ),
+        ):
+            if wrong:
+                raise InvalidRuleset(why)
+
+
+_MW_SHORT = "Jama Musse Jama 2002, in Mancala World, Layli Goobalay (short board)"
+_MW_LONG = "G. Marin 1931, JRAI 61: 499-511, in Mancala World, Layli Goobalay (long board)"
+_LUDII = "Ludii 1.3.11's program for "
+
+_LAYLI_GOOBALAY = Ruleset(
+    name="layli_goobalay",
+    title="Layli Goobalay",
+    region="Somaliland",
+    source=_MW_SHORT,
+    landing="uur",
+    match="mirror",
+)
+_LONG = replace(
+    _LAYLI_GOOBALAY,
+    name="layli_goobalay_long",
+    title="Layli Goobalay (long board)",
+    region="Somaliland",
+    source=_MW_LONG,
+    row_width=12,
+    direction="clockwise",
+    match="single",
+)
+_LEYLA = Ruleset(
+    name="leyla",
+    title="Leyla (Wegi)",
+    region="Jigjiga, Ethiopia",
+    source="Pankhurst 1971: 182, after Ba'alul Mohamed",
+    direction="clockwise",
+    landing="pair",
+    match="loan",
+)
+_GABATA_I = Ruleset(
+    name="gabata_i",
+    title="Gabata (Shoa), Gabata I",
+    region="Shoa, Ethiopia",
+    source="Pankhurst 1971: 174-176",
+    landing="weg",
+    round_end="both_stuck",
+    match="territory",
+)
+_LUDII_SOMALILAND = replace(
+    _LAYLI_GOOBALAY,
+    name="ludii_leyla_gobale_somaliland",
+    title="Leyla Gobale (Somaliland), as Ludii plays it",
+    source=_LUDII + "Leyla Gobale (Somaliland)",
+    direction="clockwise",
+    captures_last=False,
+    round_end="either_stuck",
+    match="single",
+    opening="rightmost",
+)
+_LUDII_GABATA_I = replace(
+    _GABATA_I,
+    name="ludii_gabata_i",
+    title="Gabata I, as Ludii plays it",
+    source=_LUDII + "Gabata (Shoa I)",
+    owns_on="either",
+    ransoms_empty=False,
+    match="single",
+)
+
+_CATALOGUE = {
+    ruleset.name: ruleset
+    for ruleset in (
+        _LAYLI_GOOBALAY,
+        replace(
+            _LAYLI_GOOBALAY,
+            name="leyla_gobale_ii",
+            title="Leyla Gobale II, five seeds",
+            region="Gabradarre, Ethiopia",
+            source="Pankhurst 1971: 181, Game 36",
+            seeds_per_hole=5,
+        ),
+        _LONG,
+        replace(_LONG, name="layli_goobalay_8", title="Layli Goobalay, 2x8", row_width=8),
+        _LEYLA,
+        _GABATA_I,
+        replace(
+            _GABATA_I,
+            name="gabata_five_holes",
+            title="Gabata (Shoa), five holes",
+            row_width=5,
+        ),
+        replace(
+            _GABATA_I,
+            name="gabata_seven_holes",
+            title="Gabata (Shoa), seven holes",
+            row_width=7,
+        ),
+        replace(
+            _GABATA_I,
+            name="gabata_3",
+            title="Gabata 3 (Wasan Enqebaherey)",
+            source="Pankhurst 1971: 177",
+            opening="eights",
+        ),
+        replace(
+            _LEYLA,
+            name="ludii_leyla",
+            title="Leyla, as Ludii plays it",
+            source=_LUDII + "Leyla",
+            round_end="either_stuck",
+            match="single",
+        ),
+        _LUDII_SOMALILAND,
+        replace(
+            _LUDII_SOMALILAND,
+            name="ludii_leyla_gobale_gabradarre",
+            title="Leyla Gobale (Gabradarre), as Ludii plays it",
+            region="Gabradarre, Ethiopia",
+            source=_LUDII + "Leyla Gobale (Gabradarre)",
+            direction="anticlockwise",
+            seeds_per_hole=5,
+            opening="free",
+        ),
+        _LUDII_GABATA_I,
+        replace(
+            _LUDII_GABATA_I,
+            name="ludii_gabata_five_holes",
+            title="Gabata, five holes, as Ludii plays it",
+            row_width=5,
+        ),
+        replace(
+            _LUDII_GABATA_I,
+            name="ludii_gabata_seven_holes",
+            title="Gabata, seven holes, as Ludii plays it",
+            row_width=7,
+        ),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the name of every ruleset in the catalogue, the written sources' before Ludii's."""
+    return tuple(_CATALOGUE)
+
+
+def lookup(ruleset: str | Ruleset) -> Ruleset:
+    """Return the ruleset of that name; a Ruleset comes back as it is.
+
+    Raises:
+        InvalidRuleset: No such name; the message lists the nearest ones.
+    """
+    if isinstance(ruleset, Ruleset):
+        return ruleset
+    if ruleset in _CATALOGUE:
+        return _CATALOGUE[ruleset]
+    near = difflib.get_close_matches(str(ruleset), _CATALOGUE, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
+    raise InvalidRuleset(f"no ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")
