@@ -1,0 +1,141 @@
+"""Turns a second of the engine and steps a second of the environments, beside other libraries."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.timing import Row, rates_side_by_side
+from mancala_env import Batch, layli_goobalay_v0, rulesets
+
+# A hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn reached this on the reference machine.
+AVX_TURNS_PER_SECOND = 30e6
+_GAMES, _TURNS = 4096, 50
+
+
+def random_turns(ruleset: str, num_threads: int) -> Callable[[], int]:
+    """Return work that plays random turns inside the kernel."""
+    batch = Batch(ruleset, _GAMES, seed=1, num_threads=num_threads)
+    return lambda: batch.play_random(_TURNS)
+
+
+class Steps:
+    """`Batch.step` with observation and mask; choosing the actions is not part of the measurement."""
+
+    def __init__(self, ruleset: str, num_threads: int) -> None:
+        self.batch = Batch(ruleset, _GAMES, seed=1, num_threads=num_threads)
+        self.rng = np.random.default_rng(1)
+
+    def rate(self, repeats: int = 200) -> float:
+        """Return the median turns per second of single steps."""
+        seconds = []
+        for _ in range(repeats):
+            mask = self.batch.legal_mask
+            actions = (mask * self.rng.random(mask.shape, np.float32)).argmax(axis=1)
+            start = time.perf_counter()
+            self.batch.step(actions)
+            seconds.append(time.perf_counter() - start)
+        return _GAMES / float(np.median(seconds))
+
+
+def aec_steps(env, steps: int = 300) -> Callable[[], int]:
+    """Return work that steps a PettingZoo environment with random legal actions."""
+    rng = np.random.default_rng(1)
+
+    def work() -> int:
+        done = 0
+        while done < steps:
+            env.reset(seed=1)
+            for _ in env.agent_iter():
+                observation, _, termination, truncation, _ = env.last()
+                if termination or truncation:
+                    env.step(None)
+                    continue
+                env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+                done += 1
+        return done
+
+    return work
+
+
+def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
+    """Return work that plays OpenSpiel's oware from Python, or None where it is not installed."""
+    try:
+        import pyspiel
+    except ImportError:
+        return None
+    game = pyspiel.load_game("oware")
+    rng = np.random.default_rng(1)
+
+    def work() -> int:
+        done = 0
+        while done < states:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                actions = state.legal_actions()
+                state.apply_action(actions[rng.integers(len(actions))])
+                done += 1
+        return done
+
+    return work
+
+
+def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
+    """Return work that only applies recorded oware actions: what the state itself costs."""
+    try:
+        import pyspiel
+    except ImportError:
+        return None
+    game = pyspiel.load_game("oware")
+    rng = np.random.default_rng(1)
+    lines = []
+    while sum(map(len, lines)) < states:
+        state, line = game.new_initial_state(), []
+        while not state.is_terminal():
+            line.append(int(rng.choice(state.legal_actions())))
+            state.apply_action(line[-1])
+        lines.append(line)
+
+    def work() -> int:
+        done = 0
+        for line in lines:
+            state = game.new_initial_state()
+            for action in line:
+                state.legal_actions()
+                state.apply_action(action)
+            done += len(line)
+        return done
+
+    return work
+
+
+def connect_four() -> Callable[[], int] | None:
+    """Return work that steps PettingZoo's wrapped connect_four, or None without pygame."""
+    try:
+        from pettingzoo.classic import connect_four_v3
+    except ImportError:
+        return None
+    return aec_steps(connect_four_v3.env())
+
+
+def measure() -> list[Row]:
+    """Measure everything in one run, side by side, on one thread unless the name says otherwise."""
+    works: dict[str, Callable[[], int] | None] = {
+        f"random turns, {name}": random_turns(name, 1)
+        for name in rulesets.names()
+        if not name.startswith("ludii_")
+    }
+    works["random turns, layli_goobalay, all cores"] = random_turns(
+        "layli_goobalay", Batch("leyla", 1).num_threads
+    )
+    works["PettingZoo layli_goobalay_v0.env(), wrapped"] = aec_steps(layli_goobalay_v0.env())
+    works["PettingZoo layli_goobalay_v0.raw_env()"] = aec_steps(layli_goobalay_v0.raw_env())
+    works["PettingZoo connect_four_v3.env(), wrapped"] = connect_four()
+    works["OpenSpiel oware from Python, random play"] = openspiel_oware()
+    works["OpenSpiel oware from Python, actions given"] = openspiel_apply()
+    found = rates_side_by_side({name: work for name, work in works.items() if work is not None})
+    rows = [Row(name, rate, "turns/s") for name, rate in found.items()]
+    rows.append(Row("step with observation and mask, B=4096", Steps("layli_goobalay", 1).rate(), "turns/s"))
+    ours = found["random turns, layli_goobalay"]
+    rows.append(Row("random turns / AVX C++ at 30 million", ours / AVX_TURNS_PER_SECOND, "ratio"))
+    return rows

@@ -1,0 +1,36 @@
+"""Timing that survives a shared machine: things compared run in turn, and the median counts."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One measured number."""
+
+    name: str
+    value: float
+    unit: str
+
+
+def rates_side_by_side(
+    works: dict[str, Callable[[], int]], *, repeats: int = 7, min_seconds: float = 0.2
+) -> dict[str, float]:
+    """Measure units of work a second, each work in turn, several times over; the median of each.
+
+    Args:
+        works: Name to a function that does some work and returns how many units it did.
+        repeats: Times round all works.
+        min_seconds: A work is called again until this much time has gone into one repeat.
+    """
+    rates: dict[str, list[float]] = {name: [] for name in works}
+    for work in works.values():
+        work()  # compile, warm up
+    for _ in range(repeats):
+        for name, work in works.items():
+            units, start = 0, time.perf_counter()
+            while (elapsed := time.perf_counter() - start) < min_seconds:
+                units += work()
+            rates[name].append(units / elapsed)
+    return {name: statistics.median(found) for name, found in rates.items()}
