@@ -32,8 +32,7 @@ MOVER_STUCK, EITHER_STUCK, BOTH_STUCK = 0, 1, 2
 SINGLE, MIRROR, LOAN, TERRITORY = 0, 1, 2, 3
 FREE_OPENING, RIGHTMOST_OPENING, EIGHTS_OPENING = 0, 1, 2
 
-_U0, _U1, _U3, _U4 = np.uint64(0), np.uint64(1), np.uint64(3), np.uint64(4)
-_U7, _U8 = np.uint64(7), np.uint64(8)
+_U3, _U7, _U8 = np.uint64(3), np.uint64(7), np.uint64(8)
 _U16, _U56, _BYTE = np.uint64(16), np.uint64(56), np.uint64(0xFF)
 _ALL_01 = np.uint64(0x0101010101010101)
 _ALL_7F = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -239,11 +238,7 @@ def save(games, b, game):
 def seeds_in(board, hole):
     """Return the seeds in a hole, as uint64."""
     hole = np.uint64(hole)
-    # Arithmetic instead of a branch: which word it is cannot be predicted.
-    in_middle = _U0 - ((hole >> _U3) & _U1)
-    in_high = _U0 - (hole >> _U4)
-    word = board.low ^ ((board.low ^ board.middle) & in_middle)
-    word ^= (word ^ board.high) & in_high
+    word = board.low if hole < _U8 else (board.middle if hole < _U16 else board.high)
     return (word >> ((hole & _U7) << _U3)) & _BYTE
 
 
