@@ -224,6 +224,41 @@ def _play_random(rules, episode, games, randoms, turns, start, stop):
         save(games, b, game)
 
 
+@kernel
+def play_rows(rules, episode, games, rows, actions, is_over, margins):
+    """Play one turn in some rows of a games array, and no further when an episode is over.
+
+    Args:
+        rules: From :func:`encode`.
+        episode: Its `rounds` says when an episode is over.
+        games: uint64 `[B, NUM_COLUMNS]`, changed in those rows; a game that is over keeps its last position.
+        rows: int64 `[R]`, running games.
+        actions: int64 `[R]`, an action of the player to move in each.
+        is_over: bool `[B]`, set where the episode is over now.
+        margins: int64 `[B]`, set there to the seeds South leads by at the end (RULES 5.4).
+
+    Returns:
+        The first index into rows whose action is not legal, or -1. The rows before it have been played.
+    """
+    for i in range(len(rows)):
+        b = rows[i]
+        game = load(games, b)
+        action = actions[i]
+        if action < 0 or action >= 2 * rules.width:
+            return i
+        hole = hole_of(rules, game.player, action)
+        if not (legal_holes(rules, game) >> hole) & 1:
+            return i
+        game = play_turn(rules, game, hole)[0]
+        if game.end != RUNNING:
+            game, done, is_match_over = _advance(rules, episode, game)
+            if done:
+                is_over[b] = True
+                margins[b] = match_margin(rules, game, is_match_over)
+        save(games, b, game)
+    return -1
+
+
 @lru_cache
 def _threads(num_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(num_threads, thread_name_prefix="mancala")
