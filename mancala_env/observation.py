@@ -4,6 +4,7 @@ Symbols: H holes, F features, B games. Everything is seen from one player: index
 action i (his own row first, in sowing order), so the same position looks the same from both seats.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from mancala_env.engine.state import (
     SOUTH,
     TERRITORY,
     State,
+    encode,
     hole_of,
+    load,
     pack,
     seeds_in,
 )
@@ -24,6 +27,9 @@ from mancala_env.rulesets import Ruleset
 
 VERSION = 1
 """Changes whenever the meaning or the order of a feature does; checkpoints carry it."""
+
+
+_MOST_EXACT = float(2**24)  # the last whole number float32 counts to; no match is that long
 
 
 class Part(NamedTuple):
@@ -53,7 +59,7 @@ def parts(ruleset: Ruleset) -> dict[str, Part]:
         layout.append(("debts", 2, 0, total, "seeds I owe the opponent, seeds he owes me"))
     layout += [
         ("stall", 1, 0, STALL_LIMIT, "turns in a row without a change in the number of free seeds"),
-        ("round", 1, 1, np.inf, "number of the round in its match, from 1"),
+        ("round", 1, 1, _MOST_EXACT, "number of the round in its match, from 1"),
         ("started", 1, 0, 1, "1 where I moved first in this round"),
         ("to_move", 1, 0, 1, "1 where it is my turn"),
         ("south", 1, 0, 1, "1 where I am South"),
@@ -67,6 +73,7 @@ def parts(ruleset: Ruleset) -> dict[str, Part]:
     return result
 
 
+@lru_cache
 def num_features(ruleset: Ruleset) -> int:
     """Return F, the length of a ruleset's observation."""
     return list(parts(ruleset).values())[-1].stop
@@ -109,6 +116,31 @@ def write_observation(rules, game, player, out, b):
     out[b, at + 3] = game.player == player
     out[b, at + 4] = is_south
     out[b, at + 5] = game.end
+
+
+@kernel
+def _observe(rules, games, players, out):
+    """Write what a player sees of each game into its row of float32 `[B, F]`."""
+    for b in range(len(games)):
+        write_observation(rules, load(games, b), players[b], out, b)
+
+
+def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
+    """Return what players see of games.
+
+    Args:
+        ruleset: The ruleset of the games.
+        games: uint64 `[B, NUM_COLUMNS]`, such as ``Position.games`` or ``Batch.games``.
+        players: Who looks, 0 or 1, one for all games or integers `[B]`; None: the player to move.
+
+    Returns:
+        float32 `[B, F]`.
+    """
+    out = np.empty((len(games), num_features(ruleset)), np.float32)
+    seen_by = np.empty(len(games), np.int64)
+    seen_by[:] = games[:, 7] if players is None else players
+    _observe(encode(ruleset), np.ascontiguousarray(games), seen_by, out)
+    return out
 
 
 def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:

@@ -72,6 +72,7 @@ class Outputs(NamedTuple):
     done: np.ndarray
     counts: np.ndarray
     final_observation: np.ndarray
+    final_games: np.ndarray
 
 
 @kernel
@@ -137,9 +138,11 @@ def _reward_of_south(rules, episode, game, is_match_over):
 
 
 @kernel
-def _first_illegal(rules, games, actions, num_actions):
-    """Return the first game whose action is not legal, or -1."""
+def _first_illegal(rules, games, actions, where, num_actions):
+    """Return the first of the wanted games whose action is not legal, or -1."""
     for b in range(len(actions)):
+        if not where[b]:
+            continue
         action = np.int64(actions[b])
         if action < 0 or action >= num_actions:
             return b
@@ -181,12 +184,14 @@ def _reset(rules, episode, games, randoms, wanted, start, stop):
 
 
 @kernel
-def _step(rules, episode, games, randoms, actions, outputs, start, stop):
-    """Play one turn in each game from start to stop; an episode that ends starts anew."""
+def _step(rules, episode, games, randoms, actions, where, outputs, start, stop):
+    """Play one turn in each wanted game from start to stop; an episode that ends starts anew."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     reward, done, counts = outputs.reward, outputs.done, outputs.counts
-    final_observation = outputs.final_observation
+    final_observation, final_games = outputs.final_observation, outputs.final_games
     for b in range(start, stop):
+        if not where[b]:
+            continue
         game = load(games, b)
         mover = game.player
         game = play_turn(rules, game, hole_of(rules, mover, np.int64(actions[b])))[0]
@@ -200,6 +205,7 @@ def _step(rules, episode, games, randoms, actions, outputs, start, stop):
                 south = _reward_of_south(rules, episode, game, is_match_over)
                 reward[b] = south if mover == SOUTH else -south
                 write_observation(rules, game, mover, final_observation, b)
+                save(final_games, b, game)
                 randoms[b], after = _new_episode(rules, episode, randoms[b])
             game = after
         done[b] = is_over
@@ -323,6 +329,7 @@ class Batch:
             `done`.
         final_observation: float32 `[B, F]`, valid where `done`: the position the episode ended in, seen
             by the player who just moved.
+        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
     """
 
     def __init__(
@@ -386,9 +393,11 @@ class Batch:
             done=np.zeros(batch, np.bool_),
             counts=np.zeros((batch, 2), np.int16),
             final_observation=np.zeros((batch, features), np.float32),
+            final_games=np.zeros((batch, NUM_COLUMNS), np.uint64),
         )
+        self._everywhere = np.ones(batch, np.bool_)
         self.player, self.legal_mask, self.observation = self._outputs[:3]
-        self.reward, self.done, self.counts, self.final_observation = self._outputs[3:]
+        self.reward, self.done, self.counts, self.final_observation, self.final_games = self._outputs[3:]
         self.reset(seed)
 
     @property
@@ -405,9 +414,7 @@ class Batch:
         """
         if where is None or seed is not None:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
-        wanted = np.ones(self.num_games, np.bool_) if where is None else np.asarray(where, np.bool_)
-        if wanted.shape != (self.num_games,):
-            raise ValueError(f"where must have shape ({self.num_games},), not {wanted.shape}")
+        wanted = self._wanted(where)
         self._run(_reset, self._rules, self._episode, self.games, self._randoms, wanted)
         self.reward[wanted] = 0
         self.done[wanted] = False
@@ -429,14 +436,17 @@ class Batch:
         self.done[:] = False
         self._run(_view, self._rules, self.games, self._outputs)
 
-    def step(self, actions: Sequence[int] | np.ndarray) -> None:
+    def step(self, actions: Sequence[int] | np.ndarray, where: np.ndarray | None = None) -> None:
         """Play one turn in every game and rewrite the arrays.
 
         Args:
             actions: Integers `[B]`, each a legal action of its game's player to move.
+            where: bool `[B]`, the games to play in; None plays in all. The others stand still: their
+                actions are not looked at and their rows of every array stay as they are.
 
         Raises:
             IllegalMove: An action is not legal; nothing has changed, and the message names the game.
+            ValueError: `where` has another shape.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_games,) or not np.issubdtype(chosen.dtype, np.integer):
@@ -444,10 +454,11 @@ class Batch:
                 f"actions must be {self.num_games} integers, not {chosen.dtype} of shape {chosen.shape}"
             )
         chosen = np.ascontiguousarray(chosen, np.int64)
-        illegal = _first_illegal(self._rules, self.games, chosen, self.num_actions)
+        wanted = self._wanted(where)
+        illegal = _first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if illegal >= 0:
             raise IllegalMove(self._why_illegal(int(illegal), int(chosen[illegal])))
-        self._run(_step, self._rules, self._episode, self.games, self._randoms, chosen, self._outputs)
+        self._run(_step, self._rules, self._episode, self.games, self._randoms, chosen, wanted, self._outputs)
 
     def play_random(self, turns_per_game: int) -> int:
         """Play uniformly random turns inside one kernel; episodes that end start anew.
@@ -473,6 +484,14 @@ class Batch:
         self.done[:] = False
         self._run(_view, self._rules, self.games, self._outputs)
         return self.num_games * turns
+
+    def _wanted(self, where: np.ndarray | None) -> np.ndarray:
+        if where is None:
+            return self._everywhere
+        wanted = np.ascontiguousarray(where, np.bool_)
+        if wanted.shape != (self.num_games,):
+            raise ValueError(f"where must have shape ({self.num_games},), not {wanted.shape}")
+        return wanted
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
         run_in_slices(lambda start, stop: work(*arguments, start, stop), self.num_games, self.num_threads)
