@@ -91,7 +91,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
     if rows.count("/") != 1:
         raise InvalidPosition(f"{rows!r} must be South's row / North's row")
-    fields["seeds"] = [_number(hole.rstrip("sn"), "seeds") for hole in holes]
+    fields["seeds"] = [_number(hole[:-1] if hole.endswith(("s", "n")) else hole, "seeds") for hole in holes]
     fields["owner"] = [LETTERS.lower().find(hole[-1:] or " ") for hole in holes]
     fields["stores"] = _pair(stores, "stores")
     fields["player"] = _player(player, "player")

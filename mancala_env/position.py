@@ -189,7 +189,7 @@ class Position:
         position = cls.__new__(cls)
         position.ruleset = lookup(ruleset)
         position._rules = encode(position.ruleset)
-        position._games = games[b : b + 1].copy()
+        position._games = games[b][None].copy()
         return position
 
     @classmethod
@@ -455,7 +455,8 @@ def _integers(name: str, value: Any, size: int, low: int, high: int) -> np.ndarr
     """Return `size` integers from low to high, or raise an InvalidPosition that names the wrong one."""
     array = np.asarray(value)
     if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidPosition(f"{name} must be {size} whole numbers, not {value!r}")
+        what = f"{size} whole numbers, not {value!r}" if size > 1 else f"a whole number, not {value[0]!r}"
+        raise InvalidPosition(f"{name} must be {what}")
     for i in np.flatnonzero((array < low) | (array > high)):
         where = name if size == 1 else f"{name}[{i}]"
         raise InvalidPosition(f"{where} must be {low} to {high}, not {array[i]}")

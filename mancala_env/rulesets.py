@@ -92,6 +92,10 @@ class Ruleset:
         return self.num_holes if self.match == "territory" and rounds != 1 else self.row_width
 
     def _check_ranges(self) -> None:
+        if not isinstance(self.name, str) or len(self.name.split()) != 1 or self.name.split()[0] != self.name:
+            raise InvalidRuleset(
+                f"name must be one word, for it is the first word of a position's text, not {self.name!r}"
+            )
         for dial in ("row_width", "seeds_per_hole"):
             value = getattr(self, dial)
             if not isinstance(value, int) or isinstance(value, bool):
@@ -143,6 +147,16 @@ class Ruleset:
                 self.opening == "eights" and (self.landing != "weg" or self.direction != "anticlockwise"),
                 "opening='eights' makes a weg in an anticlockwise game (Pankhurst 1971: 177): it needs "
                 "landing='weg' and direction='anticlockwise'",
+            ),
+            (
+                self.opening == "eights" and self.match not in ("single", "territory"),
+                "opening='eights' gathers equal heaps, so it needs a match that fills every hole alike: "
+                f"match='single' or 'territory', not {self.match!r}",
+            ),
+            (
+                self.opening == "eights" and self.round_end != "both_stuck",
+                "opening='eights' needs round_end='both_stuck': on a small board it can leave the other "
+                f"player without a legal hole, and with {self.round_end!r} the round would be over at once",
             ),
             (
                 self.landing != "uur" and not self.captures_last,
@@ -311,7 +325,7 @@ def lookup(ruleset: str | Ruleset) -> Ruleset:
     """
     if isinstance(ruleset, Ruleset):
         return ruleset
-    if ruleset in _CATALOGUE:
+    if isinstance(ruleset, str) and ruleset in _CATALOGUE:
         return _CATALOGUE[ruleset]
     near = difflib.get_close_matches(str(ruleset), _CATALOGUE, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""

@@ -38,6 +38,8 @@ from mancala_env.rulesets import Ruleset, lookup
 
 MATCH = 0
 """What `rounds="match"` is to a kernel: no limit on rounds."""
+# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6.
+_MOST_OPENINGS = 100
 # Below this many games a step is over before a second thread has woken up.
 _FEWEST_GAMES_PER_THREAD = 512
 
@@ -102,17 +104,23 @@ def random_hole(rules, game, random):
 @kernel
 def _new_episode(rules, episode, random):
     """Return the generator state and a game to start an episode from."""
+    tries = 0
     while True:
+        tries += 1
         starter = episode.first_player
         if starter > NORTH:
             random, starter = random_below(random, 2)
         game = first_round(rules, starter)
+        running = game
         for _ in range(episode.opening_turns):
             if game.end == RUNNING:
+                running = game
                 random, hole = random_hole(rules, game, random)
                 game = play_turn(rules, game, hole)[0]
-        if game.end == RUNNING:  # an opening that ended the round is drawn again
+        if game.end == RUNNING:
             return random, game
+        if tries == _MOST_OPENINGS:
+            return random, running
 
 
 @kernel
@@ -163,15 +171,16 @@ def _write_view(rules, game, player, legal_mask, observation, b):
 
 
 @kernel
-def _view(rules, games, outputs, start, stop):
-    """Write what follows from games start to stop alone: player, mask, observation, counts."""
+def _view(rules, games, outputs, wanted, start, stop):
+    """Write what follows from the wanted games of start to stop: player, mask, observation, counts."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     counts = outputs.counts
     for b in range(start, stop):
-        game = load(games, b)
-        _write_view(rules, game, player, legal_mask, observation, b)
-        counts[b, 0] = count_of(rules, game, SOUTH)
-        counts[b, 1] = count_of(rules, game, NORTH)
+        if wanted[b]:
+            game = load(games, b)
+            _write_view(rules, game, player, legal_mask, observation, b)
+            counts[b, 0] = count_of(rules, game, SOUTH)
+            counts[b, 1] = count_of(rules, game, NORTH)
 
 
 @kernel
@@ -307,6 +316,11 @@ def encode_rounds(rounds: int | Literal["match"]) -> int:
     return int(rounds)
 
 
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
 class Batch:
     """B games of one ruleset, stepped together.
 
@@ -353,7 +367,8 @@ class Batch:
             seed: Seed of everything random here; None draws one from the system.
             num_threads: CPU threads; None takes every core this process may use.
             first_player: Who starts an episode, or "random" for a draw by lot.
-            opening_turns: Uniformly random turns played before an episode begins.
+            opening_turns: Uniformly random turns played before an episode begins. Openings that end the
+                round are drawn again; after a hundred of them the last one is cut short.
             reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts over all seeds).
 
         Raises:
@@ -361,14 +376,12 @@ class Batch:
             ValueError: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = lookup(ruleset)
-        if num_games < 1:
-            raise ValueError(f"num_games must be at least 1, not {num_games}")
-        if num_threads is not None and num_threads < 1:
-            raise ValueError(f"num_threads must be at least 1, not {num_threads}")
+        _check_whole("num_games", num_games, 1)
+        if num_threads is not None:
+            _check_whole("num_threads", num_threads, 1)
         if first_player not in (SOUTH, NORTH, "random"):
             raise ValueError(f'first_player must be 0, 1 or "random", not {first_player!r}')
-        if opening_turns < 0:
-            raise ValueError(f"opening_turns must be at least 0, not {opening_turns}")
+        _check_whole("opening_turns", opening_turns, 0)
         if reward not in ("outcome", "margin"):
             raise ValueError(f'reward must be "outcome" or "margin", not {reward!r}')
         self.num_games = int(num_games)
@@ -416,25 +429,30 @@ class Batch:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         wanted = self._wanted(where)
         self._run(_reset, self._rules, self._episode, self.games, self._randoms, wanted)
-        self.reward[wanted] = 0
-        self.done[wanted] = False
-        self._run(_view, self._rules, self.games, self._outputs)
+        self._show(wanted)
 
     def load(self, games: np.ndarray) -> None:
         """Take over games from an array uint64 `[B, NUM_COLUMNS]`, such as `games` of another batch.
 
         Raises:
-            InvalidPosition: A game is over, or the array has another shape or type.
+            InvalidPosition: A game is over, territory has changed hands and the mask has no room for it,
+                or the array has another shape or type.
         """
+        games = np.asarray(games)
         if games.shape != self.games.shape or games.dtype != np.uint64:
             raise InvalidPosition(f"games must be uint64 {self.games.shape}, not {games.dtype} {games.shape}")
         over = np.flatnonzero(games[:, 9] != RUNNING)
         if len(over):
             raise InvalidPosition(f"game {over[0]} is over; a batch holds running games only")
+        if self.num_actions == self.ruleset.row_width:
+            foreign = np.flatnonzero(games[:, 10] != np.uint64((1 << self.ruleset.row_width) - 1))
+            if len(foreign):
+                raise InvalidPosition(
+                    f"in game {foreign[0]} a player's territory is not his row, and the mask of a batch with "
+                    f'rounds=1 covers the row alone; make the batch with rounds="match"'
+                )
         self.games[:] = games
-        self.reward[:] = 0
-        self.done[:] = False
-        self._run(_view, self._rules, self.games, self._outputs)
+        self._show(self._everywhere)
 
     def step(self, actions: Sequence[int] | np.ndarray, where: np.ndarray | None = None) -> None:
         """Play one turn in every game and rewrite the arrays.
@@ -469,8 +487,7 @@ class Batch:
         Returns:
             The number of turns played, B times `turns_per_game`. Afterwards `reward` and `done` are zero.
         """
-        if turns_per_game < 0:
-            raise ValueError(f"turns_per_game must be at least 0, not {turns_per_game}")
+        _check_whole("turns_per_game", turns_per_game, 0)
         turns = int(turns_per_game)
         run_in_slices(
             lambda start, stop: _play_random(
@@ -480,9 +497,7 @@ class Batch:
             self.num_threads,
             fewest=1,  # a game is many turns here
         )
-        self.reward[:] = 0
-        self.done[:] = False
-        self._run(_view, self._rules, self.games, self._outputs)
+        self._show(self._everywhere)
         return self.num_games * turns
 
     def _wanted(self, where: np.ndarray | None) -> np.ndarray:
@@ -495,6 +510,12 @@ class Batch:
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
         run_in_slices(lambda start, stop: work(*arguments, start, stop), self.num_games, self.num_threads)
+
+    def _show(self, wanted: np.ndarray) -> None:
+        """Rewrite the arrays of the wanted games, which no step has just ended."""
+        self.reward[wanted] = 0
+        self.done[wanted] = False
+        self._run(_view, self._rules, self.games, self._outputs, wanted)
 
     def _why_illegal(self, b: int, action: int) -> str:
         legal = ", ".join(str(a) for a in np.flatnonzero(self.legal_mask[b]))

@@ -20,7 +20,9 @@ import numba.core.config
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
-_IMPORTED_MODULE = re.compile(rb"^\s*(?:from|import)\s+(mancala_env[\w.]*)(?:\s+import\s+([^(\n]+))?", re.M)
+_IMPORTED_MODULE = re.compile(
+    rb"^\s*(?:from|import)\s+(mancala_env[\w.]*)(?:\s+import\s+(\([^)]*\)|[^(\n]+))?", re.M
+)
 # Folders of older sources are dropped once nothing has been compiled there for a month.
 _KEEP_SECONDS = 30 * 24 * 3600
 
@@ -41,7 +43,7 @@ def kernel_sources() -> list[Path]:
         found.add(path)
         for module, names in _IMPORTED_MODULE.findall(paths[path]):
             base = _PACKAGE.parent.joinpath(*module.decode().split("."))
-            inside = [base / f"{name.strip().decode()}.py" for name in names.split(b",")]
+            inside = [base / f"{name.decode()}.py" for name in re.findall(rb"\w+", names)]
             todo += [p for p in (base.with_suffix(".py"), *inside) if p in paths]
     return sorted(found)
 
