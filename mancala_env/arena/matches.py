@@ -1,0 +1,341 @@
+"""Matches: two agents over many random openings, each opening played from both seats.
+
+Openings of a few random turns keep two deterministic agents from playing one game over and over, and
+playing each from both seats takes the luck of the opening out of the result. A *pair* is the two games
+of one opening; pairs are independent of each other, the games of a pair are not, so every interval here
+is computed over pairs.
+"""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mancala_env import agents
+from mancala_env.agents import Agent
+from mancala_env.engine.batch import Batch, Episode, encode_rounds, play_rows
+from mancala_env.engine.state import NORTH, RUNNING, SOUTH, encode
+from mancala_env.errors import IllegalMove, MancalaError
+from mancala_env.rulesets import Ruleset, lookup
+
+Progress = Callable[[int, int], Any]
+"""Called now and then as progress(done, total)."""
+
+# Columns of a games array; see Game.
+_PLAYER, _END = 7, 9
+# The normal quantile of a 95 % interval.
+Z95 = statistics.NormalDist().inv_cdf(0.975)
+# Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
+# of that: past this many turns most openings would be endings.
+MAX_OPENING_TURNS = 12
+# Matches of Gabata can go round in circles between deterministic agents; a thousand rounds is several
+# times what random play needs.
+MAX_ROUNDS = 1000
+
+
+class InvalidMatch(MancalaError):
+    """Arguments of a match that do not go together or are out of range."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatchResult:
+    """What came of a match, pair by pair. P is the number of openings.
+
+    Attributes:
+        first: Spec of the agent whose side the numbers take.
+        second: Spec of its opponent.
+        ruleset: Name of the ruleset.
+        margins: int16 `[P, 2]`, seeds the first agent led by at the end; as South in column 0, as North in
+            column 1.
+    """
+
+    first: str
+    second: str
+    ruleset: str
+    margins: np.ndarray
+
+    @property
+    def games(self) -> int:
+        """Number of games, two a pair."""
+        return self.margins.size
+
+    @property
+    def outcomes(self) -> np.ndarray:
+        """int8 `[P, 2]`, +1, 0, -1 where the first agent won, drew, lost."""
+        return np.sign(self.margins).astype(np.int8)
+
+    @property
+    def wins(self) -> int:
+        """Games the first agent won."""
+        return int((self.outcomes > 0).sum())
+
+    @property
+    def draws(self) -> int:
+        """Games nobody won."""
+        return int((self.outcomes == 0).sum())
+
+    @property
+    def losses(self) -> int:
+        """Games the second agent won."""
+        return int((self.outcomes < 0).sum())
+
+    @property
+    def by_seat(self) -> dict[str, tuple[int, int, int]]:
+        """Wins, draws and losses of the first agent as South and as North."""
+        return {
+            seat: (int((column > 0).sum()), int((column == 0).sum()), int((column < 0).sum()))
+            for seat, column in zip(("South", "North"), self.outcomes.T, strict=True)
+        }
+
+    @property
+    def pair_scores(self) -> np.ndarray:
+        """Score of each pair, float64 `[P]`: 0, 0.25, 0.5, 0.75 or 1, a draw being half a win."""
+        return 0.5 + self.outcomes.sum(axis=1) / 4
+
+    @property
+    def pair_counts(self) -> np.ndarray:
+        """How many pairs scored 0, 0.25, 0.5, 0.75 and 1, int64 `[5]`: all that ratings ask for."""
+        return np.bincount(2 + self.outcomes.sum(axis=1), minlength=5)
+
+    @property
+    def win_rate(self) -> float:
+        """Share of the games won, a draw being half a win."""
+        return float(self.pair_scores.mean()) if self.games else 0.5
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the win rate, over pairs; see :func:`mean_interval`."""
+        return mean_interval(self.pair_scores, 0.0, 1.0)
+
+    @property
+    def mean_margin(self) -> float:
+        """Seeds the first agent led by, on average."""
+        return float(self.margins.mean()) if self.games else 0.0
+
+    @property
+    def margin_interval(self) -> tuple[float, float]:
+        """95 % interval of the mean margin, over pairs."""
+        total = float(lookup(self.ruleset).total_seeds) if self.games else 0.0
+        return mean_interval(self.margins.mean(axis=1), -total, total) if self.games else (-total, total)
+
+    def flipped(self) -> "MatchResult":
+        """Return the same match from the second agent's side."""
+        return MatchResult(self.second, self.first, self.ruleset, -self.margins[:, ::-1])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers (not the single games) as plain data for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "ruleset": self.ruleset,
+            "games": self.games,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "as_south": list(self.by_seat["South"]),
+            "as_north": list(self.by_seat["North"]),
+            "win_rate": self.win_rate,
+            "win_rate_interval": list(self.interval),
+            "mean_margin": self.mean_margin,
+            "mean_margin_interval": list(self.margin_interval),
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.first} against {self.second} ({self.ruleset}): {self.wins} won, {self.draws} drawn, "
+            f"{self.losses} lost; win rate {self.win_rate:.3f} [{low:.3f}, {high:.3f}]"
+        )
+
+
+def mean_interval(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
+    """Return a 95 % interval of the mean of independent values that lie between low and high.
+
+    The normal interval after adding two values at each end of the range (Agresti and Coull 1998, there
+    for proportions): unlike the plain one it stays honest when all values are equal, as when every game
+    was won.
+    """
+    padded = np.concatenate([np.asarray(values, np.float64), [low, low, high, high]])
+    half = Z95 * padded.std(ddof=1) / np.sqrt(len(padded))
+    return max(low, float(padded.mean() - half)), min(high, float(padded.mean() + half))
+
+
+def play_matches(
+    first: str | Agent,
+    second: str | Agent,
+    ruleset: str | Ruleset,
+    *,
+    games: int = 200,
+    opening_turns: int = 4,
+    seed: int | None = None,
+    rounds: int | Literal["match"] = 1,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> MatchResult:
+    """Play two agents against each other, all games side by side.
+
+    >>> result = play_matches("greedy", "random", "layli_goobalay", games=200, seed=1)
+    >>> result.games, result.win_rate > 0.8
+    (200, True)
+
+    Args:
+        first: Spec of an agent, or the agent.
+        second: Its opponent.
+        ruleset: The game.
+        games: Number of games, even: each opening is played from both seats.
+        opening_turns: Uniformly random turns that make an opening, 0 to 12.
+        seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
+        rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
+        num_threads: CPU threads of agents made here; None takes every core this process may use.
+        progress: Called as progress(games over, games).
+
+    Raises:
+        InvalidMatch: games or opening_turns is out of range.
+        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
+        IllegalMove: An agent chose an action that is not legal; the message names agent and position.
+    """
+    ruleset = lookup(ruleset)
+    pairs = num_pairs(games)
+    for_openings, for_first, for_second = np.random.SeedSequence(seed).generate_state(3, np.uint64).tolist()
+    players = (
+        agents.make(first, ruleset, seed=for_first, num_threads=num_threads),
+        agents.make(second, ruleset, seed=for_second, num_threads=num_threads),
+    )
+    players[0].seed(for_first)
+    players[1].seed(for_second)
+    games_array = openings(ruleset, pairs, opening_turns, for_openings)
+    return play_openings(*players, games_array, rounds=rounds, progress=progress)
+
+
+def num_pairs(games: int) -> int:
+    """Return how many openings a number of games takes.
+
+    Raises:
+        InvalidMatch: Not an even whole number of at least 2.
+    """
+    if isinstance(games, bool) or not isinstance(games, int | np.integer) or games < 2 or games % 2:
+        raise InvalidMatch(
+            f"games must be an even whole number of at least 2 (each opening is played from both seats), "
+            f"not {games!r}"
+        )
+    return int(games) // 2
+
+
+def openings(ruleset: str | Ruleset, count: int, opening_turns: int, seed: int, start: int = 0) -> np.ndarray:
+    """Draw openings: positions after some uniformly random turns from the start of round 1.
+
+    Opening k of a seed is always the same, however many are drawn. One that ended the round is drawn
+    again.
+
+    Args:
+        ruleset: The game.
+        count: How many.
+        opening_turns: Random turns, 0 to 12.
+        seed: Seed of the openings.
+        start: Index of the first one.
+
+    Returns:
+        uint64 `[count, NUM_COLUMNS]`.
+
+    Raises:
+        InvalidMatch: opening_turns is out of range.
+    """
+    if (
+        isinstance(opening_turns, bool)
+        or not isinstance(opening_turns, int | np.integer)
+        or not 0 <= opening_turns <= MAX_OPENING_TURNS
+    ):
+        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+    batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=int(opening_turns))
+    return batch.games[start:].copy()
+
+
+def play_openings(
+    first: Agent,
+    second: Agent,
+    openings: np.ndarray,
+    *,
+    rounds: int | Literal["match"] = 1,
+    progress: Progress | None = None,
+) -> MatchResult:
+    """Play each opening twice: with the first agent as South and with the first agent as North.
+
+    Args:
+        first: An agent.
+        second: Its opponent; may be the same agent.
+        openings: Running games, uint64 `[P, NUM_COLUMNS]`; not changed.
+        rounds: Rounds of a game, or "match".
+        progress: Called as progress(games over, games).
+
+    Raises:
+        IllegalMove: An agent chose an action that is not legal.
+    """
+    pairs = len(openings)
+    table = Table(first, second, np.concatenate([openings, openings]), rounds)
+    table.first_is_south[:pairs] = True
+    while table.play_turn():
+        if progress is not None:
+            progress(int(table.is_over.sum()), 2 * pairs)
+    # From South's lead to the first agent's.
+    margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
+    return MatchResult(first.spec, second.spec, first.ruleset.name, margins.astype(np.int16))
+
+
+class Table:
+    """Games between two agents, turn by turn; :func:`play_openings` in slow motion.
+
+    Attributes:
+        games: uint64 `[B, NUM_COLUMNS]`; a game that is over keeps its last position.
+        first_is_south: bool `[B]`, whether the first agent sits South. All False to begin with.
+        is_over: bool `[B]`.
+        margins: int64 `[B]`, seeds South led by where the game is over.
+    """
+
+    def __init__(
+        self, first: Agent, second: Agent, games: np.ndarray, rounds: int | Literal["match"] = 1
+    ) -> None:
+        """Seat two agents at running games, uint64 `[B, NUM_COLUMNS]` (copied)."""
+        if first.ruleset != second.ruleset:
+            raise InvalidMatch(
+                f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"
+            )
+        self.agents = (first, second)
+        self.games = games.copy()
+        self.first_is_south = np.zeros(len(games), np.bool_)
+        self.is_over = games[:, _END] != RUNNING
+        self.margins = np.zeros(len(games), np.int64)
+        limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
+        self._episode = Episode(rounds=limit, first_player=SOUTH, opening_turns=0, margin=0)
+        self._rules = encode(first.ruleset)
+
+    def rows_to_move(self, agent: int) -> np.ndarray:
+        """Return the running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
+        seat = np.where(self.first_is_south, SOUTH, NORTH)
+        if agent == 1:
+            seat = 1 - seat
+        return np.flatnonzero(~self.is_over & (self.games[:, _PLAYER] == seat.astype(np.uint64)))
+
+    def play_turn(self) -> bool:
+        """Let both agents play a turn where they are to move; tells whether a game still runs."""
+        for index, agent in enumerate(self.agents):
+            rows = self.rows_to_move(index)
+            if len(rows):
+                self.play(agent, rows, agent.act(self.games[rows]))
+        return not self.is_over.all()
+
+    def play(self, agent: Agent, rows: np.ndarray, actions: np.ndarray) -> None:
+        """Play an agent's actions, int64 `[R]`, in rows where it is to move."""
+        chosen = np.ascontiguousarray(actions, np.int64)
+        if chosen.shape != rows.shape:
+            raise IllegalMove(f"{agent.spec} gave actions of shape {chosen.shape}, not {rows.shape}")
+        wrong = play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
+        if wrong >= 0:
+            from mancala_env.position import Position
+
+            position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
+            raise IllegalMove(
+                f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
+                f"{', '.join(map(str, position.legal_actions))}"
+            )

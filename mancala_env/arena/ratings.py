@@ -1,0 +1,230 @@
+"""Elo ratings from matches, with intervals.
+
+The model is Bradley and Terry's (1952): the stronger of two agents wins with a probability that depends
+on the difference of their ratings alone, 400 Elo being ten to one. A draw counts as half a win for each.
+The scale is anchored at the random agent: 0 Elo.
+
+Intervals come from a Bayesian bootstrap over pairs of games (Rubin 1981; a pair is one opening played
+from both seats), so neither the luck of an opening nor the two games' dependence makes them too narrow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mancala_env.arena.matches import InvalidMatch
+
+ANCHOR = "random"
+"""The agent whose rating is 0 by definition."""
+ELO_PER_LOGIT = 400 / np.log(10)
+# Half a pair won and half a pair lost go into every match (Jeffreys' prior of a proportion): a match
+# without a single loss still has a finite rating and an interval.
+_PRIOR_PAIRS = np.array([0.5, 0, 0, 0, 0.5])
+_PAIR_SCORES = np.array([0, 0.25, 0.5, 0.75, 1])
+# A normal prior so wide (4,300 Elo) that it matters only where the games say nothing.
+_PRIOR_LOGITS = 25.0
+NUM_REPLICATES = 400
+
+
+class PairCounts(NamedTuple):
+    """A match as ratings see it.
+
+    Attributes:
+        first: Name of the agent whose scores these are.
+        second: Name of its opponent.
+        counts: `[5]`, pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1.
+    """
+
+    first: str
+    second: str
+    counts: Sequence[int] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings of N agents.
+
+    Attributes:
+        names: The agents.
+        elo: float64 `[N]`, ratings.
+        low: float64 `[N]`, lower end of the 95 % intervals.
+        high: float64 `[N]`, upper end.
+        games: int64 `[N]`, games each agent played.
+        anchor: The agent at 0 Elo by definition; "" where the mean of all is.
+        replicates: float64 `[R, N]`, the ratings in each bootstrap replicate.
+    """
+
+    names: tuple[str, ...]
+    elo: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    games: np.ndarray
+    anchor: str
+    replicates: np.ndarray
+
+    def of(self, name: str) -> tuple[float, float, float]:
+        """Return the rating of an agent and its interval: Elo, low, high."""
+        i = self.names.index(name)
+        return float(self.elo[i]), float(self.low[i]), float(self.high[i])
+
+    def order(self) -> list[int]:
+        """Return the indices of the agents, strongest first."""
+        return np.argsort(-self.elo, kind="stable").tolist()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, strongest first."""
+        return {
+            "anchor": self.anchor,
+            "agents": [
+                {
+                    "agent": self.names[i],
+                    "elo": round(float(self.elo[i]), 1),
+                    "interval": [round(float(self.low[i]), 1), round(float(self.high[i]), 1)],
+                    "games": int(self.games[i]),
+                }
+                for i in self.order()
+            ],
+        }
+
+
+def fit_ratings(
+    matches: Sequence[Any],
+    *,
+    fixed: Ratings | None = None,
+    seed: int = 0,
+    num_replicates: int = NUM_REPLICATES,
+) -> Ratings:
+    """Fit Elo ratings to matches.
+
+    Args:
+        matches: MatchResults or PairCounts; several of one pair of agents add up.
+        fixed: Ratings to take as they are, such as the ladder's: only agents that are not in it are
+            fitted (and returned beside it). Its uncertainty goes into their intervals.
+        seed: Seed of the bootstrap; it decides nothing but the last digit of the intervals.
+        num_replicates: Bootstrap replicates, R.
+
+    Returns:
+        Ratings in the order the agents appear; without `fixed`, the random agent (or, where it does not
+        play, the mean) is at 0.
+
+    Raises:
+        InvalidMatch: There are no matches, or an agent is matched with itself.
+        ImportError: scipy is missing.
+    """
+    matches = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in matches]
+    if not matches:
+        raise InvalidMatch("ratings need at least one match, not none")
+    for match in matches:
+        if match.first == match.second:
+            raise InvalidMatch(f"{match.first} is matched with itself, which says nothing about its rating")
+    known = {name: i for i, name in enumerate(fixed.names)} if fixed is not None else {}
+    names = tuple(dict.fromkeys([*known, *(name for match in matches for name in match[:2])]))
+    index = {name: i for i, name in enumerate(names)}
+    counts = np.array([match.counts for match in matches], np.float64)
+    games = np.zeros(len(names), np.int64)
+    for match, count in zip(matches, counts, strict=True):
+        for name in match[:2]:
+            games[index[name]] += 2 * int(count.sum())
+
+    sides = np.array([[index[match.first], index[match.second]] for match in matches])
+    rng = np.random.default_rng(seed)
+    # Row 0 is the estimate, the others are replicates: probabilities drawn from their posterior.
+    posterior = counts + _PRIOR_PAIRS
+    drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
+    scores = np.concatenate(
+        [
+            (posterior @ _PAIR_SCORES / posterior.sum(axis=1))[None],
+            np.stack(drawn, axis=1) @ _PAIR_SCORES,
+        ]
+    )
+    start = np.zeros((1 + num_replicates, len(names)))
+    is_free = np.ones(len(names), np.bool_)
+    if fixed is not None:
+        start[0, : len(known)] = fixed.elo / ELO_PER_LOGIT
+        start[1:, : len(known)] = fixed.replicates[np.arange(num_replicates) % len(fixed.replicates)]
+        start[1:, : len(known)] /= ELO_PER_LOGIT
+        is_free[: len(known)] = False
+    sizes = 2 * counts.sum(axis=1)
+    fitted = np.array([_fit(sides, row, sizes, guess, is_free) for row, guess in zip(scores, start)])
+    anchor = ANCHOR if ANCHOR in index else ""
+    if fixed is None:
+        fitted -= fitted[:, index[ANCHOR], None] if anchor else fitted.mean(axis=1, keepdims=True)
+    else:
+        anchor = fixed.anchor
+    fitted *= ELO_PER_LOGIT
+    low, high = np.quantile(fitted[1:], [0.025, 0.975], axis=0)
+    return Ratings(names, fitted[0], low, high, games, anchor, fitted[1:])
+
+
+def as_pair_counts(match: Any) -> PairCounts:
+    """Return what ratings ask of a MatchResult."""
+    return PairCounts(match.first, match.second, match.pair_counts)
+
+
+def win_probability(elo_difference: float) -> float:
+    """Return the score the model expects from an agent that many Elo above its opponent.
+
+    >>> round(win_probability(400), 3)
+    0.909
+    """
+    return float(1 / (1 + 10 ** (-elo_difference / 400)))
+
+
+def elo_difference(win_rate: float) -> float:
+    """Return the Elo difference at which the model expects a win rate strictly between 0 and 1."""
+    return float(400 * np.log10(win_rate / (1 - win_rate)))
+
+
+def _dirichlet(rng: np.random.Generator, alpha: np.ndarray, size: int) -> np.ndarray:
+    """Draw from a Dirichlet distribution some of whose parameters are 0, `[size, 5]`."""
+    drawn = np.zeros((size, len(alpha)))
+    drawn[:, alpha > 0] = rng.dirichlet(alpha[alpha > 0], size)
+    return drawn
+
+
+def _fit(
+    sides: np.ndarray, scores: np.ndarray, games: np.ndarray, start: np.ndarray, is_free: np.ndarray
+) -> np.ndarray:
+    """Maximise the Bradley-Terry likelihood over the free agents.
+
+    Args:
+        sides: int64 `[M, 2]`, indices of the first and second agent of each match.
+        scores: float64 `[M]`, share of the games the first agent won.
+        games: float64 `[M]`, games.
+        start: float64 `[N]`, ratings in logits: fixed ones, and where to start from for the free.
+        is_free: bool `[N]`.
+
+    Returns:
+        float64 `[N]`, ratings in logits.
+    """
+    try:
+        from scipy.optimize import minimize
+        from scipy.special import expit
+    except ImportError as error:
+        raise ImportError('ratings need scipy: pip install "mancala-env[arena]"') from error
+
+    # [M, N]: the rating of the first agent minus that of the second is differences @ ratings.
+    differences = np.zeros((len(sides), len(start)))
+    differences[np.arange(len(sides)), sides[:, 0]] = 1
+    differences[np.arange(len(sides)), sides[:, 1]] -= 1
+    free = differences[:, is_free]
+    base = differences[:, ~is_free] @ start[~is_free]
+
+    def loss(ratings: np.ndarray) -> tuple[float, np.ndarray]:
+        logits = base + free @ ratings
+        value = games @ (np.logaddexp(0, logits) - scores * logits)
+        gradient = free.T @ (games * (expit(logits) - scores))
+        prior = ratings / _PRIOR_LOGITS**2
+        return float(value + ratings @ prior / 2), gradient + prior
+
+    def hessian(ratings: np.ndarray) -> np.ndarray:
+        expected = expit(base + free @ ratings)
+        weights = games * expected * (1 - expected)
+        return (free.T * weights) @ free + np.eye(len(ratings)) / _PRIOR_LOGITS**2
+
+    best = minimize(loss, start[is_free], jac=True, hess=hessian, method="trust-exact")
+    fitted = start.copy()
+    fitted[is_free] = best.x
+    return fitted

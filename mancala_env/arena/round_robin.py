@@ -1,0 +1,341 @@
+"""Many matches at once, resumable: every finished chunk of games is a line in a results file.
+
+A line says everything about its games: ruleset and its dials, both agents (a checkpoint by the hash of
+its file, so a changed file is another agent), seed, openings `start` to `stop`, margins. Openings of a
+match are numbered and drawn from the seed, so a run that was killed goes on with exactly the openings
+that are missing, and asking for more games later plays only the new ones.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple
+
+import numpy as np
+
+from mancala_env import agents
+from mancala_env.agents import Agent
+from mancala_env.arena.matches import (
+    MAX_ROUNDS,
+    InvalidMatch,
+    MatchResult,
+    Progress,
+    num_pairs,
+    openings,
+    play_openings,
+)
+from mancala_env.engine.batch import encode_rounds
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.version import __version__
+
+FORMAT = 1
+# 64 games: enough to keep a batched agent busy, and some seconds of the slowest rung of the ladder.
+PAIRS_PER_CHUNK = 32
+
+
+class InvalidResults(MancalaError):
+    """A results file that is not one, or that another process is writing."""
+
+
+class Entrant(NamedTuple):
+    """An agent that takes part.
+
+    Attributes:
+        agent: The agent.
+        name: How it is called in tables: its spec.
+        identity: What its results are filed under: the hash of the file for a checkpoint, else the spec.
+    """
+
+    agent: Agent
+    name: str
+    identity: str
+
+
+def entrant(spec: str | Agent, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
+    """Make an agent and say what its results are filed under.
+
+    Raises:
+        InvalidSpec: The spec names no agent, or the agent cannot play the ruleset.
+    """
+    agent = agents.make(spec, ruleset, num_threads=num_threads)
+    return Entrant(agent, agent.spec, identity_of(agent.spec))
+
+
+def identity_of(spec: str) -> str:
+    """Return a spec, or `sha256:...` of the file's content where the spec is a path."""
+    path = Path(spec)
+    if not path.is_file():
+        return spec
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def round_robin(
+    specs: Sequence[str | Agent],
+    ruleset: str | Ruleset,
+    *,
+    games: int = 200,
+    opening_turns: int = 4,
+    seed: int = 0,
+    rounds: int | Literal["match"] = 1,
+    results: str | Path | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[MatchResult]:
+    """Let everybody play everybody.
+
+    >>> matches = round_robin(["random", "greedy"], "leyla", games=20)
+    >>> [(match.first, match.second, match.games) for match in matches]
+    [('random', 'greedy', 20)]
+
+    Args:
+        specs: Two or more agents.
+        ruleset: The game.
+        games: Games of each match, even.
+        opening_turns: Random turns that make an opening.
+        seed: Seed of all openings and agents.
+        rounds: Rounds of a game, or "match".
+        results: File the games are appended to, and taken from where they have been played already.
+        num_threads: CPU threads; None takes every core this process may use.
+        progress: Called as progress(games over, games) after each chunk; games taken from the file count.
+
+    Returns:
+        One result for each pair of agents, in the order of `specs`.
+
+    Raises:
+        InvalidMatch: The same agent twice, fewer than two, or an argument is out of range.
+        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
+        InvalidResults: The file is not a results file, or another process is writing it.
+    """
+    entrants = [entrant(spec, ruleset, num_threads) for spec in specs]
+    if len(entrants) < 2:
+        raise InvalidMatch(f"a round robin needs at least two agents, not {len(entrants)}")
+    check_distinct(entrants)
+    return play_pairings(
+        list(itertools.combinations(entrants, 2)),
+        ruleset,
+        games=games,
+        opening_turns=opening_turns,
+        seed=seed,
+        rounds=rounds,
+        results=results,
+        progress=progress,
+    )
+
+
+def check_distinct(entrants: Sequence[Entrant]) -> None:
+    """Raise an InvalidMatch where two entrants are the same agent."""
+    seen: dict[str, str] = {}
+    for one in entrants:
+        if one.identity in seen:
+            raise InvalidMatch(f"{one.name} and {seen[one.identity]} are the same agent; name each once")
+        seen[one.identity] = one.name
+
+
+def play_pairings(
+    pairings: Sequence[tuple[Entrant, Entrant]],
+    ruleset: str | Ruleset,
+    *,
+    games: int,
+    opening_turns: int = 4,
+    seed: int = 0,
+    rounds: int | Literal["match"] = 1,
+    results: str | Path | None = None,
+    progress: Progress | None = None,
+) -> list[MatchResult]:
+    """Play the matches asked for; see :func:`round_robin`, which asks for all of them."""
+    ruleset = lookup(ruleset)
+    pairs = num_pairs(games)
+    limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
+    keys = [_key(ruleset, *pairing, opening_turns, seed, limit) for pairing in pairings]
+    with ResultsFile(results) as file:
+        done = [file.margins(key, pairs) for key in keys]
+        total = games * len(pairings)
+        over = sum(2 * int(found.sum()) for found, _ in done)
+        if progress is not None:
+            progress(over, total)
+        # Chunk by chunk across all matches, so that an interrupted run has some of each.
+        for chunk in range(0, pairs, PAIRS_PER_CHUNK):
+            for pairing, key, (found, margins) in zip(pairings, keys, done, strict=True):
+                for start, stop in _gaps(found, chunk, min(chunk + PAIRS_PER_CHUNK, pairs)):
+                    began = time.perf_counter()
+                    margins[start:stop] = _play_chunk(key, ruleset, pairing, start, stop)
+                    found[start:stop] = True
+                    file.append(key, start, margins[start:stop], time.perf_counter() - began)
+                    over += 2 * (stop - start)
+                    if progress is not None:
+                        progress(over, total)
+    return [
+        _as_seen(pairing, key, ruleset, margins)
+        for pairing, key, (_, margins) in zip(pairings, keys, done, strict=True)
+    ]
+
+
+class Key(NamedTuple):
+    """What identifies the games of a match: two lines with the same key belong together.
+
+    The agent with the smaller identity is the first, whichever way round the match was asked for.
+    """
+
+    package: str
+    ruleset: str
+    rules: str
+    rounds: int
+    opening_turns: int
+    seed: int
+    first: str
+    second: str
+
+    def numbers(self) -> list[int]:
+        """Return the key as entropy for a SeedSequence."""
+        digest = hashlib.sha256(json.dumps(self[1:]).encode()).digest()
+        return np.frombuffer(digest, np.uint32).tolist()
+
+
+def _key(ruleset: Ruleset, one: Entrant, other: Entrant, opening_turns: int, seed: int, rounds: int) -> Key:
+    first, second = sorted((one.identity, other.identity))
+    dials = json.dumps(asdict(ruleset), sort_keys=True).encode()
+    rules = hashlib.sha256(dials).hexdigest()[:16]
+    return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second)
+
+
+def _play_chunk(
+    key: Key, ruleset: Ruleset, pairing: tuple[Entrant, Entrant], start: int, stop: int
+) -> np.ndarray:
+    """Play openings start to stop of a match, int16 `[stop - start, 2]` from the side of key.first."""
+    first, second = sorted(pairing, key=lambda one: one.identity)
+    entropy = key.numbers()
+    for_openings = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+    seeds = np.random.SeedSequence([*entropy, start]).generate_state(2, np.uint64).tolist()
+    first.agent.seed(seeds[0])
+    second.agent.seed(seeds[1])
+    drawn = openings(ruleset, stop - start, key.opening_turns, for_openings, start)
+    return play_openings(first.agent, second.agent, drawn, rounds=key.rounds).margins
+
+
+def _as_seen(
+    pairing: tuple[Entrant, Entrant], key: Key, ruleset: Ruleset, margins: np.ndarray
+) -> MatchResult:
+    first, second = pairing
+    if first.identity == key.first:
+        return MatchResult(first.name, second.name, ruleset.name, margins)
+    return MatchResult(second.name, first.name, ruleset.name, margins).flipped()
+
+
+def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the runs of openings from start to stop that have not been played."""
+    missing = np.flatnonzero(~found[start:stop]) + start
+    if len(missing):
+        for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
+            yield int(run[0]), int(run[-1]) + 1
+
+
+class ResultsFile:
+    """Finished games, one chunk a line of JSON; None keeps nothing.
+
+    A process that is killed can leave half a line at the end: it is cut off when the file is next opened.
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        """Name the file; it is opened, read and locked by ``with``."""
+        self.path = None if path is None else Path(path)
+        self._file: IO[bytes] | None = None
+        self._chunks: dict[Key, list[tuple[int, np.ndarray]]] = {}
+
+    def __enter__(self) -> "ResultsFile":
+        """Open, lock and read the file."""
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self.path.open("a+b")
+            except OSError as error:
+                raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
+            try:
+                self._lock()
+                self._read()
+            except BaseException:
+                self._file.close()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file, which gives the lock back."""
+        if self._file is not None:
+            self._file.close()
+
+    def margins(self, key: Key, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the first P openings of a match are in the file, bool `[P]`, and the margins,
+        int16 `[P, 2]`. A game that is there twice counts once.
+        """
+        found = np.zeros(pairs, np.bool_)
+        margins = np.zeros((pairs, 2), np.int16)
+        for start, chunk in reversed(self._chunks.get(key, [])):  # the first line of a game wins
+            part = chunk[: max(0, pairs - start)]
+            margins[start : start + len(part)] = part
+            found[start : start + len(part)] = True
+        return found, margins
+
+    def append(self, key: Key, start: int, margins: np.ndarray, seconds: float) -> None:
+        """Add a finished chunk as one line."""
+        if self._file is None:
+            return
+        line = {
+            "format": FORMAT,
+            **key._asdict(),
+            "start": start,
+            "stop": start + len(margins),
+            "margins": margins.tolist(),
+            "seconds": round(seconds, 3),
+        }
+        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # Windows: two processes would play the same games, and each count once
+            return
+        assert self._file is not None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidResults(
+                f"another process is writing {self.path}; wait for it or name another file"
+            ) from None
+
+    def _read(self) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            key, start, margins = self._parsed(line, number)
+            self._chunks.setdefault(key, []).append((start, margins))
+        if len(whole) < len(content):
+            if not content[len(whole) :].startswith(b'{"format"'[: len(content) - len(whole)]):
+                raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
+            os.truncate(self._file.fileno(), len(whole))
+
+    def _parsed(self, line: bytes, number: int) -> tuple[Key, int, np.ndarray]:
+        try:
+            fields: dict[str, Any] = json.loads(line)
+            if fields["format"] != FORMAT:
+                raise InvalidResults(
+                    f"{self.path}, line {number}: format {fields['format']!r}, but this version reads {FORMAT}"
+                )
+            margins = np.array(fields["margins"], np.int16).reshape(-1, 2)
+            if len(margins) != fields["stop"] - fields["start"]:
+                raise ValueError
+            return Key(**{name: fields[name] for name in Key._fields}), fields["start"], margins
+        except InvalidResults:
+            raise
+        except (ValueError, KeyError, TypeError, OverflowError):
+            raise InvalidResults(
+                f"{self.path}, line {number}: not a line of results; name another file"
+            ) from None
