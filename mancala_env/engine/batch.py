@@ -398,7 +398,6 @@ class Batch:
         batch, features = self.num_games, num_features(self.ruleset)
         self.games = np.zeros((batch, NUM_COLUMNS), np.uint64)
         self._randoms = np.zeros(batch, np.uint64)
-        self._everywhere = np.ones(batch, np.bool_)
         self._outputs = Outputs(
             player=np.zeros(batch, np.int8),
             legal_mask=np.zeros((batch, self.num_actions), np.int8),
@@ -504,12 +503,6 @@ class Batch:
     def _wanted(self, where: np.ndarray | None) -> np.ndarray:
         if where is None:
             return self._everywhere
-        wanted = np.ascontiguousarray(where, np.bool_)
-        if wanted.shape != (self.num_games,):
-            raise ValueError(f"where must have shape ({self.num_games},), not {wanted.shape}")
-        return wanted
-
-    def _checked_where(self, where: np.ndarray) -> np.ndarray:
         wanted = np.ascontiguousarray(where, np.bool_)
         if wanted.shape != (self.num_games,):
             raise ValueError(f"where must have shape ({self.num_games},), not {wanted.shape}")
