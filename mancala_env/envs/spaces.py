@@ -1,0 +1,59 @@
+"""Observation and action spaces of the environments.
+
+The Gymnasium environments refuse illegal actions, so their action spaces know which are legal now:
+``env.step(env.action_space.sample())`` plays, as in every tutorial. To the libraries they are plain
+``Discrete`` and ``MultiDiscrete`` spaces.
+"""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from mancala_env.observation import bounds
+from mancala_env.rulesets import Ruleset
+
+
+def observation_space(ruleset: Ruleset) -> spaces.Box:
+    """Return the space of one observation, float32 `[F]`; the same whatever the number of rounds."""
+    low, high = bounds(ruleset)
+    return spaces.Box(low, high, dtype=np.float32)
+
+
+class LegalDiscrete(spaces.Discrete):
+    """``Discrete(A)`` whose `sample()` draws from the legal actions when no mask is given.
+
+    Attributes:
+        mask: int8 `[A]`, 1 where the action is legal; the environment rewrites it.
+    """
+
+    def __init__(self, num_actions: int) -> None:
+        """Start with every action legal."""
+        super().__init__(num_actions)
+        self.mask = np.ones(num_actions, np.int8)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Draw an action; see ``Discrete.sample``."""
+        if mask is None and probability is None:
+            mask = self.mask
+        return super().sample(mask, probability)
+
+
+class LegalMultiDiscrete(spaces.MultiDiscrete):
+    """``MultiDiscrete([A] * B)`` whose `sample()` draws from the legal actions when no mask is given.
+
+    Attributes:
+        mask: int8 `[B, A]`, 1 where the action is legal; the environment rewrites it.
+    """
+
+    def __init__(self, num_envs: int, num_actions: int) -> None:
+        """Start with every action legal."""
+        super().__init__([num_actions] * num_envs)
+        self.mask = np.ones((num_envs, num_actions), np.int8)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Draw an action for each environment; see ``MultiDiscrete.sample``."""
+        if mask is None and probability is None:
+            # The highest of one random key per legal action: each is equally likely.
+            return np.argmax(self.np_random.random(self.mask.shape) * self.mask, axis=1)
+        return super().sample(mask, probability)

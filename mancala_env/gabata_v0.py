@@ -1,0 +1,70 @@
+"""Gabata, of Shoa in Ethiopia, as a PettingZoo environment.
+
+>>> from mancala_env import gabata_v0
+>>> env = gabata_v0.env(ruleset="gabata_five_holes", render_mode="ansi")
+>>> env.reset(seed=1)
+>>> env.step(2)
+>>> print(env.render())
+@@@
+"""
+
+from typing import Unpack
+
+from pettingzoo import AECEnv
+
+from mancala_env.envs.aec import MancalaAEC, Options, wrapped
+from mancala_env.envs.doors import RENDER_MODES
+
+__all__ = ["env", "raw_env"]
+
+
+class raw_env(MancalaAEC):
+    """Gabata: sow and relay; a fourth seed on the opponent's side makes the hole a weg of one's own, which
+    keeps what falls into it (docs/rules.md).
+
+    Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
+    ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with
+    ``landing="weg"``. Arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+
+    ## Action Space
+    ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order: 0 to W-1 are his own row. A is
+    W for one round; for more it is 2W, because holes of the opponent's row can become his territory. Holes
+    that are empty, wegs, or not his are masked. An agent without a legal hole passes: he is not selected.
+
+    ## Observation Space
+    A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
+    (``mancala_env.observation.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
+    is all zeros for the agent who is not to move. ``infos`` holds the mask as well.
+
+    ## Starting State
+    Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says
+    otherwise. In ``gabata_3`` the forced opening has been played and the other agent is to move.
+
+    ## Rewards
+    0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
+    in the last count over all seeds of the game (`reward="margin"`).
+
+    ## Episode End
+    When neither agent has a legal hole, a relay never ends, or nothing changes for 50 turns, the round is
+    counted. It is the episode, unless `rounds` asks for more; a match of random play takes hundreds. Agents
+    terminate together and are never truncated.
+
+    ## Version History
+    * v0: first release
+    """
+
+    game = "gabata"
+    metadata = {  # noqa: RUF012 - as PettingZoo declares it
+        "render_modes": RENDER_MODES,
+        "name": "gabata_v0",
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+
+def env(**options: Unpack[Options]) -> AECEnv:
+    """Make the environment in the wrappers of PettingZoo's classic games; arguments are raw_env's.
+
+    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
+    """
+    return wrapped(raw_env(**options))

@@ -1,0 +1,71 @@
+"""Layli Goobalay, of the Horn of Africa, as a PettingZoo environment.
+
+>>> from mancala_env import layli_goobalay_v0
+>>> env = layli_goobalay_v0.env(ruleset="leyla_gobale_ii", render_mode="ansi")
+>>> env.reset(seed=1)
+>>> env.step(2)
+>>> print(env.render())
+Leyla Gobale II, five seeds, round 1: North to move
+       N6   N5   N4   N3   N2   N1
+@@@
+"""
+
+from typing import Unpack
+
+from pettingzoo import AECEnv
+
+from mancala_env.envs.aec import MancalaAEC, Options, wrapped
+from mancala_env.envs.doors import RENDER_MODES
+
+__all__ = ["env", "raw_env"]
+
+
+class raw_env(MancalaAEC):
+    """Layli Goobalay: sow and relay; an empty hole of one's own captures what lies opposite, three make
+    two uur, which keep what falls into them (docs/rules.md).
+
+    Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
+    ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or your own
+    with ``landing="uur"``. Arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+
+    ## Action Space
+    ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Holes that are empty
+    or uur are masked.
+
+    ## Observation Space
+    A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
+    (``mancala_env.observation.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
+    is all zeros for the agent who is not to move. ``infos`` holds the mask as well.
+
+    ## Starting State
+    Four seeds in every hole (five in ``leyla_gobale_ii``), nothing captured; ``player_0``, South, to move
+    unless `first_player` says otherwise.
+
+    ## Rewards
+    0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
+    in the last count over all seeds of the game (`reward="margin"`).
+
+    ## Episode End
+    When the agent to move has no legal hole, a relay never ends, or nothing changes for 50 turns, the round
+    is counted. It is the episode, unless `rounds` asks for more. Agents terminate together and are never
+    truncated.
+
+    ## Version History
+    * v0: first release
+    """
+
+    game = "layli_goobalay"
+    metadata = {  # noqa: RUF012 - as PettingZoo declares it
+        "render_modes": RENDER_MODES,
+        "name": "layli_goobalay_v0",
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+
+def env(**options: Unpack[Options]) -> AECEnv:
+    """Make the environment in the wrappers of PettingZoo's classic games; arguments are raw_env's.
+
+    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
+    """
+    return wrapped(raw_env(**options))
