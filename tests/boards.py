@@ -1,0 +1,39 @@
+"""Boards drawn in tests, read and compared.
+
+A drawing has North's row above South's, each player's first hole on his left: the numbers stand in the
+order 11 10 9 8 7 6 over 0 1 2 3 4 5, and seeds run to the right below and to the left above. Direction
+never enters the rules, so clockwise games are drawn so as well. ``4s`` is a hole that South owns, ``4n``
+one of North's.
+"""
+
+from typing import Any
+
+from mancala_env import Position, Ruleset, rulesets
+
+SOUTH, NORTH = 0, 1
+NOBODY = -1
+
+
+def holes(drawing: str) -> tuple[list[int], list[int]]:
+    """Return the seeds and the owners of a drawing, in hole order."""
+    north, south = (line.split() for line in drawing.strip().splitlines())
+    cells = south + north[::-1]
+    owners = [{"s": SOUTH, "n": NORTH}.get(cell[-1], NOBODY) for cell in cells]
+    return [int(cell.rstrip("sn")) for cell in cells], owners
+
+
+def position(ruleset: str | Ruleset, drawing: str, **fields: Any) -> Position:
+    """Return the position drawn, South to move unless `player` says otherwise."""
+    seeds, owner = holes(drawing)
+    return Position(ruleset, seeds, owner, **fields)
+
+
+def finished(ruleset: str | Ruleset, counts: tuple[int, int], **fields: Any) -> Position:
+    """Return a round that is over with these counts: all seeds in the stores."""
+    return Position(ruleset, [0] * rulesets.lookup(ruleset).num_holes, stores=counts, **fields)
+
+
+def assert_drawn(after: Position, drawing: str) -> None:
+    """Check the seeds and owners of a position against a drawing."""
+    seeds, owner = holes(drawing)
+    assert (after.seeds.tolist(), after.owner.tolist()) == (seeds, owner), f"\n{after}"

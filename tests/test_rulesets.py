@@ -1,0 +1,182 @@
+"""The catalogue of docs/rules.md, sections 6 and 7, and the dials of a ruleset of one's own."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
+
+# name: row width, seeds a hole, direction, landing, round end, match
+CATALOGUE = {
+    "layli_goobalay": (6, 4, "anticlockwise", "uur", "mover_stuck", "mirror"),
+    "leyla_gobale_ii": (6, 5, "anticlockwise", "uur", "mover_stuck", "mirror"),
+    "layli_goobalay_long": (12, 4, "clockwise", "uur", "mover_stuck", "single"),
+    "layli_goobalay_8": (8, 4, "clockwise", "uur", "mover_stuck", "single"),
+    "leyla": (6, 4, "clockwise", "pair", "mover_stuck", "loan"),
+    "gabata_i": (6, 4, "anticlockwise", "weg", "both_stuck", "territory"),
+    "gabata_five_holes": (5, 4, "anticlockwise", "weg", "both_stuck", "territory"),
+    "gabata_seven_holes": (7, 4, "anticlockwise", "weg", "both_stuck", "territory"),
+    "gabata_3": (6, 4, "anticlockwise", "weg", "both_stuck", "territory"),
+    "ludii_leyla": (6, 4, "clockwise", "pair", "either_stuck", "single"),
+    "ludii_leyla_gobale_somaliland": (6, 4, "clockwise", "uur", "either_stuck", "single"),
+    "ludii_leyla_gobale_gabradarre": (6, 5, "anticlockwise", "uur", "either_stuck", "single"),
+    "ludii_gabata_i": (6, 4, "anticlockwise", "weg", "both_stuck", "single"),
+    "ludii_gabata_five_holes": (5, 4, "anticlockwise", "weg", "both_stuck", "single"),
+    "ludii_gabata_seven_holes": (7, 4, "anticlockwise", "weg", "both_stuck", "single"),
+}
+
+
+def test_names_lists_every_ruleset_of_the_written_sources_and_ludiis():
+    assert rulesets.names() == tuple(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_catalogue(name):
+    ruleset = rulesets.lookup(name)
+    dials = (
+        ruleset.row_width,
+        ruleset.seeds_per_hole,
+        ruleset.direction,
+        ruleset.landing,
+        ruleset.round_end,
+        ruleset.match,
+    )
+    assert (ruleset.name, dials) == (name, CATALOGUE[name])
+    assert ruleset.title
+    assert ruleset.region
+    assert ruleset.source
+
+
+def test_only_ludiis_rulesets_turn_ludiis_dials():
+    for name in rulesets.names():
+        ruleset = rulesets.lookup(name)
+        has_ludiis_dials = (
+            not ruleset.captures_last or ruleset.owns_on == "either" or not ruleset.ransoms_empty
+        ) or ruleset.round_end == "either_stuck"
+        assert has_ludiis_dials == name.startswith("ludii_")
+    assert rulesets.lookup("ludii_leyla_gobale_somaliland").opening == "rightmost"
+    assert rulesets.lookup("ludii_leyla_gobale_gabradarre").opening == "free"
+    assert rulesets.lookup("gabata_3").opening == "eights"
+
+
+def test_a_ruleset_is_looked_up_as_itself():
+    mine = Ruleset(name="mine")
+    assert rulesets.lookup(mine) is mine
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("layli_gobalay", "did you mean 'layli_goobalay'"),
+        ("gabata_1", "'gabata_i'"),
+        ("Leyla", "'leyla'"),
+        ("ludii_gabata", "'ludii_gabata_i'"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_near_ones(name, near):
+    with pytest.raises(InvalidRuleset, match=f"no ruleset {name!r}.*{near}"):
+        rulesets.lookup(name)
+
+
+@pytest.mark.parametrize("wrong", ["oware", "", None, 3, ["leyla"]])
+def test_a_name_near_none_is_answered_with_all(wrong):
+    with pytest.raises(InvalidRuleset, match="all rulesets: layli_goobalay, leyla_gobale_ii"):
+        rulesets.lookup(wrong)
+
+
+def test_a_ruleset_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        rulesets.lookup("leyla").row_width = 3  # type: ignore[misc]
+
+
+def test_sizes_follow_from_the_dials():
+    ruleset = Ruleset(row_width=7, seeds_per_hole=3)
+    assert (ruleset.num_holes, ruleset.total_seeds) == (14, 42)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("rounds", [1, 2, "match"])
+def test_the_action_space_is_the_row_unless_territory_can_change_hands(name, rounds):
+    width, *_, match = CATALOGUE[name]
+    wide = match == "territory" and rounds != 1
+    assert rulesets.lookup(name).num_actions(rounds) == (2 * width if wide else width)
+
+
+# A ruleset of one's own: the ranges of the dials
+
+
+@pytest.mark.parametrize("width", range(2, 13))
+def test_row_widths_2_to_12_play(width):
+    for seeds in {1, 4, 255 // (2 * width)}:
+        game = Position(Ruleset(row_width=width, seeds_per_hole=seeds))
+        game.play(game.legal_actions[-1])
+        assert sum(game.counts) == 2 * width * seeds
+
+
+@pytest.mark.parametrize(
+    ("dials", "why"),
+    [
+        ({"row_width": 1}, "row_width must be 2 to 12, not 1"),
+        ({"row_width": 13}, "row_width must be 2 to 12, not 13"),
+        ({"row_width": 6.0}, "row_width must be a whole number, not 6.0"),
+        ({"row_width": True}, "row_width must be a whole number, not True"),
+        ({"seeds_per_hole": "4"}, "seeds_per_hole must be a whole number, not '4'"),
+        ({"seeds_per_hole": 0}, "seeds_per_hole must be 1 to 21 on a board of 12 holes"),
+        ({"seeds_per_hole": 22}, "at most 255 seeds in all.*not 22"),
+        ({"row_width": 12, "seeds_per_hole": 11}, "seeds_per_hole must be 1 to 10 on a board of 24 holes"),
+        ({"direction": "left"}, "direction must be one of 'anticlockwise', 'clockwise', not 'left'"),
+        ({"landing": "Weg"}, "landing must be one of 'uur', 'pair', 'weg', not 'Weg'"),
+        ({"owns_on": "own"}, "owns_on must be one of 'opponent', 'either', not 'own'"),
+        ({"round_end": "stuck"}, "round_end must be one of 'mover_stuck', 'either_stuck', 'both_stuck'"),
+        ({"match": True}, "match must be one of 'single', 'mirror', 'loan', 'territory', not True"),
+        ({"opening": None}, "opening must be one of 'free', 'rightmost', 'eights', not None"),
+        ({"captures_last": 1}, "captures_last must be True or False, not 1"),
+        ({"ransoms_empty": "no"}, "ransoms_empty must be True or False, not 'no'"),
+        ({"name": "two words"}, "name must be one word.*not 'two words'"),
+        ({"name": ""}, "name must be one word.*not ''"),
+        ({"name": None}, "name must be one word.*not None"),
+    ],
+)
+def test_a_dial_out_of_range_is_refused(dials, why):
+    with pytest.raises(InvalidRuleset, match=why):
+        Ruleset(**dials)
+
+
+GABATA = {"landing": "weg", "round_end": "both_stuck", "match": "territory"}
+
+
+@pytest.mark.parametrize(
+    ("dials", "why"),
+    [
+        (GABATA | {"landing": "uur"}, "match='territory' needs landing='weg', not 'uur'"),
+        (GABATA | {"landing": "pair"}, "match='territory' needs landing='weg', not 'pair'"),
+        (GABATA | {"round_end": "mover_stuck"}, "match='territory' needs round_end='both_stuck'"),
+        (GABATA | {"seeds_per_hole": 3}, "match='territory' fills holes with four seeds.*not 3"),
+        ({"match": "loan", "seeds_per_hole": 5}, "match='loan' fills holes with four seeds.*not 5"),
+        ({"opening": "eights"}, "opening='eights'.*needs landing='weg'"),
+        (GABATA | {"opening": "eights", "direction": "clockwise"}, "direction='anticlockwise'"),
+        (GABATA | {"opening": "eights", "match": "mirror"}, "'single' or 'territory', not 'mirror'"),
+        (GABATA | {"opening": "eights", "match": "loan"}, "'single' or 'territory', not 'loan'"),
+        (
+            GABATA | {"opening": "eights", "match": "single", "round_end": "mover_stuck"},
+            "opening='eights' needs round_end='both_stuck'",
+        ),
+        ({"landing": "pair", "captures_last": False}, "captures_last=False only means something for"),
+        ({"landing": "weg", "captures_last": False}, "captures_last=False only means something for"),
+        ({"owns_on": "either"}, "owns_on='either' only means something for landing='weg', not 'uur'"),
+        ({"landing": "pair", "owns_on": "either"}, "owns_on='either' only means something for landing='weg'"),
+        ({"ransoms_empty": False}, "ransoms_empty=False means nothing for landing='uur'"),
+        ({"opening": "rightmost", "match": "mirror"}, "a rule of a single round, not of match='mirror'"),
+    ],
+)
+def test_dials_that_do_not_go_together_are_refused_with_the_reason(dials, why):
+    with pytest.raises(InvalidRuleset, match=why) as error:
+        Ruleset(**dials)
+    assert isinstance(error.value, MancalaError | ValueError)
+
+
+def test_a_catalogue_ruleset_can_be_varied():
+    mine = replace(rulesets.lookup("gabata_i"), name="gabata_wide", row_width=9)
+    game = Position(mine)
+    assert len(game.seeds) == 18
+    assert Position.from_text(game.to_text(), mine) == game
