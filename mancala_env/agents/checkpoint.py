@@ -1,0 +1,249 @@
+"""Checkpoints as agents: a trained network, read without running anything the file brings along.
+
+A checkpoint is one zip: what Stable-Baselines3 saves of a run, plus ``identity.json``. To play, two
+members are read, neither as code: the identity as JSON, the weights (``policy.pth``) by
+``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
+``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here.
+"""
+
+import json
+import pickle
+import zipfile
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mancala_env import observation_kinds
+from mancala_env.agents.base import Agent
+from mancala_env.agents.network import NetworkConfig, build_network, torch
+from mancala_env.engine.batch import encode_rounds
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset
+
+FORMAT = "mancala-env checkpoint"
+FORMAT_VERSION = 1
+IDENTITY_MEMBER, WEIGHTS_MEMBER = "identity.json", "policy.pth"
+# The network lies under this name in the policy that Stable-Baselines3 saves.
+WEIGHTS_PREFIX = "network."
+# No network of this package comes near it; a zip can claim to unpack to anything.
+_MOST_BYTES = 1 << 30
+# What a ruleset is called, and where it comes from, changes no turn.
+_WORDS = ("name", "title", "region", "source")
+
+
+class InvalidCheckpoint(MancalaError):
+    """A file that is no checkpoint, is damaged, or was trained on something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What a checkpoint is.
+
+    Attributes:
+        ruleset: The ruleset it was trained on, every dial.
+        rounds: Rounds of an episode, or "match".
+        observation_version: Version of its observation kind; see :mod:`mancala_env.observation_kinds`.
+        network: What the network sees and how large it is.
+        turns: Turns learned from so far.
+        config: The whole configuration of the run, plain data.
+        versions: Versions of the libraries that wrote it, by name.
+    """
+
+    ruleset: Ruleset
+    rounds: int | Literal["match"]
+    observation_version: str
+    network: NetworkConfig
+    turns: int
+    config: dict[str, Any]
+    versions: dict[str, str]
+
+    def to_json(self) -> str:
+        """Return the identity as JSON text; :meth:`from_json` reads it back."""
+        return json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | asdict(self), indent=2)
+
+    @staticmethod
+    def from_json(text: str) -> "Identity":
+        """Read an identity.
+
+        Raises:
+            InvalidCheckpoint: The text is no identity, or one of a later version.
+        """
+        try:
+            fields = json.loads(text)
+            if fields.pop("format") != FORMAT:
+                raise InvalidCheckpoint(f"it does not say that it is a {FORMAT}")
+            version = fields.pop("format_version")
+            if version != FORMAT_VERSION:
+                raise InvalidCheckpoint(
+                    f"it has format version {version!r}; this package reads version {FORMAT_VERSION}"
+                )
+            fields["ruleset"] = Ruleset(**fields["ruleset"])
+            fields["network"] = NetworkConfig(**fields["network"])
+            encode_rounds(fields["rounds"])
+            return Identity(**fields)
+        except InvalidCheckpoint:
+            raise
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise InvalidCheckpoint(f"its identity cannot be read ({error})") from error
+
+
+def read_identity(path: str | Path) -> Identity:
+    """Return what a checkpoint is, without loading its weights.
+
+    Raises:
+        InvalidCheckpoint: There is no such file, or it is no checkpoint; the message says what is wrong.
+    """
+    return Identity.from_json(_read_member(path, IDENTITY_MEMBER).decode(errors="replace"))
+
+
+def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
+    """Build the network of a checkpoint and fill in its weights; nothing is unpickled.
+
+    Raises:
+        InvalidCheckpoint: The weights are missing, damaged or do not fit the identity.
+    """
+    network = build_network(identity.ruleset, identity.ruleset.num_actions(identity.rounds), identity.network)
+    packed = _read_member(path, WEIGHTS_MEMBER)
+    try:
+        weights = torch.load(BytesIO(packed), map_location="cpu", weights_only=True)
+        network.load_state_dict(
+            {
+                name.removeprefix(WEIGHTS_PREFIX): value
+                for name, value in weights.items()
+                if name.startswith(WEIGHTS_PREFIX)
+            }
+        )
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        KeyError,
+        ValueError,
+        AttributeError,
+        TypeError,
+    ) as error:
+        raise InvalidCheckpoint(
+            f"{path}: the weights cannot be read safely or do not fit the network: {_first_line(error)}"
+        ) from error
+    for name, value in network.named_parameters():
+        if not torch.isfinite(value).all():
+            raise InvalidCheckpoint(f"{path}: weight {name} holds numbers that are not finite")
+    return network.eval()
+
+
+def _read_member(path: str | Path, member: str) -> bytes:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = archive.getinfo(member).file_size
+            if size > _MOST_BYTES:
+                raise InvalidCheckpoint(
+                    f"{path}: {member} claims {size} bytes; at most {_MOST_BYTES} are read"
+                )
+            return archive.read(member)
+    except FileNotFoundError as error:
+        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}") from error
+    except KeyError as error:
+        raise InvalidCheckpoint(
+            f"{path} is no {FORMAT}: it has no member {member}; training/train.py writes checkpoints that do"
+        ) from error
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
+        raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _dials(ruleset: Ruleset) -> dict[str, Any]:
+    return {name: value for name, value in asdict(ruleset).items() if name not in _WORDS}
+
+
+class CheckpointAgent(Agent):
+    """Play the action the network gives the highest score; of equal ones the lowest action.
+
+    Attributes:
+        path: The checkpoint.
+        identity: What it is.
+        network: The network, in evaluation mode.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        path: str | Path,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Load a checkpoint to play a ruleset; arguments as of :class:`Agent`.
+
+        Raises:
+            InvalidCheckpoint: No such file, damaged, or trained on another ruleset or observation; the
+                message names both.
+        """
+        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        self.path = Path(path)
+        self.identity = read_identity(path)
+        self._check_fit()
+        self.network = load_network(path, self.identity)
+        self._num_actions = self.ruleset.num_actions(self.identity.rounds)
+
+    def _check_fit(self) -> None:
+        theirs, ours = _dials(self.identity.ruleset), _dials(self.ruleset)
+        if theirs != ours:
+            dial = next(name for name in ours if ours[name] != theirs[name])
+            raise InvalidCheckpoint(
+                f"{self.path} was trained on {self.identity.ruleset.name}, not {self.ruleset.name}: "
+                f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
+            )
+        kind = self.identity.network.observation
+        version = observation_kinds.version(kind)
+        if self.identity.observation_version != version:
+            raise InvalidCheckpoint(
+                f"{self.path} was trained on version {self.identity.observation_version} of the observation "
+                f"{kind!r}, and this package has version {version}; train it again or install the package "
+                f"that wrote it: {self.identity.versions.get('mancala-env', 'unknown')}"
+            )
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        logits, _ = self.judge(games)
+        return logits.argmax(axis=1)
+
+    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the network makes of running games.
+
+        Returns:
+            Logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`, from -1
+            (a certain loss for the player to move) to 1.
+
+        Raises:
+            InvalidCheckpoint: A player to move has no legal action that the network knows.
+        """
+        kind = self.identity.network.observation
+        shape = observation_kinds.shape(self.ruleset, kind, self._num_actions)
+        seen = np.empty((len(games), *shape), observation_kinds.dtype(kind))
+        legal = np.empty((len(games), self._num_actions), np.bool_)
+        observation_kinds.write_seen(self.ruleset, kind, games, seen, legal, self.num_threads)
+        if not legal.any(axis=1).all():
+            raise InvalidCheckpoint(
+                f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
+                f"{self._num_actions - 1}; here the player to move has none of them"
+            )
+        with torch.inference_mode():
+            logits, values = self.network(torch.from_numpy(seen), torch.from_numpy(legal))
+        return logits.numpy(), values.numpy()
+
+
+class SamplingAgent(CheckpointAgent):
+    """Draw each action with the probability the network gives it: weaker, never twice the same game."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        logits, _ = self.judge(games)
+        # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
+        return (logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)

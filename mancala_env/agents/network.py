@@ -1,0 +1,172 @@
+"""The networks agents are made of: plain torch modules, built from plain data.
+
+A checkpoint holds a :class:`NetworkConfig` as JSON and the weights as tensors; nothing in it is code.
+
+Symbols: B games, A actions, F features of a position, G features of an action, N rows of features.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mancala_env import observation
+from mancala_env.errors import MancalaError
+from mancala_env.observation_kinds import KINDS, ObservationKind, action_parts
+from mancala_env.rulesets import Ruleset
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError as error:
+    raise ImportError('networks need torch: pip install "mancala-env[train]"') from error
+
+# Leads and seeds divided by this lie near 1, whatever the board.
+_SEED_SCALE = 8.0
+# Low enough to have no probability, high enough to survive a softmax in float32.
+_NEVER = -1e8
+
+
+class InvalidNetwork(MancalaError):
+    """A network that cannot be built."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """What a network sees and how large it is.
+
+    Attributes:
+        observation: What it sees. "board": the position. "afterstates": the position after each action.
+            "replies": the same with the leads after every reply.
+        hidden: Units of each hidden layer.
+        layers: Hidden layers, at least 1.
+        seed_levels: The seeds of a hole are shown as this many flags, "at least 1", "at least 2", ...;
+            sowing is all about exact counts, which a single number hides.
+    """
+
+    observation: ObservationKind
+    hidden: int
+    layers: int
+    seed_levels: int
+
+    def __post_init__(self) -> None:
+        if self.observation not in KINDS:
+            raise InvalidNetwork(f"observation must be one of {', '.join(KINDS)}, not {self.observation!r}")
+        for name, low, high in (("hidden", 1, 4096), ("layers", 1, 16), ("seed_levels", 0, 255)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise InvalidNetwork(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+
+
+class PositionEncoder(nn.Module):
+    """Spell the observation of a position out in numbers of size about 1.
+
+    Attributes:
+        num_outputs: E, numbers per position.
+    """
+
+    _levels: Tensor
+    _scale: Tensor
+
+    def __init__(self, ruleset: Ruleset, seed_levels: int) -> None:
+        super().__init__()
+        parts = observation.parts(ruleset)
+        self._num_holes = ruleset.num_holes
+        self._owned = slice(parts["owned"].start, parts["owned"].stop)
+        self._rest = slice(parts["owned"].stop, observation.num_features(ruleset))
+        high = observation.bounds(ruleset)[1][self._rest]
+        scale = torch.from_numpy(np.where(np.isfinite(high), high, _SEED_SCALE).astype(np.float32))
+        self.register_buffer("_levels", torch.arange(1, seed_levels + 1), persistent=False)
+        self.register_buffer("_scale", 1 / scale, persistent=False)
+        self.num_outputs = self._num_holes * (seed_levels + 3) + len(scale)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Return float32 `[N, E]` from positions `[N, F]`."""
+        seeds = seen[:, : self._num_holes]
+        owned = seen[:, self._owned]
+        return torch.cat(
+            [
+                (seeds.unsqueeze(2) >= self._levels).flatten(1).float(),
+                seeds.float() / _SEED_SCALE,
+                (owned > 0).float(),
+                (owned < 0).float(),
+                seen[:, self._rest].float() * self._scale,
+            ],
+            dim=1,
+        )
+
+
+def _hidden_layers(num_inputs: int, config: NetworkConfig) -> nn.Sequential:
+    sizes = [num_inputs] + [config.hidden] * config.layers
+    layers: list[nn.Module] = []
+    for size, following in pairwise(sizes):
+        layers += [nn.Linear(size, following), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class BoardNetwork(nn.Module):
+    """See the position; score its actions and its value with one multi-layer perceptron."""
+
+    def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.encoder = PositionEncoder(ruleset, config.seed_levels)
+        self.body = _hidden_layers(self.encoder.num_outputs, config)
+        self.policy_head = nn.Linear(config.hidden, num_actions)
+        self.value_head = nn.Linear(config.hidden, 1)
+
+    def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """See :func:`build_network`."""
+        hidden = self.body(self.encoder(seen))
+        logits = self.policy_head(hidden)
+        if legal is not None:
+            logits = logits.masked_fill(~legal, _NEVER)
+        return logits, torch.tanh(self.value_head(hidden)).squeeze(1)
+
+
+class ActionNetwork(nn.Module):
+    """See what each action leads to; judge every afterstate with the same small network.
+
+    Each legal action gets a value of its own and a logit. The value of the position is the mean of the
+    actions' values under the policy.
+    """
+
+    def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
+        super().__init__()
+        parts = action_parts(ruleset, config.observation, num_actions)
+        self._position = slice(parts["position"].start, parts["position"].stop)
+        self._legal = parts["legal"].start
+        self._leads = slice(parts["lead"].start, list(parts.values())[-1].stop)
+        self.encoder = PositionEncoder(ruleset, config.seed_levels)
+        num_leads = self._leads.stop - self._leads.start
+        self.body = _hidden_layers(self.encoder.num_outputs + num_leads, config)
+        self.policy_head = nn.Linear(config.hidden, 1)
+        self.value_head = nn.Linear(config.hidden, 1)
+
+    def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """See :func:`build_network`."""
+        if legal is None:
+            legal = seen[:, :, self._legal] != 0
+        # Only legal actions are judged: a good third of the work is saved.
+        at = legal.flatten().nonzero().squeeze(1)
+        rows = seen.flatten(0, 1).index_select(0, at)
+        leads = rows[:, self._leads].float() / _SEED_SCALE
+        hidden = self.body(torch.cat([self.encoder(rows[:, self._position]), leads], dim=1))
+        scored = self.policy_head(hidden).squeeze(1)
+        judged = torch.tanh(self.value_head(hidden)).squeeze(1)
+        logits = scored.new_full((legal.numel(),), _NEVER).index_put((at,), scored).view(legal.shape)
+        values = judged.new_zeros(legal.numel()).index_put((at,), judged).view(legal.shape)
+        # The value's error is no reason to change the policy, so no gradient flows into it from here.
+        chances = torch.softmax(logits.detach(), dim=1)
+        return logits, (chances * values).sum(dim=1)
+
+
+def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
+    """Build a network with random weights.
+
+    Its ``forward(seen, legal)`` takes observations, batch first, of the shape that
+    :func:`mancala_env.observation_kinds.shape` gives, and bool `[B, A]` (None where only the values are
+    wanted). It returns logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`,
+    -1 to 1, of the player to move.
+    """
+    kind = BoardNetwork if config.observation == "board" else ActionNetwork
+    return kind(ruleset, num_actions, config)

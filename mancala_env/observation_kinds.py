@@ -1,0 +1,210 @@
+"""What an agent can be shown of a game: the board, or what each of its actions leads to.
+
+``"board"`` is the plain observation of :mod:`mancala_env.observation`.
+
+Sowing over many laps is a lookup no small network learns: one seed more or less in a hole changes where
+everything ends up. The engine plays a turn in 50 ns, so these kinds play each legal action and show the
+position *after* it, the afterstate, always from the side of the player who is to choose. The network is
+left with what people do too: judge positions that lie still.
+
+``"afterstates"`` shows each afterstate and the lead it leaves. ``"replies"`` adds the lead after each
+reply of whoever moves next.
+
+Symbols: B games, A actions, F features of the plain observation, G features of an action.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from mancala_env import observation
+from mancala_env.engine.batch import default_num_threads, run_in_slices
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    NORTH,
+    RUNNING,
+    SOUTH,
+    as_actions,
+    count_of,
+    encode,
+    hole_of,
+    load,
+    nth_bit,
+    num_bits,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.observation import num_features, write_observation
+from mancala_env.rulesets import Ruleset
+
+ObservationKind = Literal["board", "afterstates", "replies"]
+KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies")
+
+# Changes whenever the meaning or the order of a feature of an action does.
+_ACTION_VERSION = 1
+
+
+class ActionPart(NamedTuple):
+    """One named part of the features of an action."""
+
+    start: int
+    stop: int
+    meaning: str
+
+
+def version(kind: str) -> str:
+    """Return the version of an observation kind; checkpoints carry it.
+
+    It changes whenever the meaning or the order of a feature does.
+    """
+    if kind == "board":
+        return str(observation.VERSION)
+    return f"{observation.VERSION}.{_ACTION_VERSION}"
+
+
+def shape(ruleset: Ruleset, kind: str, num_actions: int) -> tuple[int, ...]:
+    """Return the shape of what is seen of one game: `(F,)` for "board", else `(A, G)`."""
+    if kind == "board":
+        return (num_features(ruleset),)
+    return (num_actions, num_action_features(ruleset, kind, num_actions))
+
+
+def dtype(kind: str) -> type[np.generic]:
+    """Return the number type: float32 for "board", int16 for the others, which take up half of it."""
+    return np.float32 if kind == "board" else np.int16
+
+
+def action_parts(ruleset: Ruleset, kind: str, num_actions: int) -> dict[str, ActionPart]:
+    """Return the parts of an action's features, in order, by name.
+
+    ``position`` is laid out as :func:`mancala_env.observation.parts` says. The features of an action
+    that is not legal are all zero.
+    """
+    layout = [
+        ("position", num_features(ruleset), "the observation of the afterstate, seen by who chooses now"),
+        ("legal", 1, "1 where the action is legal"),
+        ("lead", 1, "my count minus the opponent's after the action"),
+    ]
+    if kind == "replies":
+        layout += [
+            ("num_replies", 1, "legal actions of whoever moves next; 0 when the round is over"),
+            (
+                "reply_leads",
+                num_actions,
+                "my count minus the opponent's after each reply, the replier's best first; past the last "
+                "reply its value again; when the round is over the lead",
+            ),
+        ]
+    result, start = {}, 0
+    for name, size, meaning in layout:
+        result[name] = ActionPart(start, start + size, meaning)
+        start += size
+    return result
+
+
+def num_action_features(ruleset: Ruleset, kind: str, num_actions: int) -> int:
+    """Return G, the features of one action under a kind that shows actions."""
+    return list(action_parts(ruleset, kind, num_actions).values())[-1].stop
+
+
+def write_seen(
+    ruleset: Ruleset,
+    kind: str,
+    games: np.ndarray,
+    out: np.ndarray,
+    legal: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> None:
+    """Write what the player to move sees of each game.
+
+    Args:
+        ruleset: The ruleset of the games.
+        kind: One of KINDS.
+        games: Games, uint64 `[B, NUM_COLUMNS]`; not changed.
+        out: `[B, *shape(ruleset, kind, A)]` of :func:`dtype`, in one piece, overwritten.
+        legal: bool or int8 `[B, A]`, overwritten with 1 where the action is legal.
+        num_threads: CPU threads; None takes every core this process may use.
+    """
+    rules = encode(ruleset)
+    threads = num_threads or default_num_threads()
+    if legal is not None:
+        run_in_slices(lambda a, b: _write_legal(rules, games, legal, a, b), len(games), threads)
+    if kind == "board":
+        run_in_slices(lambda a, b: _write_boards(rules, games, out, a, b), len(games), threads)
+        return
+    num_actions = out.shape[1]
+    assert out.shape == (len(games), *shape(ruleset, kind, num_actions))
+    assert out.flags.c_contiguous
+    rows, base = out.reshape(-1, out.shape[2]), num_features(ruleset)
+    with_replies = kind == "replies"
+    run_in_slices(
+        lambda a, b: _write_actions(rules, games, num_actions, base, with_replies, rows, a, b),
+        len(games),
+        threads,
+        fewest=128,  # a game is several turns here
+    )
+
+
+@kernel
+def _write_legal(rules, games, legal, start, stop):
+    for b in range(start, stop):
+        game = load(games, b)
+        actions = as_actions(rules, game.player, legal_holes(rules, game))
+        for action in range(legal.shape[1]):
+            legal[b, action] = (actions >> action) & 1
+
+
+@kernel
+def _write_boards(rules, games, out, start, stop):
+    for b in range(start, stop):
+        game = load(games, b)
+        write_observation(rules, game, game.player, out, b)
+
+
+@kernel
+def _lead(rules, game, player):
+    """Return the count of a player minus the other's."""
+    south = count_of(rules, game, SOUTH) - count_of(rules, game, NORTH)
+    return south if player == SOUTH else -south
+
+
+@kernel
+def _write_actions(rules, games, num_actions, base, with_replies, rows, start, stop):
+    """Write the features of every action of games start to stop; row b * A + a is action a of game b."""
+    for b in range(start, stop):
+        game = load(games, b)
+        mover = game.player
+        legal = as_actions(rules, mover, legal_holes(rules, game))
+        for action in range(num_actions):
+            row = b * num_actions + action
+            if not (legal >> action) & 1:
+                for i in range(rows.shape[1]):
+                    rows[row, i] = 0
+                continue
+            after = play_turn(rules, game, hole_of(rules, mover, action))[0]
+            write_observation(rules, after, mover, rows, row)
+            rows[row, base] = 1
+            lead = _lead(rules, after, mover)
+            rows[row, base + 1] = lead
+            if with_replies:
+                _write_replies(rules, after, mover, lead, num_actions, base + 2, rows, row)
+
+
+@kernel
+def _write_replies(rules, after, mover, lead, num_actions, at, rows, row):
+    """Write how many replies there are and the mover's lead after each, best for the replier first."""
+    replier = after.player
+    replies = as_actions(rules, replier, legal_holes(rules, after))
+    num_replies = num_bits(replies) if after.end == RUNNING else 0
+    rows[row, at] = num_replies
+    first = at + 1
+    for n in range(num_replies):
+        reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
+        value = _lead(rules, reply, mover)
+        i = first + n
+        while i > first and (value > rows[row, i - 1]) == (replier == mover) and value != rows[row, i - 1]:
+            rows[row, i] = rows[row, i - 1]
+            i -= 1
+        rows[row, i] = value
+    last = rows[row, first + num_replies - 1] if num_replies else lead
+    for i in range(num_replies, num_actions):
+        rows[row, first + i] = last

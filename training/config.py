@@ -1,0 +1,249 @@
+"""The configuration of a run: what can be set, what it means, and how it is read.
+
+Values stand in configs/default.yaml; the other files of configs/ override some of them, and the command
+line overrides those. A key that is not here is an error.
+"""
+
+import argparse
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from jsonargparse import ArgumentParser
+
+from mancala_env.agents.network import NetworkConfig
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset, lookup
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+CONFIG_FILE = "config.yaml"
+
+
+class InvalidConfig(MancalaError):
+    """Values of a configuration that are out of range or do not go together."""
+
+
+@dataclass
+class SelfPlayConfig:
+    """The games the policy learns from.
+
+    Attributes:
+        games: Games played side by side.
+        opening_turns: Uniformly random turns that start an opened game, so that more than one opening is
+            seen.
+        opening_share: Share of the mirror games that are opened, 0 to 1; pool games all are.
+        reward: "outcome": +1, 0 or -1 at the end of a game. "margin": difference of the counts over all
+            seeds.
+    """
+
+    games: int
+    opening_turns: int
+    opening_share: float
+    reward: Literal["outcome", "margin"]
+
+
+@dataclass
+class PoolConfig:
+    """Games against others than oneself. Only the learner's turns are steps there.
+
+    Attributes:
+        share: Share of the games that are played against the pool, 0 to 1.
+        opponents: Specs of agents in the pool: scripted ones, or checkpoints.
+        snapshots: How many checkpoints of this run are in the pool too, the latest ones.
+    """
+
+    share: float
+    opponents: list[str]
+    snapshots: int
+
+
+@dataclass
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO.
+
+    Attributes:
+        steps: Turns of each game between two updates.
+        batch_size: Turns of a minibatch.
+        epochs: Passes over the turns at each update.
+        learning_rate: Adam's step size at the start.
+        final_learning_rate: The same at the end; it falls in a straight line.
+        gamma: Discount per turn; 1 for none.
+        gae_lambda: From 0, trust the value of the next position, to 1, trust the outcome alone.
+        clip_range: How far the chance of an action may move in one update.
+        entropy: Weight of the reward for staying undecided.
+        value: Weight of the value's error.
+        max_grad_norm: Longer gradients are shortened to this.
+    """
+
+    steps: int
+    batch_size: int
+    epochs: int
+    learning_rate: float
+    final_learning_rate: float
+    gamma: float
+    gae_lambda: float
+    clip_range: float
+    entropy: float
+    value: float
+    max_grad_norm: float
+
+
+@dataclass
+class EvaluationConfig:
+    """How the agent is measured, at every checkpoint and at the end.
+
+    Attributes:
+        opponents: Specs of the agents it meets.
+        games: Games against each at the end, half of them from either seat; even.
+        checkpoint_games: The same at a checkpoint; 0 for none.
+        opening_turns: Uniformly random turns that start a game, 0 to 12.
+    """
+
+    opponents: list[str]
+    games: int
+    checkpoint_games: int
+    opening_turns: int
+
+
+@dataclass
+class TrainConfig:
+    """A run.
+
+    Attributes:
+        ruleset: Name of the ruleset; `mancala_env.rulesets.names()` lists them.
+        rounds: Most rounds of an episode, or "match".
+        name: Name of the run's folder; null takes the name of the configuration file.
+        folder: Where the folders of runs lie.
+        seed: Seed of everything random. With `threads: 1`, `device: cpu` and a run that ends by turns,
+            the same seed gives the same checkpoint, bit for bit.
+        turns: Turns to learn from; null for no limit.
+        minutes: Minutes to train (without evaluation); null for no limit. The first limit reached counts.
+        checkpoint_minutes: Minutes between checkpoints.
+        threads: CPU threads of torch and of the engine; 0 takes every core.
+        device: Where the network runs: "cpu", "cuda" or "auto".
+        network: What the network sees and how large it is.
+        selfplay: The games it learns from.
+        pool: Games against others.
+        ppo: The learning algorithm.
+        evaluation: How the agent is measured.
+    """
+
+    ruleset: str
+    rounds: int | Literal["match"]
+    name: str | None
+    folder: str
+    seed: int
+    turns: int | None
+    minutes: float | None
+    checkpoint_minutes: float
+    threads: int
+    device: str
+    network: NetworkConfig
+    selfplay: SelfPlayConfig
+    pool: PoolConfig
+    ppo: PPOConfig
+    evaluation: EvaluationConfig
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def game(self) -> Ruleset:
+        """The ruleset itself."""
+        return lookup(self.ruleset)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the configuration as plain data."""
+        return asdict(self)
+
+    def to_yaml(self) -> str:
+        """Return the configuration as YAML, complete."""
+        return yaml.safe_dump(self.as_dict(), sort_keys=False)
+
+    def _check(self) -> None:
+        lookup(self.ruleset)
+        if self.turns is None and self.minutes is None:
+            raise InvalidConfig("a run needs an end: set turns or minutes")
+        for key, value, low, high in (
+            ("turns", self.turns, 1, None),
+            ("minutes", self.minutes, 0, None),
+            ("threads", self.threads, 0, None),
+            ("checkpoint_minutes", self.checkpoint_minutes, 0, None),
+            ("selfplay.games", self.selfplay.games, 1, None),
+            ("selfplay.opening_turns", self.selfplay.opening_turns, 0, 12),
+            ("selfplay.opening_share", self.selfplay.opening_share, 0, 1),
+            ("pool.share", self.pool.share, 0, 1),
+            ("pool.snapshots", self.pool.snapshots, 0, None),
+            ("ppo.steps", self.ppo.steps, 1, None),
+            ("ppo.batch_size", self.ppo.batch_size, 2, None),
+            ("ppo.epochs", self.ppo.epochs, 1, None),
+            ("ppo.gamma", self.ppo.gamma, 0, 1),
+            ("ppo.gae_lambda", self.ppo.gae_lambda, 0, 1),
+            ("evaluation.games", self.evaluation.games, 2, None),
+            ("evaluation.checkpoint_games", self.evaluation.checkpoint_games, 0, None),
+            ("evaluation.opening_turns", self.evaluation.opening_turns, 0, 12),
+        ):
+            if value is not None and (value < low or (high is not None and value > high)):
+                allowed = f"at least {low}" if high is None else f"{low} to {high}"
+                raise InvalidConfig(f"{key} must be {allowed}, not {value}")
+        for key in ("games", "checkpoint_games"):
+            if getattr(self.evaluation, key) % 2:
+                raise InvalidConfig(
+                    f"evaluation.{key} must be even (both seats), not {getattr(self.evaluation, key)}"
+                )
+        if self.pool.share and not self.pool.opponents:
+            raise InvalidConfig(
+                "pool.share is above 0, so pool.opponents must name at least one agent, such as random; "
+                "snapshots join it when there are some"
+            )
+
+
+def read_config(arguments: list[str] | None = None) -> tuple[TrainConfig, Path | None]:
+    """Read the command line of a run.
+
+    Args:
+        arguments: Its words; None takes those of this process.
+
+    Returns:
+        The configuration, and the folder of the run to resume, if any.
+
+    Raises:
+        SystemExit: The command line or a file is wrong; what is wrong has been printed.
+        InvalidConfig: The values do not go together.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    resumed = _resumed_folder(words)
+    parser = _parser()
+    if resumed is not None:
+        words = ["--config", str(resumed / CONFIG_FILE), *words]
+    parsed = parser.parse_args(words)
+    if parsed.name is None:
+        parsed.name = Path(str(parsed.config[-1])).stem if parsed.config else parsed.ruleset
+    config = parser.instantiate_classes(parsed)
+    return TrainConfig(**{key: config[key] for key in TrainConfig.__dataclass_fields__}), resumed
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="training/train.py",
+        description="Train an agent by self-play. Every value of the configuration is an option.",
+        default_config_files=[str(CONFIGS / "default.yaml")],
+    )
+    parser.add_argument("--config", action="config", help="A file of configs/; the last one counts most.")
+    parser.add_argument("--resume", type=str, help="Folder of a run to go on with, such as runs/first.")
+    parser.add_class_arguments(TrainConfig)
+    return parser
+
+
+def _resumed_folder(words: list[str]) -> Path | None:
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    early.add_argument("--resume")
+    known, _ = early.parse_known_args(words)
+    if known.resume is None:
+        return None
+    folder = Path(known.resume)
+    if not (folder / CONFIG_FILE).is_file():
+        raise InvalidConfig(f"--resume {folder}: there is no {CONFIG_FILE} in it, so it is no run's folder")
+    return folder

@@ -1,0 +1,88 @@
+"""The networks of mancala_env as a policy for MaskablePPO."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
+from torch import Tensor
+
+from mancala_env.agents.network import NetworkConfig, build_network
+from mancala_env.rulesets import Ruleset
+
+
+class SelfPlayPolicy(MaskableActorCriticPolicy):
+    """Actor and critic are the two outputs of one network; see :mod:`mancala_env.agents.network`.
+
+    The distribution objects of Stable-Baselines3 are bypassed where they cost time: in rollouts and in the
+    loss.
+    """
+
+    def __init__(
+        self,
+        observation_space: Any,
+        action_space: Any,
+        lr_schedule: Schedule,
+        ruleset: dict[str, Any],
+        network: dict[str, Any],
+        **kwargs: Any,
+    ) -> None:
+        """Build the network; `ruleset` and `network` are Ruleset and NetworkConfig as plain data."""
+        self._plain = {"ruleset": ruleset, "network": network}
+        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        self.network = build_network(
+            Ruleset(**self._plain["ruleset"]),
+            int(self.action_space.n),  # type: ignore[attr-defined]
+            NetworkConfig(**self._plain["network"]),
+        )
+        self.optimizer = self.optimizer_class(
+            self.network.parameters(),
+            lr=lr_schedule(1),  # type: ignore[call-arg]
+            **self.optimizer_kwargs,
+        )
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return super()._get_constructor_parameters() | self._plain
+
+    def forward(
+        self, obs: Tensor, deterministic: bool = False, action_masks: np.ndarray | Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return actions int64 `[B]`, values `[B]` and the log-probabilities `[B]` of the actions."""
+        logits, values = self._judge(obs, action_masks)
+        log_probs = torch.log_softmax(logits, dim=1)
+        if deterministic:
+            actions = log_probs.argmax(dim=1)
+        else:
+            actions = torch.multinomial(log_probs.exp(), 1).squeeze(1)
+        return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
+
+    def evaluate_actions(  # type: ignore[override]
+        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return values, the log-probabilities of the actions and the entropies, `[B]` each."""
+        logits, values = self._judge(obs, action_masks)
+        log_probs = torch.log_softmax(logits, dim=1)
+        chosen = log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
+        # An illegal action has probability 0 to the last bit, so it adds nothing here.
+        return values, chosen, -(log_probs.exp() * log_probs).sum(dim=1)
+
+    def get_distribution(
+        self, obs: PyTorchObs, action_masks: np.ndarray | None = None
+    ) -> MaskableDistribution:
+        """Return the distribution over actions, for ``predict``."""
+        logits, _ = self._judge(obs, action_masks)
+        return self.action_dist.proba_distribution(action_logits=logits)  # type: ignore[call-arg]
+
+    def predict_values(self, obs: PyTorchObs) -> Tensor:
+        """Return the values `[B]` of positions to their player to move."""
+        return self._judge(obs, None)[1]
+
+    def _judge(self, obs: Any, action_masks: np.ndarray | Tensor | None) -> tuple[Tensor, Tensor]:
+        legal = None
+        if action_masks is not None:
+            legal = torch.as_tensor(action_masks, device=obs.device).bool().view(len(obs), -1)
+        return self.network(obs, legal)

@@ -1,0 +1,393 @@
+"""Self-play as Stable-Baselines3 sees it: the environment, the rollout buffer, the algorithm.
+
+Both players of a game share one policy, and every turn is a step of the player who played it. So from one
+step to the next the reward and the value may change sides:
+
+    turn        t         t+1        t+2        t+3 (South wins)
+    player    South      North      North      South
+    reward      0          0          0         +1
+    V(t)      his own    his own    his own    his own
+    V(t+1) counts as  -V(t+1)   +V(t+2)    -V(t+3)
+
+A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
+learner's turns are steps, all of one player, and the sign never changes.
+
+Symbols: T steps of a rollout, B games, A actions.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from mancala_env import agents, observation_kinds
+from mancala_env.agents import Agent
+from mancala_env.engine.batch import Batch
+from mancala_env.rulesets import Ruleset
+
+
+class SelfPlayEnv(VecEnv):
+    """B games at once, in which every step is a turn of the policy that learns.
+
+    The first games are mirror games: the policy plays both sides. The others are played against
+    opponents of a pool, the learner in either seat, alternating from game to game.
+
+    Attributes:
+        players: int8 `[B]`, who makes the next step of each game.
+        legal_mask: bool `[B, A]`, his legal actions.
+    """
+
+    render_mode = None
+
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        kind: str,
+        num_games: int,
+        *,
+        rounds: Any = 1,
+        reward: Any = "outcome",
+        opening_turns: int = 0,
+        opening_share: float = 0.0,
+        pool: Sequence[str | Agent] = (),
+        pool_share: float = 0.0,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Set up the games.
+
+        Args:
+            ruleset: The game.
+            kind: What the policy sees; one of observation_kinds.KINDS.
+            num_games: B.
+            rounds: Rounds of an episode, or "match".
+            reward: "outcome" or "margin"; see Batch.
+            opening_turns: Uniformly random turns that start an opened game.
+            opening_share: Share of the mirror games that are opened; all pool games are.
+            pool: Agents, or their specs, that the policy meets.
+            pool_share: Share of the games that are played against them.
+            seed: Seed of everything random here.
+            num_threads: CPU threads; None takes every core this process may use.
+        """
+        self.ruleset, self.kind = ruleset, kind
+        self.num_actions = ruleset.num_actions(rounds)
+        self._num_threads = num_threads
+        self._seed_sequence = np.random.SeedSequence(seed)
+        num_pool = round(num_games * pool_share) if len(pool) else 0
+        num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
+        shares = (
+            (num_games - num_pool - num_opened, 0),
+            (num_opened, opening_turns),
+            (num_pool, opening_turns),
+        )
+        self._batches: list[Batch] = []
+        self._slices: list[slice] = []
+        start = 0
+        for size, turns in shares:
+            if size:
+                self._slices.append(slice(start, start + size))
+                self._batches.append(
+                    Batch(
+                        ruleset,
+                        size,
+                        rounds=rounds,
+                        seed=self._next_seed(),
+                        num_threads=num_threads,
+                        opening_turns=turns,
+                        reward=reward,
+                    )
+                )
+                start += size
+        self._pool = None
+        if num_pool:
+            self._pool = _PoolGames(self._batches.pop(), self._next_seed())
+            self._pool_slice = self._slices.pop()
+            self.set_pool(pool)
+        shape = observation_kinds.shape(ruleset, kind, self.num_actions)
+        self._seen = np.zeros((num_games, *shape), observation_kinds.dtype(kind))
+        self._actions = np.zeros(num_games, np.int64)
+        self.legal_mask = np.zeros((num_games, self.num_actions), np.bool_)
+        self.players = np.zeros(num_games, np.int8)
+        self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
+        limits = np.iinfo(np.int16)
+        space = (
+            spaces.Box(-np.inf, np.inf, shape, np.float32)
+            if kind == "board"
+            else spaces.Box(limits.min, limits.max, shape, np.int16)
+        )
+        super().__init__(num_games, space, spaces.Discrete(self.num_actions))
+
+    def set_pool(self, pool: Sequence[str | Agent], weights: Sequence[float] | None = None) -> None:
+        """Change the opponents of pool games; games that are under way go on against the old ones.
+
+        Args:
+            pool: Agents or specs.
+            weights: How often each is met; None meets all alike.
+        """
+        if self._pool is not None:
+            made = [
+                agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self._num_threads)
+                for spec in pool
+            ]
+            self._pool.set_opponents(made, weights)
+
+    def reset(self) -> np.ndarray:
+        """Start new games in every row."""
+        for batch in self._batches:
+            batch.reset(self._next_seed())
+        if self._pool is not None:
+            self._pool.reset(self._next_seed())
+        return self._view()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take the actions of the next step."""
+        self._actions[:] = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Play a step; rewards are those of the players of the actions, as of the end of the step."""
+        rewards = np.empty(self.num_envs, np.float32)
+        dones = np.empty(self.num_envs, np.bool_)
+        for where, batch in zip(self._slices, self._batches, strict=True):
+            batch.step(self._actions[where])
+            rewards[where], dones[where] = batch.reward, batch.done
+        if self._pool is not None:
+            where = self._pool_slice
+            rewards[where], dones[where] = self._pool.step(self._actions[where])
+        return self._view(), rewards, dones, self._infos
+
+    def action_masks(self) -> np.ndarray:
+        """Return the legal actions, bool `[B, A]`."""
+        return self.legal_mask
+
+    @property
+    def pool_size(self) -> int:
+        """How many of the games are played against the pool."""
+        return self._pool.batch.num_games if self._pool is not None else 0
+
+    def _view(self) -> np.ndarray:
+        """Rewrite players and masks, and return what they see; fresh, since the buffer keeps it."""
+        parts = list(zip(self._slices, self._batches, strict=True))
+        if self._pool is not None:
+            parts.append((self._pool_slice, self._pool.batch))
+        for where, batch in parts:
+            self.players[where] = batch.player
+            self.legal_mask[where] = batch.legal_mask
+            if self.kind == "board":
+                self._seen[where] = batch.observation
+            else:
+                observation_kinds.write_seen(
+                    self.ruleset, self.kind, batch.games, self._seen[where], num_threads=self._num_threads
+                )
+        return self._seen.copy()
+
+    def _next_seed(self) -> int:
+        return int(self._seed_sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
+
+    # What Stable-Baselines3 asks of every VecEnv.
+
+    def close(self) -> None:
+        """Do nothing; there is nothing to close."""
+
+    def seed(self, seed: int | None = None) -> list[int | None]:
+        """Restart everything random from a seed at the next reset."""
+        if seed is not None:
+            self._seed_sequence = np.random.SeedSequence(seed)
+        return [seed] * self.num_envs
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether the environment has an attribute."""
+        return hasattr(self, attr_name)
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute once for each game."""
+        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute."""
+        setattr(self, attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call a method: ``action_masks`` gives one mask a game."""
+        if method_name == "action_masks":
+            return list(self.action_masks())
+        return [getattr(self, method_name)(*args, **kwargs)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Say that no game is wrapped."""
+        return [False] * len(list(self._get_indices(indices)))
+
+
+class _PoolGames:
+    """Games of the learner against opponents, stepped from one turn of the learner to his next."""
+
+    def __init__(self, batch: Batch, seed: int) -> None:
+        self.batch = batch
+        self._seats = (np.arange(batch.num_games) % 2).astype(np.int8)
+        self._opponents: list[Agent] = []
+        self._weights: np.ndarray | None = None
+        self._rng = np.random.default_rng(seed)
+        self._met = np.zeros(batch.num_games, object)
+
+    def set_opponents(self, opponents: list[Agent], weights: Sequence[float] | None) -> None:
+        is_first = not self._opponents
+        self._opponents = opponents
+        self._weights = None if weights is None else np.asarray(weights, np.float64) / np.sum(weights)
+        if is_first:
+            self.reset(None)
+
+    def reset(self, seed: int | None) -> None:
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+            self.batch.reset(int(self._rng.integers(2**63)))
+        self._draw_opponents(np.arange(self.batch.num_games))
+        self._let_opponents_play(np.zeros(self.batch.num_games, np.bool_))
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Play the learner's actions and whatever the opponents answer; rewards are the learner's."""
+        self.batch.step(actions)
+        dones, rewards = self.batch.done.copy(), self.batch.reward.copy()
+        self._start_anew(dones)
+        for ended, reward in self._let_opponents_play(dones):
+            rewards[ended] = -reward[ended]
+        return rewards, dones
+
+    def _let_opponents_play(self, dones: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Play until it is the learner's turn everywhere, and mark in `dones` what ends on the way.
+
+        Returns:
+            The games an opponent ended, bool `[B]`, with his rewards. One that he ends before the
+            learner's first turn is not among them: it was no episode of the learner's.
+        """
+        endings = []
+        while (waiting := self.batch.player != self._seats).any():
+            actions = np.zeros(self.batch.num_games, np.int64)
+            rows = np.flatnonzero(waiting)
+            for opponent in set(self._met[rows]):
+                his = rows[self._met[rows] == opponent]
+                actions[his] = opponent.act(self.batch.games[his])
+            self.batch.step(actions, where=waiting)
+            over = self.batch.done & waiting
+            endings.append((over & ~dones, self.batch.reward.copy()))
+            dones |= over
+            self._start_anew(over)
+        return endings
+
+    def _start_anew(self, over: np.ndarray) -> None:
+        rows = np.flatnonzero(over)
+        self._seats[rows] = 1 - self._seats[rows]
+        self._draw_opponents(rows)
+
+    def _draw_opponents(self, rows: np.ndarray) -> None:
+        drawn = self._rng.choice(len(self._opponents), len(rows), p=self._weights)
+        for row, index in zip(rows, drawn, strict=True):
+            self._met[row] = self._opponents[index]
+
+
+class SelfPlayBuffer(MaskableRolloutBuffer):
+    """A rollout whose steps belong to either player.
+
+    Attributes:
+        players: int8 `[T + 1, B]`, who made each step, and who is to make the one after the last.
+    """
+
+    def reset(self) -> None:
+        """Forget the rollout."""
+        self.players = np.zeros((self.buffer_size + 1, self.n_envs), np.int8)
+        super().reset()
+
+    def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
+        """Compute generalised advantages (Schulman et al. 2016) and their returns, per player.
+
+        The value and the advantage of a next step that is the opponent's count with the other sign.
+        """
+        same = np.where(self.players[1:] == self.players[:-1], 1, -1).astype(np.float32)
+        over = np.concatenate([self.episode_starts[1:], dones[None].astype(np.float32)])
+        carried = self.gamma * same * (1 - over)
+        advantage = np.zeros(self.n_envs, np.float32)
+        next_value = last_values.cpu().numpy().reshape(self.n_envs)
+        for step in reversed(range(self.buffer_size)):
+            error = self.rewards[step] + carried[step] * next_value - self.values[step]
+            advantage = error + self.gae_lambda * carried[step] * advantage
+            self.advantages[step] = advantage
+            next_value = self.values[step]
+        self.returns = self.advantages + self.values
+
+    def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
+        """Give out all steps once, shuffled, in minibatches of `batch_size`."""
+        assert self.full
+        size = self.buffer_size * self.n_envs
+        columns = [
+            torch.from_numpy(column.reshape(size, *column.shape[2:])).to(self.device)
+            for column in (
+                self.observations,
+                self.actions[:, :, 0],
+                self.values,
+                self.log_probs,
+                self.advantages,
+                self.returns,
+                self.action_masks,
+            )
+        ]
+        for rows in torch.randperm(size).to(self.device).split(batch_size or size):
+            yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
+
+
+class SelfPlayPPO(MaskablePPO):
+    """MaskablePPO whose rollouts know whose turn it is.
+
+    The callback's ``on_step`` is asked once before every rollout; False ends the training there, with
+    everything collected so far learned from.
+    """
+
+    def _excluded_save_params(self) -> list[str]:
+        """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
+        return [*super()._excluded_save_params(), "_last_obs", "_last_episode_starts"]
+
+    def collect_rollouts(  # type: ignore[override]
+        self,
+        env: SelfPlayEnv,
+        callback: BaseCallback,
+        rollout_buffer: SelfPlayBuffer,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """Fill the buffer with T steps of every game; see MaskablePPO."""
+        callback.update_locals(locals())
+        if not callback.on_step():
+            return False
+        self.policy.set_training_mode(False)
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+        dones = np.zeros(env.num_envs, np.bool_)
+        for step in range(n_rollout_steps):
+            legal = env.action_masks().copy()
+            rollout_buffer.players[step] = env.players
+            with torch.no_grad():
+                actions, values, log_probs = self.policy(
+                    torch.as_tensor(self._last_obs, device=self.device), action_masks=legal
+                )
+            chosen = actions.cpu().numpy()
+            seen, rewards, dones, _ = env.step(chosen)
+            self.num_timesteps += env.num_envs
+            rollout_buffer.add(
+                self._last_obs,
+                chosen,
+                rewards,
+                self._last_episode_starts,
+                values,
+                log_probs,
+                action_masks=legal,
+            )
+            self._last_obs, self._last_episode_starts = seen, dones  # type: ignore[assignment]
+        rollout_buffer.players[n_rollout_steps] = env.players
+        with torch.no_grad():
+            values = self.policy.predict_values(torch.as_tensor(self._last_obs, device=self.device))
+        rollout_buffer.compute_returns_and_advantage(values, dones)
+        callback.on_rollout_end()
+        return True

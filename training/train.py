@@ -1,0 +1,379 @@
+"""Train an agent by self-play: one command, one configuration, one folder of results.
+
+python training/train.py --config configs/layli_goobalay.yaml
+python training/train.py --config configs/leyla.yaml --minutes 30 --network.hidden 128
+python training/train.py --resume runs/leyla --minutes 60
+"""
+
+import json
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from stable_baselines3.common.utils import LinearSchedule
+
+from mancala_env import observation_kinds
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.engine.batch import default_num_threads
+from mancala_env.errors import MancalaError
+from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from training.policy import SelfPlayPolicy
+from training.progress import RunProgress
+from training.run import FINAL, JsonLines, RunFolder, RunFolderError, write_atomically
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
+
+# Signals that end a run early; each the first time only, so that a second one ends the process.
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_GYM_IDS = {"uur": "LayliGoobalay", "pair": "Leyla", "weg": "Gabata"}
+
+
+class TrainingDiverged(MancalaError):
+    """The network's weights are no longer finite numbers."""
+
+
+class Clock:
+    """How far a run is, by turns or by minutes, whichever is further."""
+
+    def __init__(self, config: TrainConfig, seconds_before: float) -> None:
+        self._config = config
+        self._before = seconds_before
+        self._started = time.monotonic()
+        self._paused = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training, earlier starts of the run included, pauses left out."""
+        return self._before + time.monotonic() - self._started - self._paused
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Stand still while something other than training goes on."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._paused += time.monotonic() - start
+
+    def part_done(self, turns: int) -> float:
+        """Return the part of the run that is done, 0 to 1."""
+        by_turns = turns / self._config.turns if self._config.turns else 0.0
+        by_time = self.seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
+        return min(1.0, max(by_turns, by_time))
+
+
+class ScheduledPPO(SelfPlayPPO):
+    """SelfPlayPPO whose schedules follow a clock.
+
+    Attributes:
+        seconds_trained: Seconds of training so far; saved in checkpoints.
+    """
+
+    seconds_trained: float = 0.0
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "clock"]
+
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+        self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)  # type: ignore[attr-defined]
+
+
+class RunCallback(BaseCallback):
+    """What happens between two rollouts: figures, checkpoints, and the decision whether to go on."""
+
+    def __init__(self, config: TrainConfig, folder: RunFolder, clock: Clock, progress: RunProgress) -> None:
+        super().__init__()
+        self.stopped_by: str | None = None
+        self.last_checkpoint: Path | None = None
+        self._config, self._folder, self._clock, self._progress = config, folder, clock, progress
+        self._next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
+        self._turns_before = 0
+
+    def _on_training_start(self) -> None:
+        self._turns_before = self.model.num_timesteps
+        self._seconds_before = self._clock.seconds
+
+    def _on_step(self) -> bool:
+        """Look after the run before each rollout; False ends it."""
+        turns = self.model.num_timesteps
+        self._check_weights(turns)
+        self.model.seconds_trained = self._clock.seconds  # type: ignore[attr-defined]
+        done = self._clock.part_done(turns)
+        rate = (turns - self._turns_before) / max(1e-9, self._clock.seconds - self._seconds_before)
+        self.logger.record("time/turns_per_second", rate)
+        self._progress.update(done, f"{turns:,} turns learned, {rate:,.0f}/s")
+        if self.stopped_by or done >= 1:
+            return False
+        if self._clock.seconds >= self._next_checkpoint:
+            self._next_checkpoint += 60 * self._config.checkpoint_minutes
+            with self._clock.pause():
+                self._checkpoint(turns)
+        return True
+
+    def _checkpoint(self, turns: int) -> None:
+        """Save, let the snapshot join the pool, and measure it."""
+        path = self._folder.save(self.model, self._config)  # type: ignore[arg-type]
+        self.last_checkpoint = path
+        if self._config.pool.snapshots:
+            self.training_env.set_pool(pool_of(self._config, self._folder))  # type: ignore[attr-defined]
+        said = []
+        if self._config.evaluation.checkpoint_games:
+            for result in evaluate(self._config, path, self._config.evaluation.checkpoint_games):
+                self.logger.record(f"evaluation/{result.second}", result.win_rate)
+                said.append(f"{result.win_rate:.0%} against {result.second}")
+        self._progress.say(f"{turns:,} turns: {', '.join(said) or 'saved'}")
+
+    def _check_weights(self, turns: int) -> None:
+        for name, weights in self.model.policy.named_parameters():
+            if not torch.isfinite(weights).all():
+                raise TrainingDiverged(
+                    f"after {turns} turns weight {name} is not finite; the last good checkpoint is "
+                    f"{self.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
+                )
+
+
+def pool_of(config: TrainConfig, folder: RunFolder) -> list[str]:
+    """Return the specs of the pool: the configured ones and the run's latest checkpoints."""
+    latest = (
+        sorted(folder.checkpoints.glob("*.zip"))[-config.pool.snapshots :] if config.pool.snapshots else []
+    )
+    return [*config.pool.opponents, *map(str, latest)]
+
+
+def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
+    """Refuse to go on from a checkpoint whose network or game the configuration does not describe.
+
+    Raises:
+        InvalidConfig: They differ; the message names both values.
+    """
+    identity = read_identity(checkpoint)
+    for key, theirs, ours in (
+        ("ruleset", identity.ruleset, config.game),
+        ("rounds", identity.rounds, config.rounds),
+        ("network", identity.network, config.network),
+        (
+            "version of the observation",
+            identity.observation_version,
+            observation_kinds.version(config.network.observation),
+        ),
+    ):
+        if theirs != ours:
+            raise InvalidConfig(
+                f"cannot go on from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
+            )
+
+
+def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
+    """Set up the games of a run."""
+    return SelfPlayEnv(
+        config.game,
+        config.network.observation,
+        config.selfplay.games,
+        rounds=config.rounds,
+        reward=config.selfplay.reward,
+        opening_turns=config.selfplay.opening_turns,
+        opening_share=config.selfplay.opening_share,
+        pool=pool_of(config, folder),
+        pool_share=config.pool.share,
+        seed=seed,
+        num_threads=config.threads or default_num_threads(),
+    )
+
+
+def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None) -> ScheduledPPO:
+    """Make the learner anew, or as a checkpoint left it (which unpickles: resume only your own runs)."""
+    ppo = config.ppo
+    settings: dict[str, Any] = {
+        "learning_rate": LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
+        "n_steps": ppo.steps,
+        "batch_size": ppo.batch_size,
+        "n_epochs": ppo.epochs,
+        "gamma": ppo.gamma,
+        "gae_lambda": ppo.gae_lambda,
+        "clip_range": ppo.clip_range,
+        "ent_coef": ppo.entropy,
+        "vf_coef": ppo.value,
+        "max_grad_norm": ppo.max_grad_norm,
+    }
+    if checkpoint is not None:
+        seed = config.seed + read_identity(checkpoint).turns
+        model = ScheduledPPO.load(
+            checkpoint, env, device=config.device, custom_objects=settings | {"seed": seed}
+        )
+        return model
+    return ScheduledPPO(
+        SelfPlayPolicy,
+        env,
+        rollout_buffer_class=SelfPlayBuffer,
+        policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
+        seed=config.seed,
+        device=config.device,
+        **settings,
+    )
+
+
+def train(
+    config: TrainConfig, folder: RunFolder, console: Console, resume: bool = False
+) -> tuple[Path, str | None]:
+    """Train until the run's end or a signal.
+
+    Returns:
+        The last checkpoint, and the name of the signal that ended the run, if one did.
+
+    Raises:
+        RunFolderError: Nothing to resume, or the disk does not take what the run writes.
+        TrainingDiverged: The weights stopped being numbers.
+    """
+    checkpoint = None
+    if resume:
+        saved = folder.saved()
+        if not saved:
+            raise RunFolderError(f"{folder.path} holds no checkpoint to resume from")
+        checkpoint = saved[-1]
+        check_same_run(config, checkpoint)
+        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+    torch.set_num_threads(config.threads or default_num_threads())
+    turns_before = read_identity(checkpoint).turns if checkpoint else 0
+    env = make_env(config, folder, config.seed + turns_before)
+    model = make_model(config, env, checkpoint)
+    clock = Clock(config, model.seconds_trained)
+    model.clock = clock  # type: ignore[attr-defined]
+    model.set_logger(
+        Logger(
+            str(folder.path),
+            [TensorBoardOutputFormat(str(folder.path)), JsonLines(folder.path / "metrics.jsonl")],
+        )
+    )
+    folder.note_start()
+    if checkpoint is not None:
+        console.print(f"Going on from {checkpoint} after {turns_before:,} turns.", highlight=False)
+    with RunProgress(console) as progress:
+        callback = RunCallback(config, folder, clock, progress)
+        callback.last_checkpoint = checkpoint
+        with _stop_on_signals(callback):
+            # The callback ends the run; no number of steps does.
+            model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
+        model.logger.close()
+    return folder.save(model, config, FINAL), callback.stopped_by
+
+
+@contextmanager
+def _stop_on_signals(callback: RunCallback) -> Iterator[None]:
+    before = {}
+
+    def stop(number: int, _: FrameType | None) -> None:
+        callback.stopped_by = signal.Signals(number).name
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    for each in _STOPPING:
+        before[each] = signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
+    """Play a checkpoint against the opponents of the evaluation, from both seats."""
+    return [
+        play_matches(
+            str(checkpoint),
+            opponent,
+            config.game,
+            games=games,
+            opening_turns=config.evaluation.opening_turns,
+            seed=config.seed,
+            rounds=config.rounds,
+            num_threads=config.threads or None,
+        )
+        for opponent in config.evaluation.opponents
+    ]
+
+
+def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
+    """Evaluate the checkpoint a run ended with; write evaluation.json, print the table."""
+    results = evaluate(config, checkpoint, config.evaluation.games)
+    turns = read_identity(checkpoint).turns
+    written = {
+        "checkpoint": str(checkpoint),
+        "turns": turns,
+        "opening_turns": config.evaluation.opening_turns,
+        "matches": [result.as_dict() for result in results],
+    }
+    write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
+    table = Table(
+        title=f"{config.game.title}: the agent after {turns:,} turns, {config.evaluation.games:,} games "
+        f"against each, from {config.evaluation.opening_turns} random turns",
+        title_justify="left",
+    )
+    table.add_column("opponent")
+    for heading in ("win rate", "95 % interval", "as South", "as North", "mean lead in seeds"):
+        table.add_column(heading, justify="right")
+    for result in results:
+        low, high = result.interval
+        table.add_row(
+            result.second,
+            f"{result.win_rate:.1%}",
+            f"{low:.1%} to {high:.1%}",
+            *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
+            f"{result.mean_margin:+.1f}",
+        )
+    console.print(table)
+    console.print(f"Checkpoint: {checkpoint}", highlight=False, soft_wrap=True)
+    console.print("Play against it:", highlight=False)
+    console.print(f"  {_how_to_play(config, checkpoint)}", highlight=False, markup=False, soft_wrap=True)
+    return results
+
+
+def _share(counts: tuple[int, int, int]) -> float:
+    wins, draws, _ = counts
+    return (wins + draws / 2) / sum(counts)
+
+
+def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
+    name = _GYM_IDS[config.game.landing]
+    default = {"uur": "layli_goobalay", "pair": "leyla", "weg": "gabata_i"}[config.game.landing]
+    ruleset = "" if config.ruleset == default else f', ruleset="{config.ruleset}"'
+    return f'gymnasium.make("mancala/{name}-v0"{ruleset}, opponent="{checkpoint}")'
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train as the command line says; returns the exit status."""
+    console = Console()
+    warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
+    try:
+        config, resumed = read_config(arguments)
+        folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
+        limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
+        console.print(
+            f"Training on {config.game.title} ({config.ruleset}) for {limit}; results in {folder.path}. "
+            "Ctrl-C ends the run early and keeps what it learned.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
+        if stopped_by:
+            console.print(f"Ended early by {stopped_by}; go on with --resume {folder.path}", highlight=False)
+        report(config, folder, checkpoint, console)
+    except MancalaError as error:
+        Console(stderr=True).print(f"train.py: {error}", highlight=False, markup=False, soft_wrap=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
