@@ -1,18 +1,31 @@
 """The arena: matches, ratings, the ladder, and regret against perfect play."""
 
+from mancala_env.arena.evaluation import Evaluation, evaluate
+from mancala_env.arena.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.arena.matches import InvalidMatch, MatchResult, openings, play_matches, play_openings
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
+from mancala_env.arena.regret import Regret, measure_regret, own_games_regret
+from mancala_env.arena.report import write_report
 from mancala_env.arena.round_robin import InvalidResults, round_robin
 
 __all__ = [
+    "Evaluation",
     "InvalidMatch",
     "InvalidResults",
+    "Ladder",
     "MatchResult",
+    "NoLadder",
     "PairCounts",
     "Ratings",
+    "Regret",
+    "evaluate",
     "fit_ratings",
+    "measure_regret",
     "openings",
+    "own_games_regret",
     "play_matches",
     "play_openings",
     "round_robin",
+    "stored_ladder",
+    "write_report",
 ]

@@ -275,7 +275,9 @@ def play_openings(
     pairs = len(openings)
     table = Table(first, second, np.concatenate([openings, openings]), rounds)
     table.first_is_south[:pairs] = True
-    while table.play_turn():
+    is_running = pairs > 0
+    while is_running:
+        is_running = table.play_turn()
         if progress is not None:
             progress(int(table.is_over.sum()), 2 * pairs)
     # From South's lead to the first agent's.

@@ -69,6 +69,12 @@ class Ratings:
         i = self.names.index(name)
         return float(self.elo[i]), float(self.low[i]), float(self.high[i])
 
+    def only(self, names: Sequence[str]) -> "Ratings":
+        """Return the ratings of some of the agents, on the same scale."""
+        at = [self.names.index(name) for name in names]
+        arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
+        return Ratings(tuple(names), *arrays, self.anchor, self.replicates[:, at])
+
     def order(self) -> list[int]:
         """Return the indices of the agents, strongest first."""
         return np.argsort(-self.elo, kind="stable").tolist()

@@ -326,9 +326,7 @@ class ResultsFile:
         try:
             fields: dict[str, Any] = json.loads(line)
             if fields["format"] != FORMAT:
-                raise InvalidResults(
-                    f"{self.path}, line {number}: format {fields['format']!r}, but this version reads {FORMAT}"
-                )
+                raise InvalidResults(f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT}")
             margins = np.array(fields["margins"], np.int16).reshape(-1, 2)
             if len(margins) != fields["stop"] - fields["start"]:
                 raise ValueError

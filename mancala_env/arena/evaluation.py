@@ -1,0 +1,147 @@
+"""Say how good agents are: ratings on the ladder's scale, and regret against perfect play."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from mancala_env.agents import Agent
+from mancala_env.arena.ladder import stored_ladder
+from mancala_env.arena.matches import InvalidMatch, MatchResult, Progress
+from mancala_env.arena.ratings import Ratings, fit_ratings
+from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, own_games_regret
+from mancala_env.arena.round_robin import check_distinct, entrant, play_pairings
+from mancala_env.rulesets import Ruleset, lookup
+
+StageProgress = Callable[[str, int, int], Any]
+"""Called now and then as progress(what, done, total)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came of evaluating some agents.
+
+    Attributes:
+        ruleset: Name of the ruleset.
+        agents: Specs of the agents asked about.
+        matches: Every match played, from the side of an agent asked about.
+        ratings: Ratings of these agents, and of the ladder's rungs where they were played; None where
+            there was nothing to rate.
+        regrets: Regret of each agent over the fixed positions; empty where the ruleset has none.
+        notes: What the reader of the numbers should know.
+    """
+
+    ruleset: str
+    agents: tuple[str, ...]
+    matches: list[MatchResult]
+    ratings: Ratings | None
+    regrets: list[Regret]
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "ruleset": self.ruleset,
+            "agents": list(self.agents),
+            "ratings": self.ratings.as_dict() if self.ratings is not None else None,
+            "matches": [match.as_dict() for match in self.matches],
+            "regrets": [regret.as_dict() for regret in self.regrets],
+            "notes": self.notes,
+        }
+
+
+def evaluate(
+    specs: str | Agent | Sequence[str | Agent],
+    ruleset: str | Ruleset,
+    *,
+    games: int = 200,
+    opening_turns: int = 4,
+    ladder: bool = True,
+    regret: bool = True,
+    own_games: int = 0,
+    results: str | Path | None = None,
+    seed: int = 0,
+    rounds: int | Literal["match"] = 1,
+    num_threads: int | None = None,
+    progress: StageProgress | None = None,
+) -> Evaluation:
+    """Rate agents and measure their regret.
+
+    >>> evaluation = evaluate("greedy", "leyla", games=20)
+    >>> elo, low, high = evaluation.ratings.of("greedy")
+
+    Args:
+        specs: An agent, or several, which then also play each other.
+        ruleset: The game.
+        games: Games of each match, even.
+        opening_turns: Random turns that make an opening.
+        ladder: Whether each agent plays the rungs of the stored ladder. Their ratings stand as stored.
+        regret: Whether to measure regret over the exact positions shipped with the package.
+        own_games: Games of each agent against itself to measure regret over too, 0 or even; see
+            :func:`own_games_regret`.
+        results: File the games are appended to, and taken from where they have been played already.
+        seed: Seed of all openings and agents.
+        rounds: Rounds of a game, or "match"; the ladder is for 1.
+        num_threads: CPU threads; None takes every core this process may use.
+        progress: Called as progress(what, done, total).
+
+    Raises:
+        InvalidMatch: An argument is out of range, an agent is named twice, or the ladder was asked for
+            under other conditions than its own.
+        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
+        NoLadder: The ruleset has no stored ladder.
+        InvalidResults: The results file cannot be used.
+        ImportError: scipy is missing.
+    """
+    ruleset = lookup(ruleset)
+    asked = [specs] if isinstance(specs, str | Agent) else list(specs)
+    entrants = [entrant(spec, ruleset, num_threads) for spec in asked]
+    check_distinct(entrants)
+    pairings = list(itertools.combinations(entrants, 2))
+    fixed = None
+    notes: list[str] = []
+    if ladder:
+        rungs = stored_ladder(ruleset)
+        if rounds != 1 or opening_turns != rungs.opening_turns:
+            raise InvalidMatch(
+                f"the ladder was rated over single rounds after {rungs.opening_turns} random turns, so it "
+                f"cannot be used with rounds={rounds!r}, opening_turns={opening_turns}; leave it out"
+            )
+        identities = {one.identity for one in entrants}
+        others = [rung for rung in rungs.rungs if rung not in identities]
+        seated = [entrant(rung, ruleset, num_threads) for rung in others]
+        pairings += list(itertools.product(entrants, seated))
+        fixed = rungs.ratings().only(others)
+        notes += [f"rung {rung} is left out: {why}" for rung, why in rungs.left_out.items()]
+    matches: list[MatchResult] = []
+    if pairings:
+        matches = play_pairings(
+            pairings,
+            ruleset,
+            games=games,
+            opening_turns=opening_turns,
+            seed=seed,
+            rounds=rounds,
+            results=results,
+            progress=_stage(progress, "games"),
+        )
+    ratings = fit_ratings(matches, fixed=fixed) if matches else None
+    if ratings is not None and not ratings.anchor:
+        notes.append("random did not play, so 0 Elo is the mean of the agents")
+    regrets: list[Regret] = []
+    if regret and not has_exact_positions(ruleset):
+        notes.append(f"no exact positions are shipped for {ruleset.name}, so regret is not measured there")
+    for one in entrants:
+        if regret and has_exact_positions(ruleset):
+            one.agent.seed(seed)
+            regrets.append(measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions")))
+        if own_games:
+            stage = _stage(progress, "own games")
+            regrets.append(own_games_regret(one.agent, games=own_games, seed=seed, progress=stage))
+    return Evaluation(ruleset.name, tuple(one.name for one in entrants), matches, ratings, regrets, notes)
+
+
+def _stage(progress: StageProgress | None, what: str) -> Progress | None:
+    return None if progress is None else partial(progress, what)

@@ -1,0 +1,180 @@
+"""The ladder: scripted agents whose ratings are stored with the package, to measure others against.
+
+The rungs played a round robin once; the pair counts of their matches are in `data/ladder.json` (the
+ratings follow from them), so one agent is placed on the scale by playing the rungs alone. Made with::
+
+    python -m mancala_env.arena.ladder --games 200 --results ladder.jsonl
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mancala_env.arena.matches import Progress
+from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
+from mancala_env.arena.round_robin import FORMAT, round_robin
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset, lookup, names
+
+STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
+RUNGS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", "perfect")
+OPENING_TURNS = 4
+
+
+class NoLadder(MancalaError):
+    """A ruleset without a stored ladder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The stored ladder of a ruleset.
+
+    Attributes:
+        ruleset: Its name.
+        matches: Pair counts of every match between two rungs.
+        opening_turns: Random turns that made an opening.
+        left_out: Rungs that are missing here, and why.
+    """
+
+    ruleset: str
+    matches: tuple[PairCounts, ...]
+    opening_turns: int
+    left_out: dict[str, str]
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """Specs of the rungs, in the order of RUNGS."""
+        return tuple(dict.fromkeys(name for match in self.matches for name in match[:2]))
+
+    def ratings(self) -> Ratings:
+        """Return the ratings of the rungs; the random agent is at 0 Elo."""
+        return _fitted(self.matches)
+
+
+@lru_cache
+def _fitted(matches: tuple[PairCounts, ...]) -> Ratings:
+    return fit_ratings(matches)
+
+
+def stored_ladder(ruleset: str | Ruleset) -> Ladder:
+    """Return the ladder of a ruleset.
+
+    >>> stored_ladder("leyla").rungs[:3]
+    ('random', 'greedy', 'minimax:2')
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+        NoLadder: None is stored for it; the message lists the rulesets that have one.
+    """
+    ruleset = lookup(ruleset)
+    stored = _stored()["rulesets"]
+    # A ruleset of one's own may carry a name of the catalogue, but only the catalogue's was played.
+    if ruleset.name not in stored or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
+        raise NoLadder(
+            f"there is no stored ladder for {ruleset.name!r}, only for {', '.join(stored)}; leave the "
+            "ladder out and name the agents to play against"
+        )
+    entry = stored[ruleset.name]
+    matches = tuple(
+        PairCounts(match["first"], match["second"], tuple(match["pairs"])) for match in entry["matches"]
+    )
+    return Ladder(ruleset.name, matches, entry["opening_turns"], entry["left_out"])
+
+
+def _stored() -> dict[str, Any]:
+    if not STORED.exists():
+        return {"format": FORMAT, "rulesets": {}}
+    return json.loads(STORED.read_text())
+
+
+def play_ladder(
+    ruleset: str | Ruleset,
+    *,
+    games: int,
+    results: str | Path | None = None,
+    left_out: dict[str, str] | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Ladder:
+    """Let the rungs play a round robin; what `data/ladder.json` is made from.
+
+    Args:
+        ruleset: The game.
+        games: Games of each match, even.
+        results: Results file, to resume.
+        left_out: Rungs to leave out, and why.
+        num_threads: CPU threads.
+        progress: Called as progress(games over, games).
+    """
+    left_out = left_out or {}
+    matches = round_robin(
+        [rung for rung in RUNGS if rung not in left_out],
+        ruleset,
+        games=games,
+        opening_turns=OPENING_TURNS,
+        results=results,
+        num_threads=num_threads,
+        progress=progress,
+    )
+    counts = tuple(
+        PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
+    )
+    return Ladder(lookup(ruleset).name, counts, OPENING_TURNS, left_out)
+
+
+def store(ladder: Ladder, path: Path = STORED) -> None:
+    """Write a ladder into the file of stored ones, in place of the ruleset's former."""
+    stored = _stored() if path == STORED else {"format": FORMAT, "rulesets": {}}
+    stored["rulesets"][ladder.ruleset] = {
+        "opening_turns": ladder.opening_turns,
+        "left_out": ladder.left_out,
+        "ratings": ladder.ratings().as_dict()["agents"],
+        "matches": [
+            {"first": match.first, "second": match.second, "pairs": list(match.counts)}
+            for match in ladder.matches
+        ],
+    }
+    order = [name for name in names() if name in stored["rulesets"]]
+    stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
+    path.write_text(_compact_json(stored))
+
+
+def _compact_json(stored: dict[str, Any]) -> str:
+    """Write one agent and one match a line, so that a new ladder is a readable diff."""
+    text = [f'{{"format": {FORMAT}, "rulesets": {{']
+    blocks = []
+    for name, entry in stored["rulesets"].items():
+        rows = {
+            key: ",\n".join("      " + json.dumps(row) for row in entry[key])
+            for key in ("ratings", "matches")
+        }
+        blocks.append(
+            f'  {json.dumps(name)}: {{\n    "opening_turns": {entry["opening_turns"]},\n'
+            f'    "left_out": {json.dumps(entry["left_out"])},\n'
+            f'    "ratings": [\n{rows["ratings"]}\n    ],\n    "matches": [\n{rows["matches"]}\n    ]\n  }}'
+        )
+    return "\n".join([*text, ",\n".join(blocks), "}}"]) + "\n"
+
+
+def main() -> None:
+    """Play and store the ladders of the rulesets named on the command line."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m mancala_env.arena.ladder", description=__doc__)
+    parser.add_argument("rulesets", nargs="*", default=names(), help="all by default")
+    parser.add_argument("--games", type=int, default=200, help="games of each match (200)")
+    parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
+    parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("RUNG", "WHY"))
+    arguments = parser.parse_args()
+    for name in arguments.rulesets:
+        ladder = play_ladder(
+            name, games=arguments.games, results=arguments.results, left_out=dict(arguments.without)
+        )
+        store(ladder)
+        print(name, *(f"{row['agent']} {row['elo']:.0f}" for row in ladder.ratings().as_dict()["agents"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""Regret: the seeds an agent loses a move against perfect play.
+
+The regret of a move is the exact value of the position minus the exact value of the move: 0 for an
+optimal move. It is measured over the fixed positions shipped with the package (the same for every agent,
+so two agents can be compared), or over an agent's own games (what it costs the agent where it goes).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mancala_env import solver
+from mancala_env.agents import Agent
+from mancala_env.arena.matches import (
+    Progress,
+    Table,
+    mean_interval,
+    num_pairs,
+    openings,
+)
+from mancala_env.engine.state import NOBODY, unpack
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset, lookup
+
+FIXED_POSITIONS = "fixed positions"
+_POSITIONS_AT_ONCE = 64
+PHASES = ("opening", "middle", "end")
+"""Phases of a round by the share of all seeds that lie in free holes: more than two thirds, more than
+one third, the rest. Random play has about a quarter, a quarter and a half of its positions in them."""
+
+
+@dataclass(frozen=True)
+class PhaseRegret:
+    """Regret over the positions of one phase of a round, or of all.
+
+    Attributes:
+        phase: Its name.
+        positions: Positions with an exact value.
+        seeds_lost: Mean regret, in seeds a move.
+        interval: 95 % interval of it.
+        optimal_share: Share of the moves without regret.
+        optimal_interval: 95 % interval of it.
+    """
+
+    phase: str
+    positions: int
+    seeds_lost: float
+    interval: tuple[float, float]
+    optimal_share: float
+    optimal_interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Regret:
+    """Regret of an agent.
+
+    Attributes:
+        agent: Its spec.
+        ruleset: Name of the ruleset.
+        source: Where the positions are from.
+        unsolved: Positions whose exact value was not found in time; they are in no number here.
+        overall: Over all positions.
+        phases: Phase by phase, in the order of a round.
+    """
+
+    agent: str
+    ruleset: str
+    source: str
+    unsolved: int
+    overall: PhaseRegret
+    phases: tuple[PhaseRegret, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "agent": self.agent,
+            "ruleset": self.ruleset,
+            "source": self.source,
+            "unsolved": self.unsolved,
+            "overall": _as_dict(self.overall),
+            "phases": [_as_dict(phase) for phase in self.phases],
+        }
+
+
+def _as_dict(part: PhaseRegret) -> dict[str, Any]:
+    return {
+        "phase": part.phase,
+        "positions": part.positions,
+        # JSON has no NaN: a phase without positions says null.
+        "seeds_lost": part.seeds_lost if part.positions else None,
+        "seeds_lost_interval": list(part.interval) if part.positions else None,
+        "optimal_share": part.optimal_share if part.positions else None,
+        "optimal_share_interval": list(part.optimal_interval) if part.positions else None,
+    }
+
+
+def has_exact_positions(ruleset: str | Ruleset) -> bool:
+    """Tell whether exact positions of a ruleset are shipped with the package."""
+    ruleset = lookup(ruleset)
+    return ruleset.name in solver.rulesets_with_positions() and lookup(ruleset.name) == ruleset
+
+
+def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
+    """Measure an agent's regret over the fixed positions shipped with the package.
+
+    >>> from mancala_env import agents
+    >>> regret = measure_regret(agents.make("random", "layli_goobalay", seed=1), "layli_goobalay")
+    >>> regret.overall.seeds_lost > 1
+    True
+
+    Args:
+        agent: The agent; it is asked once for each position.
+        ruleset: A ruleset of which exact positions are shipped.
+        progress: Called as progress(positions played, positions).
+
+    Raises:
+        MancalaError: None are; see :func:`has_exact_positions`.
+    """
+    positions = solver.positions(lookup(ruleset).name)
+    parts = np.array_split(positions.games, max(1, len(positions.games) // _POSITIONS_AT_ONCE))
+    chosen = []
+    for part in parts:
+        if progress is not None:
+            progress(sum(map(len, chosen)), len(positions.games))
+        chosen.append(agent.act(part))
+    actions = np.concatenate(chosen)
+    if progress is not None:
+        progress(len(actions), len(actions))
+    values = positions.action_values.astype(np.int64)
+    lost = values.max(axis=1) - values[np.arange(len(actions)), actions]
+    return summarised(agent, FIXED_POSITIONS, lost, positions.phase, positions.phases, 0)
+
+
+def own_games_regret(
+    agent: Agent,
+    opponent: Agent | None = None,
+    *,
+    games: int = 20,
+    opening_turns: int = 4,
+    seed: int = 0,
+    max_positions: int = 100,
+    time_limit: float = 1.0,
+    memory_mb: int = 256,
+    progress: Progress | None = None,
+) -> Regret:
+    """Measure an agent's regret where its own games lead it.
+
+    Positions near the start of a round take longest to solve, so with a short time limit the later ones
+    weigh more: `unsolved` and the numbers by phase say how much.
+
+    Args:
+        agent: The agent.
+        opponent: Whom it plays; None: itself, and the moves of both sides count.
+        games: Games to play, even.
+        opening_turns: Random turns that make an opening.
+        seed: Seed of the openings, both agents and the choice of positions.
+        max_positions: Most positions to solve, drawn from all it moved in.
+        time_limit: Seconds to give each of them.
+        memory_mb: Memory of the solver's table.
+        progress: Called as progress(positions tried, positions).
+    """
+    ruleset = agent.ruleset
+    rng = np.random.default_rng(seed)
+    for_openings, for_agent, for_opponent = rng.integers(0, 2**63, 3).tolist()
+    agent.seed(for_agent)
+    opponent = opponent or agent
+    if opponent is not agent:
+        opponent.seed(for_opponent)
+    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings)
+    positions, actions = _moves_of(agent, opponent, drawn)
+    chosen = np.sort(rng.permutation(len(positions))[:max_positions])
+    solving = solver.Solver(ruleset, memory_mb=memory_mb)
+    phases = phases_of(ruleset, positions)
+    lost, phase = [], []
+    for done, n in enumerate(chosen):
+        if progress is not None:
+            progress(done, len(chosen))
+        position = Position.from_games(ruleset, positions, int(n))
+        found = _exact_regret(solving, position, int(actions[n]), time_limit)
+        if found is not None:
+            lost.append(found)
+            phase.append(phases[n])
+    if progress is not None:
+        progress(len(chosen), len(chosen))
+    source = "own games against " + ("itself" if opponent is agent else opponent.spec)
+    return summarised(
+        agent, source, np.array(lost), np.array(phase, np.int64), PHASES, len(chosen) - len(lost)
+    )
+
+
+def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Play openings from both seats; return every position the agent moved in, and its actions."""
+    table = Table(agent, opponent, np.concatenate([drawn, drawn]))
+    table.first_is_south[: len(drawn)] = True
+    positions, actions = [], []
+    while not table.is_over.all():
+        for index, player in enumerate(table.agents):
+            rows = table.rows_to_move(index)
+            if len(rows):
+                before = table.games[rows]
+                chosen = player.act(before)
+                table.play(player, rows, chosen)
+                if player is agent:
+                    positions.append(before)
+                    actions.append(chosen)
+    return np.concatenate(positions), np.concatenate(actions)
+
+
+def _exact_regret(solving: solver.Solver, position: Position, action: int, time_limit: float) -> int | None:
+    """Return the seeds an action loses, or None where the time did not do."""
+    if len(position.legal_actions) == 1:
+        return 0
+    bounds = solving.solve(position, time_limit=time_limit).action_bounds
+    best = max(low for low, _ in bounds.values())
+    low, high = bounds[action]
+    if low != high or any(upper > best for _, upper in bounds.values()):
+        return None
+    return best - low
+
+
+def summarised(
+    agent: Agent, source: str, lost: np.ndarray, phase: np.ndarray, phases: tuple[str, ...], unsolved: int
+) -> Regret:
+    """Summarise regrets.
+
+    Args:
+        agent: Whose they are.
+        source: Where the positions are from.
+        lost: `[N]`, seeds lost by each move.
+        phase: `[N]`, index of each position's phase.
+        phases: Names of the phases.
+        unsolved: Positions left out.
+    """
+    most = float(agent.ruleset.total_seeds)
+    parts = tuple(_part(name, lost[phase == i], most) for i, name in enumerate(phases))
+    return Regret(agent.spec, agent.ruleset.name, source, unsolved, _part("all", lost, most), parts)
+
+
+def phases_of(ruleset: str | Ruleset, games: np.ndarray) -> np.ndarray:
+    """Return the phase each position belongs to, an index into PHASES, int8 `[B]`.
+
+    Args:
+        ruleset: The game.
+        games: uint64 `[B, NUM_COLUMNS]`.
+    """
+    ruleset = lookup(ruleset)
+    state = unpack(games, ruleset.num_holes)
+    thirds = 3 * np.where(state.owner == NOBODY, state.seeds, 0).sum(axis=1) / ruleset.total_seeds
+    return np.where(thirds > 2, 0, np.where(thirds > 1, 1, 2)).astype(np.int8)
+
+
+def _part(name: str, lost: np.ndarray, most: float) -> PhaseRegret:
+    """Summarise regrets `[N]` under a name. A regret is at most twice the seeds there are."""
+    if len(lost) == 0:
+        return PhaseRegret(name, 0, float("nan"), (0.0, 2 * most), float("nan"), (0.0, 1.0))
+    # A normal interval: the largest possible regret is so far off that padding with it says nothing.
+    half = 1.96 * lost.std(ddof=1) / np.sqrt(len(lost)) if len(lost) > 1 else 2 * most
+    mean = float(lost.mean())
+    return PhaseRegret(
+        name,
+        len(lost),
+        mean,
+        (max(0.0, mean - float(half)), mean + float(half)),
+        float((lost == 0).mean()),
+        mean_interval(lost == 0, 0.0, 1.0),
+    )

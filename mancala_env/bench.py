@@ -1,0 +1,94 @@
+"""A small measurement of the engine on this machine: what `mancala bench` runs."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mancala_env.engine.batch import Batch
+from mancala_env.rulesets import Ruleset, lookup
+
+NUM_GAMES = 4096
+_TURNS_PER_CALL = 50
+
+
+class Measurement(NamedTuple):
+    """One measured number.
+
+    Attributes:
+        name: What was measured.
+        value: The median.
+        unit: Its unit.
+    """
+
+    name: str
+    value: float
+    unit: str
+
+
+def measure(
+    ruleset: str | Ruleset = "layli_goobalay", *, seconds: float = 2.0, num_threads: int | None = None
+) -> list[Measurement]:
+    """Measure turns a second inside a kernel and steps a second of a Batch.
+
+    Args:
+        ruleset: The game.
+        seconds: How long to measure each.
+        num_threads: CPU threads; None takes every core this process may use.
+
+    Returns:
+        Random turns a second inside one kernel, and turns a second of `Batch.step` with observation and
+        mask (choosing the actions is not part of it), each for 4,096 games.
+
+    Raises:
+        ValueError: seconds is not positive.
+    """
+    if not seconds > 0:
+        raise ValueError(f"seconds must be more than 0, not {seconds}")
+    ruleset = lookup(ruleset)
+    batch = Batch(ruleset, NUM_GAMES, seed=1, num_threads=num_threads)
+    threads = f"{batch.num_threads} thread{'s' if batch.num_threads > 1 else ''}"
+    return [
+        Measurement(
+            f"random turns inside a kernel, {ruleset.name}, {threads}",
+            _median_rate(lambda: _seconds_of_random_play(batch), NUM_GAMES * _TURNS_PER_CALL, seconds),
+            "turns/s",
+        ),
+        Measurement(
+            f"Batch.step with observation and mask, {ruleset.name}, {threads}",
+            _median_rate(_StepTimer(batch), NUM_GAMES, seconds),
+            "turns/s",
+        ),
+    ]
+
+
+def _seconds_of_random_play(batch: Batch) -> float:
+    start = time.perf_counter()
+    batch.play_random(_TURNS_PER_CALL)
+    return time.perf_counter() - start
+
+
+class _StepTimer:
+    """Times single steps with random actions that were chosen before the clock starts."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.rng = np.random.default_rng(1)
+
+    def __call__(self) -> float:
+        mask = self.batch.legal_mask
+        actions = (mask * self.rng.random(mask.shape, np.float32)).argmax(axis=1)
+        start = time.perf_counter()
+        self.batch.step(actions)
+        return time.perf_counter() - start
+
+
+def _median_rate(timed: Callable[[], float], units: int, seconds: float) -> float:
+    timed()  # compile, warm up
+    rates = []
+    end = time.perf_counter() + seconds
+    while not rates or time.perf_counter() < end:
+        rates.append(units / timed())
+    return statistics.median(rates)

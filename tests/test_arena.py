@@ -1,0 +1,335 @@
+"""Matches, the resumable round robin, the ladder and the evaluation made of them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from mancala_env import IllegalMove, Position, agents, rulesets
+from mancala_env.agents import Agent, InvalidSpec
+from mancala_env.arena import (
+    InvalidMatch,
+    InvalidResults,
+    openings,
+    play_matches,
+    play_openings,
+    round_robin,
+)
+from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, identity_of
+
+
+class FirstLegal(Agent):
+    """Plays the lowest legal action: deterministic, and easy to follow by hand."""
+
+    def act(self, games):
+        return np.array(
+            [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
+        )
+
+
+class LastLegal(Agent):
+    """Plays the highest legal action."""
+
+    def act(self, games):
+        return np.array(
+            [Position.from_games(self.ruleset, games, b).legal_actions[-1] for b in range(len(games))]
+        )
+
+
+class Unlawful(Agent):
+    """Plays action 0 whether or not it is legal."""
+
+    def act(self, games):
+        return np.zeros(len(games), np.int64)
+
+
+# --- matches
+
+
+def test_each_opening_is_played_from_both_seats():
+    """The games of a pair, replayed one by one with Position, from the same opening."""
+    ruleset = rulesets.lookup("leyla")
+    drawn = openings(ruleset, 12, 4, seed=5)
+    first, second = FirstLegal(ruleset, spec="first"), LastLegal(ruleset, spec="last")
+    result = play_openings(first, second, drawn)
+    for pair in range(12):
+        for seat in (0, 1):
+            game = Position.from_games(ruleset, drawn, pair)
+            while not game.is_over:
+                mine = game.player == seat
+                game.play(game.legal_actions[0] if mine else game.legal_actions[-1])
+            lead = game.counts[seat] - game.counts[1 - seat]
+            assert result.margins[pair, seat] == lead
+
+
+def test_an_agent_that_never_draws_lots_scores_half_against_itself():
+    for name in ("layli_goobalay", "gabata_i"):
+        agent = FirstLegal(name, spec="first")
+        result = play_matches(agent, agent, name, games=40, seed=3)
+        assert result.win_rate == 0.5
+        assert (result.pair_scores == 0.5).all()
+        assert result.mean_margin == 0
+
+
+def test_a_match_seen_from_the_other_side():
+    result = play_matches("greedy", "random", "leyla", games=60, seed=2, num_threads=1)
+    other = result.flipped()
+    assert (result.wins, result.draws, result.losses) == (other.losses, other.draws, other.wins)
+    assert result.games == result.wins + result.draws + result.losses == 60
+    assert result.by_seat["South"] == other.by_seat["North"][::-1]
+    assert result.win_rate == pytest.approx(1 - other.win_rate)
+    assert result.interval[0] < result.win_rate < result.interval[1]
+    assert sum(result.pair_counts) == 30
+    numbers = json.loads(json.dumps(result.as_dict()))
+    assert numbers["wins"] == result.wins
+
+
+def test_a_seed_repeats_a_match():
+    once, again = (play_matches("greedy", "random", "leyla", games=40, seed=7) for _ in range(2))
+    assert (once.margins == again.margins).all()
+    other = play_matches("greedy", "random", "leyla", games=40, seed=8)
+    assert (once.margins != other.margins).any()
+
+
+def test_opening_k_does_not_depend_on_how_many_are_drawn():
+    many = openings("gabata_i", 50, 4, seed=9)
+    assert (openings("gabata_i", 10, 4, seed=9) == many[:10]).all()
+    assert (openings("gabata_i", 10, 4, seed=9, start=40) == many[40:]).all()
+    assert len(np.unique(many, axis=0)) > 25
+
+
+def test_without_opening_turns_every_game_starts_at_the_start():
+    assert (openings("leyla", 3, 0, seed=1) == Position("leyla").games).all()
+
+
+def test_greedy_beats_random_everywhere_but_in_the_decided_game():
+    for name in rulesets.names():
+        if name != "gabata_3":  # South wins it whoever plays
+            assert play_matches("greedy", "random", name, games=1000, seed=1).interval[0] > 0.5
+
+
+def test_matches_of_rounds_end_by_the_rules_of_the_match():
+    result = play_matches("greedy", "random", "layli_goobalay", games=40, rounds="match", seed=1)
+    assert result.games == 40
+    single = play_matches("greedy", "random", "layli_goobalay", games=40, rounds=1, seed=1)
+    assert (result.margins != single.margins).any()
+    # A match that ends by the rules leaves the loser fewer seeds than he has holes.
+    assert np.abs(result.margins).min() > 48 - 2 * 6
+
+
+def test_progress_ends_with_all_games():
+    seen = []
+    play_matches("random", "random", "leyla", games=20, seed=1, progress=lambda *counts: seen.append(counts))
+    assert seen[-1] == (20, 20)
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("games", [0, -2, 7, 2.0, True, "20"])
+def test_games_must_pair_up(games):
+    with pytest.raises(InvalidMatch, match="even whole number"):
+        play_matches("random", "greedy", "leyla", games=games)
+
+
+@pytest.mark.parametrize("turns", [-1, 13, 2.5])
+def test_opening_turns_out_of_range(turns):
+    with pytest.raises(InvalidMatch, match="opening_turns must be 0 to 12"):
+        play_matches("random", "greedy", "leyla", games=2, opening_turns=turns)
+
+
+def test_an_agent_that_breaks_the_rules_is_named():
+    with pytest.raises(IllegalMove, match=r"unlawful played action 0 in 'leyla .*legal actions: \d"):
+        play_matches(Unlawful("leyla", spec="unlawful"), "random", "leyla", games=20, seed=1)
+
+
+def test_agents_of_two_rulesets_cannot_meet():
+    with pytest.raises(InvalidSpec, match="plays leyla, not gabata_i"):
+        play_matches(agents.make("random", "leyla"), "greedy", "gabata_i", games=2)
+    one, other = agents.make("random", "leyla"), agents.make("random", "gabata_i")
+    with pytest.raises(InvalidMatch, match="plays leyla, but random plays gabata_i"):
+        play_openings(one, other, openings("leyla", 1, 0, 0))
+
+
+# --- the round robin and its file
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def played(path):
+    """Openings in a results file: (agents, index) -> margins; fails where one is there twice."""
+    found = {}
+    for line in lines_of(path):
+        assert line["stop"] - line["start"] == len(line["margins"])
+        for index, margins in enumerate(line["margins"], line["start"]):
+            key = (line["first"], line["second"], index)
+            assert key not in found
+            found[key] = margins
+    return found
+
+
+def test_everybody_plays_everybody():
+    matches = round_robin(["random", "greedy", "minimax:1"], "leyla", games=10)
+    assert [(m.first, m.second) for m in matches] == [
+        ("random", "greedy"),
+        ("random", "minimax:1"),
+        ("greedy", "minimax:1"),
+    ]
+    assert all(match.games == 10 for match in matches)
+
+
+def test_a_file_of_results_says_everything_about_its_games(tmp_path):
+    path = tmp_path / "results.jsonl"
+    (match,) = round_robin(
+        ["random", "greedy"], "leyla", games=2 * PAIRS_PER_CHUNK + 10, results=path, seed=4
+    )
+    first, second = lines_of(path)
+    assert (first["start"], first["stop"], second["start"], second["stop"]) == (0, 32, 32, 37)
+    assert first["ruleset"] == "leyla"
+    assert (first["seed"], first["opening_turns"], first["rounds"]) == (4, 4, 1)
+    assert (first["first"], first["second"]) == ("greedy", "random")
+    assert match.flipped().margins.tolist() == first["margins"] + second["margins"]
+
+
+def test_games_in_the_file_are_not_played_again_and_more_can_be_asked_for(tmp_path):
+    path = tmp_path / "results.jsonl"
+    before = round_robin(["random", "greedy"], "leyla", games=20, results=path)[0]
+    content = path.read_bytes()
+    again = round_robin(["greedy", "random"], "leyla", games=20, results=path)[0]  # the other way round
+    assert path.read_bytes() == content
+    assert (again.flipped().margins == before.margins).all()
+    more = round_robin(["random", "greedy"], "leyla", games=100, results=path)[0]
+    assert (more.margins[:10] == before.margins).all()
+    assert len(played(path)) == 50
+    fewer = round_robin(["random", "greedy"], "leyla", games=6, results=path)[0]
+    assert (fewer.margins == before.margins[:3]).all()
+
+
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"opening_turns": 2}, {"rounds": 2}], ids=["seed", "opening", "rounds"]
+)
+def test_games_under_other_conditions_do_not_count(tmp_path, other):
+    path = tmp_path / "results.jsonl"
+    round_robin(["random", "greedy"], "layli_goobalay", games=20, results=path)
+    round_robin(["random", "greedy"], "layli_goobalay", games=20, results=path, **other)
+    round_robin(["random", "greedy"], "leyla", games=20, results=path)
+    assert [line["stop"] for line in lines_of(path)] == [10, 10, 10]
+
+
+def test_a_half_written_last_line_is_cut_off(tmp_path):
+    path, whole = tmp_path / "results.jsonl", tmp_path / "whole.jsonl"
+    for file in (path, whole):
+        round_robin(["random", "greedy"], "leyla", games=200, results=file)
+    content = path.read_bytes()
+    for keep in (content.rfind(b"\n", 0, -1) + 1, len(content) - 400, len(content) - 1, 5):
+        path.write_bytes(content[:keep])
+        round_robin(["random", "greedy"], "leyla", games=200, results=path)
+        assert played(path) == played(whole)
+
+
+def test_a_line_that_is_there_twice_counts_once(tmp_path):
+    path = tmp_path / "results.jsonl"
+    (once,) = round_robin(["random", "greedy"], "leyla", games=20, results=path)
+    path.write_text(path.read_text() * 2)
+    (again,) = round_robin(["random", "greedy"], "leyla", games=20, results=path)
+    assert again.games == 20
+    assert (again.margins == once.margins).all()
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a results file\n", b'{"format": 99}\n', b"{}\n", b"12\n", b"\xff\xfe"]
+)
+def test_another_kind_of_file_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(InvalidResults, match=r"notes\.txt"):
+        round_robin(["random", "greedy"], "leyla", games=4, results=path)
+    assert path.read_bytes() == content
+
+
+def test_two_processes_cannot_write_one_file(tmp_path):
+    path = tmp_path / "results.jsonl"
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time; from mancala_env.arena.round_robin import ResultsFile\n"
+            f"with ResultsFile({str(path)!r}):\n    print('held', flush=True); sys.stdin.read()",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(InvalidResults, match="another process is writing"):
+            round_robin(["random", "greedy"], "leyla", games=4, results=path)
+    finally:
+        holder.stdin.close()
+        holder.wait()
+        holder.stdout.close()
+    assert round_robin(["random", "greedy"], "leyla", games=4, results=path)[0].games == 4
+
+
+def test_a_killed_arena_resumes_without_losing_or_doubling_a_game(tmp_path):
+    path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
+    specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK
+    code = (
+        "from mancala_env.arena import round_robin\n"
+        f"round_robin({specs!r}, 'leyla', games={games}, results={str(path)!r}, num_threads=1,\n"
+        # Slowed down, so that the kill finds it at work.
+        "            progress=lambda *counts: __import__('time').sleep(0.01))"
+    )
+    for lines in (5, 40):
+        arena = subprocess.Popen([sys.executable, "-c", code])
+        while arena.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+            time.sleep(0.005)
+        arena.send_signal(signal.SIGKILL)
+        assert arena.wait() == -signal.SIGKILL
+    kept = played_whole_lines(path)
+    assert 0 < len(kept) < 3 * games // 2
+    resumed = round_robin(specs, "leyla", games=games, results=path)
+    straight = round_robin(specs, "leyla", games=games, results=whole)
+    assert played(path) == played(whole)
+    assert len(played(path)) == 3 * games // 2
+    assert kept.items() <= played(path).items()
+    for one, other in zip(resumed, straight, strict=True):
+        assert (one.margins == other.margins).all()
+
+
+def played_whole_lines(path):
+    text = path.read_text()
+    path.write_text(text[: text.rfind("\n") + 1])
+    return played(path)
+
+
+def test_a_changed_checkpoint_is_another_agent(tmp_path):
+    path = tmp_path / "policy.zip"
+    path.write_bytes(b"one")
+    before = identity_of(str(path))
+    path.write_bytes(b"other")
+    assert before.startswith("sha256:")
+    assert identity_of(str(path)) != before
+    (tmp_path / "copy.zip").write_bytes(b"one")
+    assert identity_of(str(tmp_path / "copy.zip")) == before
+    assert identity_of("minimax:4") == "minimax:4"
+
+
+def test_an_agent_is_named_once():
+    with pytest.raises(InvalidMatch, match="greedy and greedy are the same agent"):
+        round_robin(["greedy", "random", "greedy"], "leyla", games=2)
+    with pytest.raises(InvalidMatch, match="at least two agents, not 1"):
+        round_robin(["greedy"], "leyla", games=2)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidResults, match="cannot write results to"):
+        round_robin(["random", "greedy"], "leyla", games=2, results=tmp_path / "file" / "results.jsonl")
+    assert os.listdir(tmp_path) == ["file"]

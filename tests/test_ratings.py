@@ -1,0 +1,138 @@
+"""Ratings recover known strengths, and intervals contain the truth about as often as they say."""
+
+import itertools
+
+import choix
+import numpy as np
+import pytest
+
+from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings
+from mancala_env.arena.matches import mean_interval
+from mancala_env.arena.ratings import ELO_PER_LOGIT, elo_difference, win_probability
+
+STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
+
+
+def simulated(strengths, pairs, rng, draw_share=0.1, seat_elo=0.0):
+    """Matches between agents of known strength: draws, and a seat that is worth something."""
+    matches = []
+    for first, second in itertools.combinations(strengths, 2):
+        outcomes = np.zeros((pairs, 2), np.int16)
+        for seat, lead in enumerate((seat_elo, -seat_elo)):
+            expected = win_probability(strengths[first] - strengths[second] + lead)
+            # A draw is half a win, so draws are taken evenly from both sides.
+            draws = min(draw_share, 2 * expected, 2 * (1 - expected))
+            luck = rng.random(pairs)
+            outcomes[:, seat] = np.where(luck < expected - draws / 2, 1, -1)
+            outcomes[(luck >= expected - draws / 2) & (luck < expected + draws / 2), seat] = 0
+        matches.append(MatchResult(first, second, "leyla", outcomes))
+    return matches
+
+
+def test_known_strengths_are_recovered():
+    ratings = fit_ratings(simulated(STRENGTHS, 4000, np.random.default_rng(1)), num_replicates=50)
+    for name, elo in STRENGTHS.items():
+        assert ratings.of(name)[0] == pytest.approx(elo, abs=30)
+    assert ratings.of("random") == (0.0, 0.0, 0.0)
+    assert [ratings.names[i] for i in ratings.order()] == ["d", "c", "b", "a", "random"]
+
+
+def test_a_seat_that_is_worth_200_elo_does_not_move_ratings_of_equal_agents():
+    strengths = dict.fromkeys(("random", "a", "b"), 0.0)
+    ratings = fit_ratings(
+        simulated(strengths, 2000, np.random.default_rng(2), seat_elo=200), num_replicates=50
+    )
+    assert np.abs(ratings.elo).max() < 15
+
+
+def test_95_percent_intervals_of_ratings_hold_the_truth():
+    rng = np.random.default_rng(3)
+    strengths = {"random": 0.0, "a": 150.0, "b": 350.0}
+    inside = []
+    for _ in range(60):
+        ratings = fit_ratings(simulated(strengths, 60, rng), num_replicates=120)
+        for name in ("a", "b"):
+            _, low, high = ratings.of(name)
+            inside.append(low <= strengths[name] <= high)
+    assert 0.88 <= np.mean(inside) <= 1.0
+
+
+@pytest.mark.parametrize("truth", [0.5, 0.8, 0.97])
+def test_95_percent_intervals_of_win_rates_hold_the_truth(truth):
+    rng = np.random.default_rng(4)
+    inside = []
+    for _ in range(400):
+        scores = rng.binomial(2, truth, 40) / 2
+        low, high = mean_interval(scores, 0, 1)
+        inside.append(low <= truth <= high)
+    assert 0.92 <= np.mean(inside) <= 1.0
+
+
+def test_intervals_respect_pairs():
+    """A hundred pairs of one win and one loss say more than two hundred games that fell as they would."""
+    split = MatchResult("a", "b", "leyla", np.tile(np.array([4, -4], np.int16), (100, 1)))
+    rng = np.random.default_rng(5)
+    loose = MatchResult("a", "b", "leyla", rng.choice(np.array([4, -4], np.int16), (100, 2)))
+    assert np.diff(split.interval) < np.diff(loose.interval) / 2
+    narrow, wide = (fit_ratings([match], num_replicates=100) for match in (split, loose))
+    assert np.ptp([narrow.low, narrow.high]) < np.ptp([wide.low, wide.high]) / 2
+
+
+def test_the_estimate_is_choix_maximum_likelihood():
+    matches = simulated(STRENGTHS, 200, np.random.default_rng(6))
+    ratings = fit_ratings(matches, num_replicates=5)
+    wins = np.zeros((5, 5))
+    for match in matches:
+        i, j = ratings.names.index(match.first), ratings.names.index(match.second)
+        # Half a pair won and half a pair lost are in every match.
+        wins[i, j] += match.games * match.win_rate + 1
+        wins[j, i] += match.games * (1 - match.win_rate) + 1
+        scale = match.games / (match.games + 2)
+        wins[[i, j], [j, i]] *= scale
+    theirs = choix.ilsr_pairwise_dense(wins)
+    theirs = (theirs - theirs[ratings.names.index("random")]) * ELO_PER_LOGIT
+    np.testing.assert_allclose(ratings.elo, theirs, atol=1)
+
+
+def test_a_match_without_a_loss_has_a_finite_rating_and_an_interval():
+    elo, low, high = fit_ratings([PairCounts("a", "random", [0, 0, 0, 0, 100])]).of("a")
+    assert 400 < low < elo < high < 10_000
+
+
+def test_draws_count_half():
+    drawn = fit_ratings([PairCounts("a", "random", [0, 0, 50, 0, 0])], num_replicates=20)
+    shared = fit_ratings([PairCounts("a", "random", [25, 0, 0, 0, 25])], num_replicates=20)
+    assert drawn.of("a")[0] == pytest.approx(0, abs=1e-6)
+    assert shared.of("a")[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
+    rng = np.random.default_rng(7)
+    ladder = fit_ratings(simulated(STRENGTHS, 1000, rng))
+    everybody = simulated(STRENGTHS | {"new": 500.0}, 300, rng)
+    played = [match for match in everybody if "new" in (match.first, match.second)]
+    placed = fit_ratings(played, fixed=ladder)
+    for name in STRENGTHS:
+        assert placed.of(name)[0] == ladder.of(name)[0]
+    elo, low, high = placed.of("new")
+    assert elo == pytest.approx(500, abs=60)
+    assert low < elo < high
+
+
+def test_without_the_random_agent_the_mean_is_zero():
+    ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
+    assert ratings.anchor == ""
+    assert ratings.elo.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_wrong_matches_are_refused():
+    with pytest.raises(InvalidMatch, match="at least one match"):
+        fit_ratings([])
+    with pytest.raises(InvalidMatch, match="a is matched with itself"):
+        fit_ratings([PairCounts("a", "a", [1, 0, 0, 0, 0])])
+
+
+def test_elo_and_win_rate_are_one_curve():
+    assert win_probability(400) == pytest.approx(10 / 11)
+    for difference in (-300.0, 0.0, 42.0):
+        assert elo_difference(win_probability(difference)) == pytest.approx(difference)
