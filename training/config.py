@@ -8,7 +8,7 @@ import argparse
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
 from jsonargparse import ArgumentParser
@@ -200,11 +200,22 @@ class TrainConfig:
             )
 
 
-def read_config(arguments: list[str] | None = None) -> tuple[TrainConfig, Path | None]:
+Config = TypeVar("Config", bound=TrainConfig)
+
+
+def read_config(
+    arguments: list[str] | None = None,
+    kind: type[Config] = TrainConfig,
+    program: str = "train.py",
+    defaults: tuple[str, ...] = ("default.yaml",),
+) -> tuple[Config, Path | None]:
     """Read the command line of a run.
 
     Args:
         arguments: Its words; None takes those of this process.
+        kind: What to make of it.
+        program: The file of training/ whose command line it is.
+        defaults: Files of configs/ that are read first, the last one counting most.
 
     Returns:
         The configuration, and the folder of the run to resume, if any.
@@ -215,25 +226,25 @@ def read_config(arguments: list[str] | None = None) -> tuple[TrainConfig, Path |
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     resumed = _resumed_folder(words)
-    parser = _parser()
+    parser = _parser(kind, program, defaults)
     if resumed is not None:
         words = ["--config", str(resumed / CONFIG_FILE), *words]
     parsed = parser.parse_args(words)
     if parsed.name is None:
         parsed.name = Path(str(parsed.config[-1])).stem if parsed.config else parsed.ruleset
     config = parser.instantiate_classes(parsed)
-    return TrainConfig(**{key: config[key] for key in TrainConfig.__dataclass_fields__}), resumed
+    return kind(**{key: config[key] for key in kind.__dataclass_fields__}), resumed
 
 
-def _parser() -> ArgumentParser:
+def _parser(kind: type[TrainConfig], program: str, defaults: tuple[str, ...]) -> ArgumentParser:
     parser = ArgumentParser(
-        prog="training/train.py",
+        prog=f"training/{program}",
         description="Train an agent by self-play. Every value of the configuration is an option.",
-        default_config_files=[str(CONFIGS / "default.yaml")],
+        default_config_files=[str(CONFIGS / name) for name in defaults],
     )
     parser.add_argument("--config", action="config", help="A file of configs/; the last one counts most.")
     parser.add_argument("--resume", type=str, help="Folder of a run to go on with, such as runs/first.")
-    parser.add_class_arguments(TrainConfig)
+    parser.add_class_arguments(kind)
     return parser
 
 

@@ -262,7 +262,7 @@ def train(
     with RunProgress(console) as progress:
         callback = RunCallback(config, folder, clock, progress)
         callback.last_checkpoint = checkpoint
-        with _stop_on_signals(callback):
+        with stop_on_signals(callback):
             # The callback ends the run; no number of steps does.
             model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
         model.logger.close()
@@ -270,11 +270,12 @@ def train(
 
 
 @contextmanager
-def _stop_on_signals(callback: RunCallback) -> Iterator[None]:
+def stop_on_signals(run: Any) -> Iterator[None]:
+    """Set `run.stopped_by` to the name of the first SIGINT or SIGTERM; a second one acts as usual."""
     before = {}
 
     def stop(number: int, _: FrameType | None) -> None:
-        callback.stopped_by = signal.Signals(number).name
+        run.stopped_by = signal.Signals(number).name
         for each, handler in before.items():
             signal.signal(each, handler)
 
