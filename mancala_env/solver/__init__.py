@@ -1,0 +1,27 @@
+"""Exact values of rounds: how a position ends under best play of both players.
+
+>>> from mancala_env import Position, solver
+>>> solution = solver.solve(Position("leyla"))
+>>> solution.value, solution.best_actions
+(-16, (2, 5))
+"""
+
+from mancala_env.solver.exact import (
+    ILLEGAL,
+    OutOfTime,
+    Progress,
+    Solution,
+    Solver,
+    SolverInputError,
+    solve,
+)
+
+__all__ = [
+    "ILLEGAL",
+    "OutOfTime",
+    "Progress",
+    "Solution",
+    "Solver",
+    "SolverInputError",
+    "solve",
+]

@@ -1,0 +1,569 @@
+"""Exact values of rounds: what is asked, in which order, and on how many threads.
+
+A :class:`Solver` keeps the table of a ruleset between positions; :func:`solve` makes one for a single
+position. Every question to the proof search is "is the rest worth at least so many seeds?", starting from a
+guess and following the answers (MTD(f), Plaat et al. 1996).
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mancala_env.engine.state import NORTH, RIGHTMOST_OPENING, SOUTH, encode
+from mancala_env.engine.turn import STALL_LIMIT
+from mancala_env.errors import MancalaError
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver import book as books
+from mancala_env.solver import search
+from mancala_env.solver.table import new_table
+
+DEFAULT_MEMORY_MB = 1024
+# About a hundredth of a second: how soon Ctrl-C, a time limit and another thread's answer are noticed.
+_NODES_PER_CALL = 20_000
+# A question that takes less is answered before a second thread would help.
+_NODES_ALONE = 60_000
+_PROGRESS_SECONDS = 0.2
+
+
+class SolverInputError(MancalaError):
+    """An argument the solver cannot take."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a solve stands.
+
+    Attributes:
+        lower: The value is at least this.
+        upper: The value is at most this.
+        nodes: Positions searched so far.
+        seconds: Seconds since the start.
+        action: The action whose value is being searched; None: the position's own.
+    """
+
+    lower: int
+    upper: int
+    nodes: int
+    seconds: float
+    action: int | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What is known of a position. Values are the final count of the player to move minus the opponent's,
+    stores counted from zero at the position and owned holes with what they hold.
+
+    Attributes:
+        value: The value under best play; where the time limit struck first, the lower bound.
+        action_values: Action -> value after it; where the time limit struck, the lower bound.
+        principal_variation: ``(player, action)`` of a line of best play to the end of the round; where
+            the time limit struck, empty or the part that is known.
+        nodes: Positions searched (0: the opening book or the table knew).
+        seconds: Seconds it took.
+        is_exact: Whether `value` and all of `action_values` are exact.
+        lower: The value is at least this.
+        upper: The value is at most this.
+        action_bounds: Action -> (lower, upper) of the value after it.
+    """
+
+    value: int
+    action_values: dict[int, int]
+    principal_variation: tuple[tuple[int, int], ...]
+    nodes: int
+    seconds: float
+    is_exact: bool
+    lower: int
+    upper: int
+    action_bounds: dict[int, tuple[int, int]]
+
+    @property
+    def best_actions(self) -> tuple[int, ...]:
+        """The actions that keep the value, as far as it is known."""
+        best = max(self.action_values.values(), default=0)
+        return tuple(action for action, value in self.action_values.items() if value == best)
+
+
+class OutOfTime(Exception):
+    """The time limit struck; what has been proved stays in the table."""
+
+
+class _Line:
+    """The arrays in which one thread keeps the line it is searching."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
+        depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
+        holes = ruleset.num_holes
+        self.words = np.empty((depth, search.NUM_WORDS), np.uint64)
+        self.nums = np.empty((depth, search.NUM_NUMS), np.int64)
+        self.kid_words = np.empty((depth, holes, search.NUM_KID_WORDS), np.uint64)
+        self.kid_nums = np.empty((depth, holes, search.NUM_KID_NUMS), np.int64)
+        self.registers = np.zeros(search.NUM_REGISTERS, np.int64)
+
+
+class Solver:
+    """Exact values of positions of one ruleset, with a table that is kept from one to the next.
+
+    Not for use from two threads at once; `num_threads` of the methods is.
+
+    Attributes:
+        ruleset: The ruleset.
+        nodes: Positions searched since the solver was made.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        *,
+        memory_mb: float = DEFAULT_MEMORY_MB,
+        num_threads: int = 1,
+        use_book: bool = True,
+    ) -> None:
+        """Set up an empty table.
+
+        Args:
+            ruleset: Name of a ruleset, or your own.
+            memory_mb: Most megabytes of memory the table may take; taken as it fills.
+            num_threads: CPU threads that search one position together.
+            use_book: Whether to look values up in the opening book shipped with the package.
+
+        Raises:
+            InvalidRuleset: No such ruleset.
+            SolverInputError: Another argument is out of range.
+        """
+        if not memory_mb > 0:
+            raise SolverInputError(f"memory_mb must be more than 0, not {memory_mb}")
+        if num_threads < 1:
+            raise SolverInputError(f"num_threads must be at least 1, not {num_threads}")
+        self.ruleset = lookup(ruleset)
+        self.num_threads = num_threads
+        self._memory_mb = memory_mb
+        self._rules = encode(self.ruleset)
+        self._table: np.ndarray | None = None
+        self._lines: list[_Line] = []
+        self._book = books.load(self.ruleset) if use_book else None
+        self.deadline = np.inf
+        self.on_call: Callable[[], None] | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Positions searched since the solver was made."""
+        return sum(int(line.registers[search.NODES]) for line in self._lines)
+
+    def solve(
+        self,
+        position: Position,
+        *,
+        time_limit: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Solution:
+        """Solve a position: see :func:`solve`."""
+        self._check(position)
+        if time_limit is not None and not time_limit > 0:
+            raise SolverInputError(f"time_limit must be more than 0 seconds, not {time_limit}")
+        return _Study(self, position, time_limit, progress).run()
+
+    def value(self, position: Position) -> int:
+        """Return the value of a position; faster than :meth:`solve`, which values every action.
+
+        Raises:
+            SolverInputError: The position is of another ruleset.
+        """
+        self._check(position)
+        return self.narrow(position, *self.known_bounds(position))
+
+    def action_values(self, position: Position) -> dict[int, int]:
+        """Return the value of every legal action of a position.
+
+        Raises:
+            SolverInputError: The position is of another ruleset.
+        """
+        self._check(position)
+        return {turn.action: turn.won + turn.sign * self.value(turn.after) for turn in _turns(position)}
+
+    def action_values_of(self, games: np.ndarray) -> np.ndarray:
+        """Return the value of every action in many games.
+
+        Args:
+            games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
+
+        Returns:
+            int16 `[B, A]`, A being W (H where the ruleset's territory changes hands); ILLEGAL where an
+            action is not legal.
+        """
+        values = np.full((len(games), self.ruleset.num_actions("match")), ILLEGAL, np.int16)
+        for b in range(len(games)):
+            position = Position.from_games(self.ruleset, games, b)
+            for action, value in self.action_values(position).items():
+                values[b, action] = value
+        return values
+
+    def known_bounds(self, position: Position) -> tuple[int, int]:
+        """Return the bounds of a position's value that need no search.
+
+        They are equal where the round is over or the book has the position.
+        """
+        if position.is_over:
+            return (_final_value(position),) * 2
+        games, sure = position.games, _sure(position)
+        known = self._book.rest(games) if self._book else None
+        if known is not None:
+            return sure + known, sure + known
+        free = _num_free(games)
+        if self.ruleset.landing != "uur":
+            free *= 3  # a ransom moves two seeds more
+        everything = int(position.seeds.sum())
+        lower, upper = max(sure - free, -everything), min(sure + free, everything)
+        if self._table is not None:
+            low, high, _ = search.known(self._rules, games, 0, _seats(self.ruleset, games), self._table)
+            lower, upper = max(lower, sure + int(low)), min(upper, sure + int(high))
+        return lower, upper
+
+    def hint(self, position: Position) -> int:
+        """Return an action that proved well, or one that need not be legal where none did."""
+        if self._table is None:
+            return -1
+        games = position.games
+        return int(search.known(self._rules, games, 0, _seats(self.ruleset, games), self._table)[2])
+
+    def reaches(self, position: Position, value: int, sign: int) -> bool:
+        """Tell whether a position's value is at least `value` (sign 1) or at most that (sign -1)."""
+        lower, upper = self.known_bounds(position)
+        if lower == upper:
+            return sign * lower >= sign * value
+        beta = value - _sure(position)
+        if sign > 0:
+            return self.ask(position.games, beta) >= beta
+        return self.ask(position.games, beta + 2) < beta + 2
+
+    def narrow(
+        self,
+        position: Position,
+        lower: int,
+        upper: int,
+        guess: int = 0,
+        narrowed: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Return the value of a position.
+
+        Args:
+            position: The position; running, unless the bounds are equal.
+            lower: The value is at least this. It has the value's parity.
+            upper: The value is at most this. Likewise.
+            guess: The value to ask about first.
+            narrowed: Called with the bounds each time they close in.
+
+        Raises:
+            OutOfTime: The deadline struck.
+        """
+        games, sure = position.games, _sure(position)
+        beta = min(max(guess + (guess - lower) % 2, lower + 2), upper)
+        while lower < upper:
+            answer = sure + self.ask(games, beta - sure)
+            if answer >= beta:
+                lower, beta = min(answer, upper), answer + 2
+            else:
+                upper, beta = max(answer, lower), answer
+            if narrowed:
+                narrowed(lower, upper)
+        return lower
+
+    def ask(self, games: np.ndarray, beta: int) -> int:
+        """Ask whether the rest of a running game is at least `beta`.
+
+        Args:
+            games: uint64 `[1, NUM_COLUMNS]`.
+            beta: A number of the parity of the free seeds.
+
+        Returns:
+            A number: the rest is at least that if it is at least `beta`, else at most that.
+
+        Raises:
+            OutOfTime: The time limit struck.
+        """
+        if self._table is None:
+            self._table = new_table(self._memory_mb)
+        seats = _seats(self.ruleset, games)
+        self._prepare(0, games, seats, beta)
+        if not self._go_on(0, games, seats, _NODES_ALONE):
+            if self.num_threads == 1:
+                while not self._go_on(0, games, seats, _NODES_PER_CALL):
+                    pass
+            else:
+                return self._ask_together(games, seats, beta)
+        return self._answer(0)
+
+    def _check(self, position: Position) -> None:
+        if position.ruleset != self.ruleset:
+            raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
+
+    def _prepare(self, n: int, games: np.ndarray, seats: tuple[Any, Any], beta: int) -> None:
+        while len(self._lines) <= n:
+            self._lines.append(_Line(self.ruleset))
+        line = self._lines[n]
+        search.start(self._rules, games, 0, seats, line.words, line.nums, line.registers, beta)
+
+    def _go_on(self, n: int, games: np.ndarray, seats: tuple[Any, Any], num_nodes: int) -> bool:
+        """Let a thread's line go on for some nodes; tell whether it has the answer."""
+        line = self._lines[n]
+        search.search(
+            self._rules,
+            np.int64(games[0, 10]),
+            seats,
+            self._table,
+            line.words,
+            line.nums,
+            line.kid_words,
+            line.kid_nums,
+            line.registers,
+            num_nodes,
+        )
+        if line.registers[search.DONE]:
+            return True
+        if n == 0:
+            if self.on_call:
+                self.on_call()
+            if time.monotonic() > self.deadline:
+                raise OutOfTime
+        return False
+
+    def _answer(self, n: int) -> int:
+        return int(self._lines[n].registers[search.ANSWER])
+
+    def _ask_together(self, games: np.ndarray, seats: tuple[Any, Any], beta: int) -> int:
+        """Search one question on several threads, which help each other through the table."""
+        answered = threading.Event()
+        answers: list[int] = []
+
+        def help_out(n: int) -> None:
+            while not answered.is_set():
+                if self._go_on(n, games, seats, _NODES_PER_CALL):
+                    answers.append(self._answer(n))
+                    answered.set()
+
+        for n in range(1, self.num_threads):
+            self._prepare(n, games, seats, beta)
+        with ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="mancala-solver") as pool:
+            helpers = [pool.submit(help_out, n) for n in range(1, self.num_threads)]
+            try:
+                help_out(0)
+            finally:
+                answered.set()
+            for helper in helpers:
+                helper.result()
+        return answers[0]
+
+
+ILLEGAL = -32768
+"""Stands in an array of action values where an action is not legal."""
+
+
+def _num_free(games: np.ndarray) -> int:
+    """Return the seeds in free holes of row 0."""
+    owned = int(games[0, 3] | games[0, 4])
+    seeds = games[0, :3].copy().view(np.uint8)
+    return int(sum(int(n) for hole, n in enumerate(seeds) if not owned >> hole & 1))
+
+
+def _seats(ruleset: Ruleset, games: np.ndarray) -> tuple[np.uint64, np.uint64]:
+    """Return what tells apart, in a position's key, two that look alike from the mover's side.
+
+    With rows as territories South's and North's views are the same game. Other territories are told
+    by their bits and the seat. So is the one start position that play can come back to: with one
+    seed in each hole, where only South's first turn is restricted (RULES 7).
+    """
+    territory, width = int(games[0, 10]), ruleset.row_width
+    restricted = encode(ruleset).opening == RIGHTMOST_OPENING and ruleset.seeds_per_hole == 1
+    if territory == (1 << width) - 1 and not restricted:
+        return np.uint64(0), np.uint64(0)
+    # An odd 64-bit constant spreads the numbers over the word they are mixed into.
+    south, north = ((2 * territory + player + 1) * 0x9E3779B97F4A7C15 % 2**64 for player in (SOUTH, NORTH))
+    return np.uint64(south), np.uint64(north)
+
+
+def _margin(pair: tuple[int, int], player: int) -> int:
+    return pair[player] - pair[1 - player]
+
+
+def _sure(position: Position) -> int:
+    """Return the part of a position's value that lies in owned holes."""
+    owned = [int(position.seeds[position.owner == player].sum()) for player in (SOUTH, NORTH)]
+    return owned[position.player] - owned[1 - position.player]
+
+
+def _final_value(position: Position) -> int:
+    """Return the value of a round that is over."""
+    return _margin(position.counts, position.player) - _margin(position.stores, position.player)
+
+
+@dataclass
+class _Turn:
+    """An action of a position, with the position after it.
+
+    The action's value is ``won + sign * value(after)``.
+    """
+
+    action: int
+    after: Position
+    sign: int
+    won: int
+
+
+def _turns(position: Position) -> list[_Turn]:
+    turns = []
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        won = _margin(after.stores, position.player) - _margin(position.stores, position.player)
+        turns.append(_Turn(action, after, 1 if after.player == position.player else -1, won))
+    return turns
+
+
+class _Study:
+    """One call of solve: the bounds of a position and of each action, as they close."""
+
+    def __init__(
+        self,
+        solver: Solver,
+        position: Position,
+        time_limit: float | None,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.solver = solver
+        self.position = position
+        self.progress = progress
+        self.started = self.reported = time.monotonic()
+        self.deadline = np.inf if time_limit is None else self.started + time_limit
+        self.nodes_before = solver.nodes
+        self.turns = _turns(position)
+        everything = int(position.seeds.sum())
+        self.lower, self.upper = -everything, everything
+        self.bounds = {turn.action: (self.lower, self.upper) for turn in self.turns}
+        self.action: int | None = None
+
+    def run(self) -> Solution:
+        """Close the bounds until all are exact or time is up."""
+        line: list[tuple[int, int]] = []
+        self.solver.deadline, self.solver.on_call = self.deadline, self.report
+        try:
+            self.read_known()
+            self.close_position()
+            for turn in self.turns:
+                self.close_action(turn)
+            self.follow_best(line)
+        except OutOfTime:
+            self.read_known()
+        finally:
+            self.solver.deadline, self.solver.on_call = np.inf, None
+        self.report(force=True)
+        exact = all(lower == upper for lower, upper in self.bounds.values())
+        return Solution(
+            value=self.lower,
+            action_values={action: lower for action, (lower, _) in self.bounds.items()},
+            principal_variation=tuple(line),
+            nodes=self.solver.nodes - self.nodes_before,
+            seconds=time.monotonic() - self.started,
+            is_exact=exact and self.lower == self.upper,
+            lower=self.lower,
+            upper=self.upper,
+            action_bounds=self.bounds,
+        )
+
+    def read_known(self) -> None:
+        """Take over what the book and the table have."""
+        lower, upper = self.solver.known_bounds(self.position)
+        self.lower, self.upper = max(self.lower, lower), min(self.upper, upper)
+        for turn in self.turns:
+            self.bound(turn, *self.solver.known_bounds(turn.after))
+        self.agree()
+
+    def bound(self, turn: _Turn, lower: int, upper: int) -> None:
+        """Take over bounds of the position after an action."""
+        ends = turn.won + turn.sign * lower, turn.won + turn.sign * upper
+        old_lower, old_upper = self.bounds[turn.action]
+        self.bounds[turn.action] = max(old_lower, min(ends)), min(old_upper, max(ends))
+
+    def close_position(self) -> None:
+        def narrowed(lower: int, upper: int) -> None:
+            self.lower, self.upper = lower, upper
+            self.agree()
+
+        self.solver.narrow(self.position, self.lower, self.upper, 0, narrowed)
+
+    def close_action(self, turn: _Turn) -> None:
+        """Find an action's value, asking first whether it is a best one."""
+        lower, upper = self.bounds[turn.action]
+        if lower == upper:
+            return
+        self.action = turn.action
+        low, high = sorted((turn.sign * (lower - turn.won), turn.sign * (upper - turn.won)))
+        best = turn.sign * (self.upper - turn.won)
+        guess = best if turn.sign > 0 else best + 2
+        self.solver.narrow(turn.after, low, high, guess, lambda a, b: self.bound(turn, a, b))
+        self.action = None
+
+    def agree(self) -> None:
+        """Let the position's bounds and its actions' follow from each other."""
+        if self.bounds:
+            self.lower = max(self.lower, max(lower for lower, _ in self.bounds.values()))
+            self.upper = min(self.upper, max(upper for _, upper in self.bounds.values()))
+        for action, (lower, upper) in self.bounds.items():
+            self.bounds[action] = lower, min(upper, self.upper)
+
+    def follow_best(self, line: list[tuple[int, int]]) -> None:
+        """Write down a line of best play; the table has most of its proofs."""
+        position, value = self.position, self.lower
+        while not position.is_over:
+            turns = _turns(position)
+            hint = self.solver.hint(position)
+            turns.sort(key=lambda turn: turn.action != hint)
+            for turn in turns:
+                rest = turn.sign * (value - turn.won)
+                if turn is turns[-1] or self.solver.reaches(turn.after, rest, turn.sign):
+                    line.append((position.player, turn.action))
+                    position, value = turn.after, rest
+                    break
+
+    def report(self, force: bool = False) -> None:
+        now = time.monotonic()
+        if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
+            self.reported = now
+            nodes = self.solver.nodes - self.nodes_before
+            self.progress(Progress(self.lower, self.upper, nodes, now - self.started, self.action))
+
+
+def solve(
+    position: Position,
+    *,
+    memory_mb: float = DEFAULT_MEMORY_MB,
+    time_limit: float | None = None,
+    num_threads: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Find the exact value of a position and of every action.
+
+    Args:
+        position: A position of any ruleset, running or over, with any stall counter.
+        memory_mb: Most megabytes of memory for the table of proved bounds.
+        time_limit: Seconds after which the bounds found so far are returned; None: until it is solved.
+        num_threads: CPU threads that search together.
+        progress: Called a few times a second with the current bounds.
+
+    Returns:
+        The solution; ``is_exact`` tells whether the time sufficed.
+
+    Raises:
+        SolverInputError: An argument is out of range; the message says what would be right.
+
+    >>> from mancala_env import Position, solver
+    >>> solver.solve(Position("layli_goobalay")).value
+    8
+    """
+    solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
+    return solver.solve(position, time_limit=time_limit, progress=progress)
