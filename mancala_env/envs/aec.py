@@ -10,12 +10,12 @@ from pettingzoo.utils import wrappers
 from mancala_env.engine.batch import encode_rounds
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.envs.doors import (
-    RENDER_MODES,
     FirstPlayer,
     Reward,
     Rounds,
     frame,
     one_of,
+    render_mode_of,
     reward_of_south,
     ruleset_of,
 )
@@ -79,7 +79,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.rounds = rounds
         self._reward: Reward = one_of("reward", reward, ("outcome", "margin"))
         self._first_player = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
-        self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.render_mode = render_mode_of(render_mode)
         self._rng = np.random.default_rng()
         self._num_actions = self.ruleset.num_actions(rounds)
         self._position: Position | None = None
@@ -103,13 +103,13 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             raise AttributeError("position cannot be accessed before reset")
         return self._position.copy()
 
-    def observation_space(self, agent: str) -> spaces.Space:
+    def observation_space(self, agent: str) -> spaces.Dict:
         """Return an agent's observation space, the same object at each call."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[agent]  # pyright: ignore[reportReturnType]
 
-    def action_space(self, agent: str) -> spaces.Space:
+    def action_space(self, agent: str) -> spaces.Discrete:
         """Return an agent's action space, the same object at each call."""
-        return self.action_spaces[agent]
+        return self.action_spaces[agent]  # pyright: ignore[reportReturnType]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode.

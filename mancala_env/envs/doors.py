@@ -28,6 +28,14 @@ class InvalidArgument(MancalaError):
     """An argument of an environment that is out of range."""
 
 
+class UnknownRenderMode(InvalidArgument, TypeError):
+    """A render mode that no environment here has.
+
+    A TypeError as well, because Stable-Baselines3's ``make_vec_env`` asks for "rgb_array" unless told
+    otherwise, and goes on without a render mode at a TypeError alone.
+    """
+
+
 @dataclass(frozen=True)
 class Door:
     """One game's environments: all rulesets with its landing, one of them the default.
@@ -124,6 +132,18 @@ def reward_of_south(reward: Reward, won: Any, counts: np.ndarray, total_seeds: i
         total_seeds: All seeds in the game.
     """
     return won if reward == "outcome" else (counts[..., 0] - counts[..., 1]) / total_seeds
+
+
+def render_mode_of(render_mode: str | None) -> str | None:
+    """Return the render mode if environments can draw it.
+
+    Raises:
+        UnknownRenderMode: They cannot; the message lists what they can.
+    """
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        modes = ", ".join(map(repr, RENDER_MODES))
+        raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {render_mode!r}")
+    return render_mode
 
 
 def frame(position: Position, render_mode: str | None) -> str | None:

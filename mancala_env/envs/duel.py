@@ -96,7 +96,7 @@ class Duel:
             self.opponent.seed(int(rng.integers(2**63)))
             self.batch.reset(int(rng.integers(2**63)))
         else:
-            self.batch.reset(where=np.ones(len(self._rows), np.bool_))
+            self.batch.reset(where=~self.done)  # where an episode is over, the batch has started another
         self.begin(np.ones(len(self._rows), np.bool_))
 
     def begin(self, where: np.ndarray) -> None:
@@ -107,6 +107,7 @@ class Duel:
         Args:
             where: bool `[B]`, games whose episode has just started.
         """
+        self.done[where] = False
         if self._seat is None:
             self.seats[where] = self._rng.integers(0, 2, np.count_nonzero(where))
         for _ in range(_MOST_FIRST_TURNS):

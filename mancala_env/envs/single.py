@@ -13,7 +13,7 @@ from mancala_env.envs.doors import (
     Reward,
     Rounds,
     frame,
-    one_of,
+    render_mode_of,
     ruleset_of,
 )
 from mancala_env.envs.duel import Duel, Illegal, Seat
@@ -23,7 +23,7 @@ from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaEnv(gymnasium.Env[np.ndarray, int]):
+class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     """A mancala game against an agent that answers within the step.
 
     ``gymnasium.make`` knows it as ``mancala/LayliGoobalay-v0``, ``mancala/Leyla-v0`` and
@@ -94,7 +94,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, int]):
             ValueError: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = ruleset_of(game, ruleset)
-        self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.render_mode = render_mode_of(render_mode)
         self._duel = Duel(
             self.ruleset,
             1,
@@ -147,7 +147,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, int]):
         self._is_running = self._has_started = True
         return self._duel.batch.observation[0].copy(), self._info()
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play the learner's turn, then the opponent's until the learner is to move again.
 
         Raises:

@@ -15,7 +15,7 @@ from mancala_env.envs.doors import (
     Reward,
     Rounds,
     frame,
-    one_of,
+    render_mode_of,
     ruleset_of,
 )
 from mancala_env.envs.duel import Duel, Illegal, Seat
@@ -86,7 +86,7 @@ class MancalaVectorEnv(VectorEnv):
         if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
             raise InvalidArgument(f"num_envs must be a whole number of at least 1, not {num_envs!r}")
         self.ruleset = ruleset_of(game, ruleset)
-        self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.render_mode = render_mode_of(render_mode)
         self.num_envs = int(num_envs)
         self._duel = Duel(
             self.ruleset,

@@ -1,0 +1,304 @@
+"""The PettingZoo environments: rules, masks, rewards, episodes, and what they refuse."""
+
+import copy
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mancala_env import (
+    Batch,
+    IllegalMove,
+    InvalidRuleset,
+    Position,
+    Ruleset,
+    gabata_v0,
+    layli_goobalay_v0,
+    leyla_v0,
+    rulesets,
+)
+from mancala_env.envs.aec import AGENTS
+from mancala_env.envs.doors import DOORS
+from mancala_env.observation import games_from
+
+DOOR_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
+CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
+ALL = [*rulesets.names(), CUSTOM]
+
+
+def raw_env(ruleset, **options) -> Any:
+    ruleset = rulesets.lookup(ruleset)
+    return DOOR_OF[ruleset.landing].raw_env(ruleset=ruleset, **options)
+
+
+def play_out(env, rng, most_turns=10**6):
+    """Play random legal turns until the episode is over; yields each action once played."""
+    for _ in range(most_turns):
+        if any(env.terminations.values()):
+            return
+        mask = env.observe(env.agent_selection)["action_mask"]
+        action = rng.choice(np.flatnonzero(mask))
+        env.step(action)
+        yield action
+
+
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_observations_of_both_players_rebuild_the_position(ruleset):
+    env = raw_env(ruleset, rounds="match", first_player="random")
+    for seed in range(2):
+        env.reset(seed=seed)
+        for _ in play_out(env, np.random.default_rng(seed), most_turns=120):
+            for agent in AGENTS:
+                seen = env.observe(agent)["observation"]
+                rebuilt = Position.from_games(env.ruleset, games_from(env.ruleset, seen))
+                assert rebuilt == env.position
+                assert env.observation_space(agent)["observation"].contains(seen)
+
+
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_the_mask_holds_the_moves_that_do_not_raise(ruleset):
+    env = raw_env(ruleset, rounds="match")
+    env.reset(seed=0)
+    for _ in play_out(env, np.random.default_rng(1), most_turns=60):
+        mover = env.position.player
+        playable = np.zeros(env.action_space(AGENTS[0]).n, np.int8)
+        for action in range(len(playable)):
+            try:
+                env.position.play(action)
+            except IllegalMove:
+                continue
+            playable[action] = 1
+        for player, agent in enumerate(AGENTS):
+            expected = playable if player == mover else np.zeros_like(playable)
+            np.testing.assert_array_equal(env.observe(agent)["action_mask"], expected)
+            np.testing.assert_array_equal(env.infos[agent]["action_mask"], expected)
+
+
+@pytest.mark.parametrize("rounds", [1, 3, "match"])
+@pytest.mark.parametrize("reward", ["outcome", "margin"])
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_episodes_and_rewards_are_those_of_a_batch(ruleset, rounds, reward):
+    env = raw_env(ruleset, rounds=rounds, reward=reward)
+    env.reset()
+    batch = Batch(env.ruleset, 1, rounds, reward=reward)
+    for action in play_out(env, np.random.default_rng(2), most_turns=300):
+        mover = int(batch.player[0])
+        batch.step([action])
+        assert any(env.terminations.values()) == batch.done[0]
+        assert env.rewards[AGENTS[mover]] == pytest.approx(batch.reward[0])
+        assert sum(env.rewards.values()) == 0
+        if not batch.done[0]:
+            np.testing.assert_array_equal(
+                env.observe(env.agent_selection)["observation"], batch.observation[0]
+            )
+
+
+def test_an_episode_of_one_round_ends_with_the_round():
+    env: Any = layli_goobalay_v0.raw_env()
+    env.reset()
+    list(play_out(env, np.random.default_rng(0)))
+    assert env.position.is_over
+    assert env.position.round == 1
+    assert env.terminations == {"player_0": True, "player_1": True}
+    assert env.truncations == {"player_0": False, "player_1": False}
+    won = {0: 1.0, 1: -1.0, None: 0.0}[env.position.winner]
+    assert env.rewards == {"player_0": won, "player_1": -won}
+    assert not env.observe("player_0")["action_mask"].any()
+
+
+def test_an_episode_of_three_rounds_has_rewards_at_its_end_alone():
+    env: Any = gabata_v0.raw_env(rounds=3, reward="margin")
+    env.reset()
+    for _ in play_out(env, np.random.default_rng(4)):
+        if not any(env.terminations.values()):
+            assert env.rewards == {"player_0": 0.0, "player_1": 0.0}
+    south, north = env.position.counts
+    assert env.position.round == 3
+    assert env.rewards["player_0"] == pytest.approx((south - north) / 48)
+
+
+def test_a_match_goes_on_until_a_player_cannot_set_up():
+    env: Any = layli_goobalay_v0.raw_env(rounds="match")
+    env.reset()
+    list(play_out(env, np.random.default_rng(0)))
+    assert env.position.round > 1
+    assert min(env.position.counts) < 6
+    winner = env.position.match_winner
+    assert env.rewards[AGENTS[winner]] == 1
+
+
+def test_a_player_who_must_pass_is_not_selected():
+    env: Any = gabata_v0.raw_env()
+    env.reset()
+    selected = []
+    for _ in play_out(env, np.random.default_rng(0)):
+        selected.append(env.agent_selection)
+        assert env.agent_selection == AGENTS[env.position.player]
+    assert any(one == two for one, two in itertools.pairwise(selected))
+
+
+def test_gabata_has_actions_on_the_whole_board_once_territory_can_change():
+    assert gabata_v0.raw_env().action_space("player_0").n == 6
+    assert gabata_v0.raw_env(rounds=2).action_space("player_0").n == 12
+    assert gabata_v0.raw_env(ruleset="ludii_gabata_i", rounds=2).action_space("player_0").n == 6
+    env: Any = gabata_v0.raw_env(rounds="match")
+    env.reset()
+    masks = [
+        env.infos[env.agent_selection]["action_mask"].copy()
+        for _ in play_out(env, np.random.default_rng(1), most_turns=400)
+    ]
+    assert np.array(masks)[:, 6:].any()
+
+
+@pytest.mark.parametrize(("first_player", "agent"), [(0, "player_0"), (1, "player_1")])
+def test_first_player_starts(first_player, agent):
+    env: Any = leyla_v0.env(first_player=first_player)
+    env.reset()
+    assert env.agent_selection == agent
+
+
+def test_the_seed_decides_a_random_first_player():
+    def draws(seed):
+        env: Any = leyla_v0.env(first_player="random")
+        env.reset(seed=seed)
+        starters = [env.agent_selection]
+        for _ in range(20):
+            env.reset()
+            starters.append(env.agent_selection)
+        return starters
+
+    assert draws(1) == draws(1)
+    assert draws(1) != draws(2)
+    assert set(draws(1)) == set(AGENTS)
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.int32, np.int64, np.array])
+def test_any_integer_is_an_action(kind):
+    env: Any = layli_goobalay_v0.env()
+    env.reset()
+    env.step(kind(2))
+    expected = Position("layli_goobalay")
+    expected.play(2)
+    assert env.position == expected
+
+
+@pytest.mark.parametrize("action", [5, 6, -1, 99, None, 1.0, "1", True])
+def test_raw_env_raises_at_an_illegal_action_and_stays_as_it_was(action):
+    env: Any = layli_goobalay_v0.raw_env(ruleset="ludii_leyla_gobale_somaliland")
+    env.reset()
+    before = env.position
+    if action is True:
+        action = np.bool_(True)
+    with pytest.raises(IllegalMove, match="legal holes: 0"):
+        env.step(action)
+    assert env.position == before
+    assert env.agent_selection == "player_0"
+
+
+def test_env_lets_an_illegal_action_lose_as_the_classic_games_do():
+    env: Any = layli_goobalay_v0.env(ruleset="ludii_leyla_gobale_somaliland")
+    env.reset()
+    env.step(1)
+    assert env.rewards == {"player_0": -1.0, "player_1": 0}
+    assert env.terminations == {"player_0": True, "player_1": True}
+    for _ in env.agent_iter():
+        env.step(None)
+    assert env.agents == []
+
+
+def test_env_refuses_what_is_no_action_at_all():
+    env: Any = layli_goobalay_v0.env()
+    env.reset()
+    with pytest.raises(AssertionError, match="not in action space"):
+        env.step(6)
+
+
+def test_nothing_works_before_reset():
+    env: Any = layli_goobalay_v0.env()
+    with pytest.raises(AttributeError, match="before reset"):
+        _ = env.agent_selection
+    with pytest.raises(AttributeError, match="before reset"):
+        _ = env.position
+
+
+def test_spaces_are_the_same_objects_at_each_call():
+    env: Any = gabata_v0.env()
+    for agent in env.possible_agents:
+        assert env.observation_space(agent) is env.observation_space(agent)
+        assert env.action_space(agent) is env.action_space(agent)
+
+
+def test_position_and_observations_are_the_callers_to_change():
+    env: Any = layli_goobalay_v0.env()
+    env.reset()
+    env.position.play(0)
+    seen = env.observe("player_0")
+    seen["observation"][:] = 9
+    seen["action_mask"][:] = 0
+    assert env.position == Position("layli_goobalay")
+    assert env.observe("player_0")["action_mask"].all()
+    assert env.infos["player_0"]["action_mask"].all()
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copied_or_pickled_env_plays_on_by_itself(duplicate):
+    env: Any = leyla_v0.env()
+    env.reset(seed=1)
+    env.step(3)
+    twin = duplicate(env)
+    assert twin.position == env.position
+    twin.step(2)
+    assert twin.position != env.position
+
+
+def test_ansi_draws_the_board():
+    env: Any = leyla_v0.env(render_mode="ansi")
+    env.reset()
+    assert env.render() == str(Position("leyla"))
+
+
+def test_render_without_a_mode_warns():
+    env: Any = leyla_v0.env()
+    env.reset()
+    with pytest.warns(UserWarning, match="ansi"):
+        assert env.render() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, 'rounds must be a whole number of at least 1 or "match", not 0'),
+        ({"rounds": "all"}, "rounds must be a whole number of at least 1 or \"match\", not 'all'"),
+        ({"reward": "win"}, "reward must be 'outcome' or 'margin', not 'win'"),
+        ({"first_player": "south"}, "first_player must be 0 or 1 or 'random', not 'south'"),
+        ({"first_player": True}, "first_player must be 0 or 1 or 'random', not True"),
+        ({"render_mode": "human"}, "render_mode must be None or one of 'ansi', not 'human'"),
+        ({"ruleset": "layli"}, "or 'layli_goobalay' or"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        layli_goobalay_v0.env(**options)
+
+
+def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():
+    for name in ALL:
+        ruleset = rulesets.lookup(name)
+        for landing, module in DOOR_OF.items():
+            if landing == ruleset.landing:
+                assert raw_env(ruleset).ruleset == ruleset
+                continue
+            right = DOOR_OF[ruleset.landing].__name__.removeprefix("mancala_env.")
+            with pytest.raises(InvalidRuleset, match=f"is played through {right}"):
+                module.env(ruleset=ruleset)
+
+
+def test_every_door_names_its_rulesets_and_defaults_to_the_first():
+    for door in DOORS.values():
+        module = DOOR_OF[door.landing]
+        assert module.raw_env().ruleset.name == door.default == door.ruleset_names()[0]
+        for name in door.ruleset_names():
+            assert f"``{name}``" in str(module.raw_env.__doc__)
+    assert sum(len(door.ruleset_names()) for door in DOORS.values()) == len(rulesets.names())

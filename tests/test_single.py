@@ -1,0 +1,306 @@
+"""The Gymnasium environment: the learner's turns are steps, the opponent's are not."""
+
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+
+from mancala_env import IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
+from mancala_env.agents import Agent, InvalidSpec
+from mancala_env.engine.state import NORTH, SOUTH
+from mancala_env.envs.doors import DOORS, register
+from mancala_env.envs.single import MancalaEnv
+from mancala_env.observation import observe, parts
+
+CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
+ALL = [*rulesets.names(), CUSTOM]
+IDS = [door.gym_id for door in DOORS.values()]
+
+
+class Lowest(Agent):
+    """Plays the lowest legal action: an opponent without chance."""
+
+    def __init__(self, ruleset):
+        super().__init__(ruleset, spec="lowest", num_threads=1)
+
+    def act(self, games):
+        return np.array(
+            [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
+        )
+
+
+def play_out(env, rng, most_steps=10**6):
+    """Play random legal turns to the end of the episode; returns what every step returned."""
+    steps = []
+    while len(steps) < most_steps:
+        steps.append(env.step(rng.choice(np.flatnonzero(env.action_masks()))))
+        if steps[-1][2]:
+            break
+    return steps
+
+
+@pytest.mark.parametrize("seat", ["south", "north"])
+@pytest.mark.parametrize("rounds", [1, "match"])
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_a_step_is_the_learners_turn_and_all_the_opponents_that_follow(ruleset, rounds, seat):
+    env = MancalaEnv(ruleset, opponent=Lowest(ruleset), seat=seat, rounds=rounds)
+    me = SOUTH if seat == "south" else NORTH
+    position = Position(ruleset)
+
+    def opponent_plays(position: Position) -> Position:
+        while position.is_over or position.player != me:
+            if not position.is_over:
+                position.play(position.legal_actions[0])
+                continue
+            following = None if rounds == 1 else position.next_round()
+            if following is None:
+                return position
+            position = following
+        return position
+
+    position = opponent_plays(position)
+    seen, info = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        np.testing.assert_array_equal(seen, observe(env.ruleset, position.games, me)[0])
+        legal = np.flatnonzero(info["action_mask"]).tolist()
+        assert legal == list(position.legal_actions)
+        assert env.position == position
+        action = rng.choice(legal)
+        position.play(int(action))
+        position = opponent_plays(position)
+        seen, reward, terminated, truncated, info = env.step(action)
+        assert terminated == position.is_over
+        assert not truncated
+        if terminated:
+            assert reward == {me: 1, 1 - me: -1, None: 0}[position.match_winner]
+            assert tuple(info["counts"]) == position.counts
+            assert info["winner"] == (-1 if position.match_winner is None else position.match_winner)
+            assert not info["action_mask"].any()
+            np.testing.assert_array_equal(seen, observe(env.ruleset, position.games, me)[0])
+            break
+        assert reward == 0
+
+
+@pytest.mark.parametrize("gym_id", IDS)
+def test_the_seed_decides_everything(gym_id):
+    env = gymnasium.make(gym_id, seat="random", first_player="random", opening_turns=3, rounds=2)
+    plain: MancalaEnv = env.unwrapped  # pyright: ignore[reportAssignmentType]
+
+    def episodes(seed):
+        rng = np.random.default_rng(0)
+        history = [env.reset(seed=seed)[0].tolist()]
+        for _ in range(3):
+            history += [step[0].tolist() for step in play_out(plain, rng)]
+            history.append(env.reset()[0].tolist())
+        return history
+
+    assert episodes(5) == episodes(5)
+    assert episodes(5) != episodes(6)
+
+
+def test_seeds_reach_an_opponent_given_as_an_agent():
+    env = MancalaEnv(opponent=agents.make("random", "layli_goobalay"))
+
+    def episode():
+        env.reset(seed=3)
+        return [step[0].tolist() for step in play_out(env, np.random.default_rng(0))]
+
+    assert episode() == episode()
+
+
+def test_seats():
+    assert MancalaEnv().reset()[1]["seat"] == SOUTH
+    north = MancalaEnv(seat="north")
+    seen, info = north.reset(seed=0)
+    assert info["seat"] == north.seat == NORTH
+    assert seen[parts(north.ruleset)["south"].start] == 0
+    random = MancalaEnv(seat="random")
+    assert {random.reset(seed=seed)[1]["seat"] for seed in range(20)} == {SOUTH, NORTH}
+
+
+def test_opening_turns_are_played_before_the_first_step():
+    env = MancalaEnv(opening_turns=4)
+    starts = {str(env.reset(seed=seed)[0]) for seed in range(10)}
+    assert len(starts) == 10
+    assert env.position.player == env.seat
+
+
+def test_first_player_decides_who_starts():
+    env = MancalaEnv(opponent=Lowest("layli_goobalay"), first_player=1)
+    env.reset()
+    expected = Position("layli_goobalay", player=NORTH)
+    expected.play(0)
+    assert env.position == expected
+
+
+@pytest.mark.parametrize(("seat", "sign"), [("south", 1), ("north", -1)])
+def test_margin_is_the_lead_in_the_last_count(seat, sign):
+    env = MancalaEnv("leyla", reward="margin", seat=seat)
+    env.reset(seed=1)
+    *_, last = play_out(env, np.random.default_rng(1))
+    south, north = last[4]["counts"]
+    assert south + north == 48
+    assert last[1] == pytest.approx(sign * (south - north) / 48)
+    assert type(last[1]) is float
+
+
+def test_the_action_space_draws_legal_actions():
+    env = MancalaEnv("gabata_i", rounds="match")
+    env.reset(seed=0)
+    for _ in range(200):
+        if env.step(env.action_space.sample())[2]:
+            env.reset()
+    mask = np.zeros(12, np.int8)
+    mask[7] = 1
+    assert env.action_space.sample(mask) == 7
+    assert env.action_space == gymnasium.spaces.Discrete(12)
+
+
+@pytest.mark.parametrize("action", [1, -1, 6, 2.0, None, "1"])
+def test_an_illegal_action_raises_and_changes_nothing(action):
+    env = MancalaEnv("ludii_leyla_gobale_somaliland")
+    env.reset(seed=0)
+    with pytest.raises(IllegalMove, match=r"legal holes: 0\. Choose by action_masks\(\)"):
+        env.step(action)
+    assert env.position == Position("ludii_leyla_gobale_somaliland")
+    env.step(0)
+
+
+def test_an_illegal_action_loses_where_that_is_asked_for():
+    env = MancalaEnv("ludii_leyla_gobale_somaliland", illegal="lose", reward="margin")
+    before, _ = env.reset(seed=0)
+    seen, reward, terminated, truncated, info = env.step(4)
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert info["illegal"]
+    assert info["winner"] == NORTH
+    assert tuple(info["counts"]) == (24, 24)
+    np.testing.assert_array_equal(seen, before)
+    env.reset()
+    with pytest.raises(IllegalMove, match="it is North's"):
+        env.step(6)
+
+
+def test_a_lost_episode_is_followed_by_a_whole_one():
+    env = MancalaEnv(illegal="lose", seat="north")
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    forfeits = 0
+    for _ in range(300):
+        *_, terminated, _, info = env.step(rng.integers(6))
+        if terminated:
+            forfeits += info["illegal"]
+            _, info = env.reset()
+            assert tuple(np.flatnonzero(info["action_mask"])) == env.position.legal_actions
+    assert forfeits > 10
+
+
+def test_stepping_without_an_episode_raises():
+    env = MancalaEnv()
+    for _ in range(2):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            env.step(0)
+        env.reset(seed=0)
+        play_out(env, np.random.default_rng(0))
+
+
+def test_the_last_position_can_be_seen_until_reset():
+    env = MancalaEnv(render_mode="ansi")
+    with pytest.raises(ResetNeeded):
+        _ = env.position
+    env.reset(seed=0)
+    assert env.render() == str(Position("layli_goobalay"))
+    *_, last = play_out(env, np.random.default_rng(0))
+    assert env.position.is_over
+    assert env.position.counts == tuple(last[4]["counts"])
+    assert "round over" in str(env.render())
+
+
+def test_render_without_a_mode_warns():
+    env = MancalaEnv()
+    env.reset()
+    with pytest.warns(UserWarning, match="ansi"):
+        assert env.render() is None
+
+
+def test_what_is_returned_is_the_callers_to_change():
+    env = MancalaEnv()
+    seen, info = env.reset(seed=0)
+    seen[:] = 9
+    info["action_mask"][:] = 0
+    assert env.action_masks().all()
+    first = env.step(0)[0]
+    kept = first.copy()
+    env.step(env.action_space.sample())
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_an_opponent_who_always_ends_the_round_first_is_reported():
+    #  North 1 1
+    #  South 1 1   South's hole 0 captures the last seed facing it, and North is left with none to sow.
+    ruleset = Ruleset(name="tiny", row_width=2, seeds_per_hole=1)
+    position = Position(ruleset)
+    position.play(0)
+    assert position.is_over
+    env = MancalaEnv(ruleset, opponent=Lowest(ruleset), seat="north")
+    with pytest.raises(ValueError, match="before the learner's first turn"):
+        env.reset()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"opponent": "randon"}, InvalidSpec, "did you mean random"),
+        ({"opponent": "greedy:3"}, InvalidSpec, "the form is greedy"),
+        ({"seat": "east"}, ValueError, "seat must be 'south' or 'north' or 'random', not 'east'"),
+        ({"seat": 0}, ValueError, "seat must be 'south' or 'north' or 'random', not 0"),
+        ({"rounds": 0}, ValueError, "rounds must be a whole number of at least 1"),
+        ({"reward": "win"}, ValueError, "reward must be 'outcome' or 'margin', not 'win'"),
+        ({"first_player": 2}, ValueError, "first_player must be 0, 1 or"),
+        ({"opening_turns": -1}, ValueError, "opening_turns must be .*at least 0, not -1"),
+        ({"illegal": "ignore"}, ValueError, "illegal must be 'raise' or 'lose', not 'ignore'"),
+        ({"render_mode": "svg"}, ValueError, "render_mode must be None or one of 'ansi', not 'svg'"),
+        ({"game": "oware"}, ValueError, "game must be 'layli_goobalay' or 'leyla' or 'gabata', not 'oware'"),
+        ({"game": "leyla", "ruleset": "gabata_i"}, InvalidRuleset, "is played through gabata_v0"),
+        ({"ruleset": "gabata"}, InvalidRuleset, "did you mean 'gabata_i'"),
+    ],
+)
+def test_wrong_arguments_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        MancalaEnv(**options)
+
+
+def test_an_opponent_of_another_ruleset_is_refused():
+    with pytest.raises(InvalidSpec, match="plays leyla, not layli_goobalay"):
+        MancalaEnv(opponent=agents.make("random", "leyla"))
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=lambda door: door.game)
+def test_ids_play_their_game_and_no_other(door):
+    env = gymnasium.make(door.gym_id, opponent="greedy")
+    assert env.unwrapped.ruleset.name == door.default  # pyright: ignore[reportAttributeAccessIssue]
+    assert gymnasium.make(env.spec).spec == env.spec  # pyright: ignore[reportArgumentType]
+    for name in ALL:
+        ruleset = rulesets.lookup(name)
+        if ruleset.landing == door.landing:
+            gymnasium.make(door.gym_id, ruleset=ruleset)
+        else:
+            with pytest.raises(InvalidRuleset, match="is played through"):
+                gymnasium.make(door.gym_id, ruleset=ruleset)
+
+
+def test_registering_twice_is_once(recwarn):
+    register()
+    assert not recwarn
+
+
+def test_an_env_can_be_pickled_in_the_middle_of_an_episode():
+    env = MancalaEnv(render_mode="ansi")
+    env.reset(seed=0)
+    env.step(0)
+    twin = pickle.loads(pickle.dumps(env))
+    action = env.action_space.sample()
+    np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
+    assert env.position == twin.position
