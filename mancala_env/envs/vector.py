@@ -1,5 +1,6 @@
 """The games for one learner against an agent, many at a time: a native Gymnasium VectorEnv over Batch."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ class MancalaVectorEnv(VectorEnv):
         return self._duel.batch.observation.copy(), self._infos()
 
     def step(
-        self, actions: np.ndarray
+        self, actions: np.ndarray | Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play the learner's turn in every game, then the opponent's until the learner is to move again.
 

@@ -1,0 +1,371 @@
+"""Many games against an agent at once: the same episodes as one at a time, and Batch stepping some games."""
+
+import pickle
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+
+from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
+from mancala_env.agents import Agent, InvalidSpec
+from mancala_env.envs.doors import DOORS
+from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.vector import MancalaVectorEnv
+
+CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
+ALL = [*rulesets.names(), CUSTOM]
+IDS = [door.gym_id for door in DOORS.values()]
+
+
+class Lowest(Agent):
+    """Plays the lowest legal action: an opponent without chance."""
+
+    def __init__(self, ruleset):
+        super().__init__(ruleset, spec="lowest", num_threads=1)
+
+    def act(self, games):
+        return np.array(
+            [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
+        )
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Assert that two returned values are equal, types of arrays included."""
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same(one[key], other[key])
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    else:
+        assert one == other
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_every_game_follows_the_single_env(ruleset, rounds):
+    """Without chance but in the learners' actions, each row is a MancalaEnv, autoreset included."""
+    for seat, reward, first_player in (("south", "outcome", 1), ("north", "margin", 0)):
+        options: Any = {"seat": seat, "reward": reward, "first_player": first_player, "rounds": rounds}
+        vector = MancalaVectorEnv(3, ruleset, opponent=Lowest(ruleset), num_threads=1, **options)
+        singles = [MancalaEnv(ruleset, opponent=Lowest(ruleset), **options) for _ in range(3)]
+        seen, infos = vector.reset()
+        for b, env in enumerate(singles):
+            one, info = env.reset()
+            np.testing.assert_array_equal(seen[b], one)
+            np.testing.assert_array_equal(infos["action_mask"][b], info["action_mask"])
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in infos["action_mask"]])
+            seen, rewards, terminations, truncations, infos = vector.step(actions)
+            assert not truncations.any()
+            for b, env in enumerate(singles):
+                one, reward_of_one, terminated, _, info = env.step(int(actions[b]))
+                assert (rewards[b], terminations[b]) == (reward_of_one, terminated)
+                if terminated:
+                    np.testing.assert_array_equal(infos["final_obs"][b], one)
+                    for key, value in info.items():
+                        np.testing.assert_array_equal(infos["final_info"][key][b], value)
+                    one, info = env.reset()
+                np.testing.assert_array_equal(seen[b], one)
+                np.testing.assert_array_equal(infos["action_mask"][b], info["action_mask"])
+                assert vector.position(b) == env.position
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_one_game_is_the_single_env_chance_included(ruleset):
+    options: Any = {
+        "opponent": "random",
+        "seat": "random",
+        "first_player": "random",
+        "opening_turns": 2,
+        "rounds": 2,
+    }
+    vector = MancalaVectorEnv(1, ruleset, **options)
+    single = MancalaEnv(ruleset, **options)
+    seen, infos = vector.reset(seed=11)
+    one, _ = single.reset(seed=11)
+    rng = np.random.default_rng(0)
+    num_episodes = 0
+    for _ in range(200):
+        np.testing.assert_array_equal(seen[0], one)
+        assert infos["seat"][0] == single.seat
+        action = rng.choice(np.flatnonzero(infos["action_mask"][0]))
+        seen, rewards, _, _, infos = vector.step(np.array([action]))
+        one, reward, terminated, _, _ = single.step(action)
+        assert rewards[0] == reward
+        if terminated:
+            num_episodes += 1
+            one, _ = single.reset()
+    assert num_episodes > 2
+
+
+@pytest.mark.parametrize("gym_id", IDS)
+def test_it_returns_what_sync_vector_env_returns(gym_id):
+    """The same names, shapes and types as Gymnasium's own vector env with the same autoreset."""
+    native = gymnasium.make_vec(gym_id, num_envs=2)
+    sync = gymnasium.make_vec(
+        gym_id,
+        num_envs=2,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+    )
+    assert isinstance(native.unwrapped, MancalaVectorEnv)
+    assert native.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    for space in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(native, space) == getattr(sync, space)
+
+    def kinds(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: kinds(inner) for key, inner in value.items()}
+        return (value.shape, value.dtype)
+
+    last = {}
+    for env in (native, sync):
+        seen, infos = env.reset(seed=1)
+        assert env.observation_space.contains(seen)
+        rng = np.random.default_rng(0)
+        returned: Any = ()
+        while not returned or not returned[2].any():
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in infos["action_mask"]])
+            returned = env.step(actions)
+            infos = returned[-1]
+        last[env] = [kinds(value) for value in returned]
+    assert last[native] == last[sync]
+
+
+def test_the_seed_decides_everything():
+    env = MancalaVectorEnv(40, "gabata_i", seat="random", first_player="random", opening_turns=3)
+
+    def play(seed):
+        env.action_space.seed(0)
+        history = [env.reset(seed=seed)[0]]
+        history += [env.step(env.action_space.sample())[0] for _ in range(50)]
+        return np.array(history)
+
+    np.testing.assert_array_equal(play(1), play(1))
+    assert (play(1) != play(2)).any()
+
+
+def test_threads_change_nothing():
+    def play(num_threads):
+        env = MancalaVectorEnv(1100, "leyla", num_threads=num_threads, seat="random")
+        env.action_space.seed(0)
+        env.reset(seed=0)
+        return [env.step(env.action_space.sample())[:3] for _ in range(30)]
+
+    for one, three in zip(play(1), play(3)):
+        for a, b in zip(one, three):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_the_learner_is_to_move_in_every_game_at_every_step():
+    env = MancalaVectorEnv(64, "gabata_i", seat="random", rounds="match")
+    _, infos = env.reset(seed=0)
+    seats = set()
+    for _ in range(200):
+        for b in range(0, 64, 16):
+            assert env.position(b).player == env.seats[b]
+        assert infos["action_mask"].any(axis=1).all()
+        np.testing.assert_array_equal(infos["action_mask"], env.action_masks())
+        seats |= set(env.seats)
+        *_, infos = env.step(env.action_space.sample())
+    assert seats == {0, 1}
+
+
+def test_samples_are_legal_and_each_equally_likely():
+    env = MancalaVectorEnv(4000, "leyla")
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    env.step(np.full(4000, 2))
+    mask = env.action_masks()
+    drawn = np.zeros(mask.shape)
+    for _ in range(30):
+        drawn[np.arange(4000), env.action_space.sample()] += 1
+    assert not drawn[~mask].any()
+    expected = 30 * mask / mask.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(drawn.sum(axis=0), expected.sum(axis=0), rtol=0.03)
+    one_each = tuple(np.eye(6, dtype=np.int8)[np.full(4000, 3)])
+    assert (env.action_space.sample(mask=one_each) == 3).all()
+
+
+def test_an_illegal_action_raises_names_its_game_and_changes_nothing():
+    env = MancalaVectorEnv(3, "ludii_leyla_gobale_somaliland")
+    env.reset(seed=0)
+    with pytest.raises(IllegalMove, match="game 1: South cannot play action 4; legal actions: 0"):
+        env.step(np.array([0, 4, 0]))
+    assert all(env.position(b) == Position("ludii_leyla_gobale_somaliland") for b in range(3))
+    env.step(np.array([0, 0, 0]))
+
+
+@pytest.mark.parametrize("actions", [[0, 0], [0.0, 0.0, 0.0], 0, [[0, 0, 0]], [0, 0, None]])
+def test_actions_of_another_shape_or_type_are_refused(actions):
+    env = MancalaVectorEnv(3)
+    env.reset(seed=0)
+    with pytest.raises(IllegalMove, match="actions must be 3 integers"):
+        env.step(actions)
+
+
+def test_an_illegal_action_loses_its_game_alone_where_that_is_asked_for():
+    env = MancalaVectorEnv(3, "ludii_leyla_gobale_somaliland", illegal="lose", opponent="greedy")
+    before, _ = env.reset(seed=0)
+    seen, rewards, terminations, _, infos = env.step([0, 4, 0])
+    assert rewards.tolist() == [0, -1, 0]
+    assert terminations.tolist() == [False, True, False]
+    assert infos["final_info"]["illegal"].tolist() == [False, True, False]
+    assert infos["final_info"]["winner"][1] == 1
+    assert infos["final_info"]["counts"][1].tolist() == [24, 24]
+    np.testing.assert_array_equal(infos["final_obs"][1], before[1])
+    np.testing.assert_array_equal(seen[1], before[1])
+    with pytest.raises(IllegalMove, match="game 2: action 6 is not one of 0 to 5"):
+        env.step([0, 0, 6])
+
+
+def test_forfeits_follow_the_single_env():
+    vector = MancalaVectorEnv(2, illegal="lose", opponent=Lowest("layli_goobalay"), seat="north")
+    singles = [MancalaEnv(illegal="lose", opponent=Lowest("layli_goobalay"), seat="north") for _ in "ab"]
+    vector.reset()
+    for env in singles:
+        env.reset()
+    rng = np.random.default_rng(3)
+    num_forfeits = 0
+    for _ in range(200):
+        actions = rng.integers(6, size=2)
+        seen, rewards, _, _, infos = vector.step(actions)
+        for b, env in enumerate(singles):
+            one, reward, terminated, _, info = env.step(actions[b])
+            assert rewards[b] == reward
+            if terminated:
+                num_forfeits += info["illegal"]
+                np.testing.assert_array_equal(infos["final_obs"][b], one)
+                for key, value in info.items():
+                    np.testing.assert_array_equal(infos["final_info"][key][b], value)
+                one, _ = env.reset()
+            np.testing.assert_array_equal(seen[b], one)
+    assert num_forfeits > 10
+
+
+def test_stepping_before_reset_raises():
+    with pytest.raises(ResetNeeded):
+        MancalaVectorEnv(2).step([0, 0])
+
+
+def test_what_is_returned_is_the_callers_to_change():
+    env = MancalaVectorEnv(8)
+    seen, infos = env.reset(seed=0)
+    kept = seen.copy()
+    infos["action_mask"][:] = 0
+    assert env.action_masks().all()
+    _, rewards, terminations, *_ = env.step(env.action_space.sample())
+    np.testing.assert_array_equal(seen, kept)
+    rewards[:] = 9
+    terminations[:] = True
+    assert not env.step(env.action_space.sample())[2].any()
+
+
+def test_gymnasium_vector_wrappers_work():
+    env = RecordEpisodeStatistics(gymnasium.make_vec(IDS[0], num_envs=4))
+    _, infos = env.reset(seed=1)
+    while env.episode_count == 0:
+        *_, infos = env.step(env.action_space.sample())
+    won = infos["episode"]["r"][infos["_episode"]]
+    winner = infos["final_info"]["winner"][infos["_episode"]]
+    assert (won == np.array([1, -1, 0])[winner]).all()
+
+    listed = DictInfoToList(gymnasium.make_vec(IDS[1], num_envs=2))
+    _, info = listed.reset(seed=1)
+    ended = np.zeros(2, np.bool_)
+    while not ended.any():
+        _, _, ended, _, info = listed.step(listed.action_space.sample())
+    b = int(np.flatnonzero(ended)[0])
+    assert sum(info[b]["final_info"]["counts"]) == 48
+
+
+def test_ansi_draws_every_game():
+    env = MancalaVectorEnv(2, "leyla", render_mode="ansi")
+    env.reset()
+    assert env.render() == (str(Position("leyla")),) * 2
+
+
+def test_an_env_can_be_pickled_in_the_middle_of_episodes():
+    env = MancalaVectorEnv(5)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    twin = pickle.loads(pickle.dumps(env))
+    action = env.action_space.sample()
+    for one, other in zip(env.step(action), twin.step(action)):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"num_envs": 0}, ValueError, "num_envs must be a whole number of at least 1, not 0"),
+        ({"num_envs": 2.5}, ValueError, "num_envs must be a whole number of at least 1, not 2.5"),
+        ({"opponent": "gredy"}, InvalidSpec, "did you mean greedy"),
+        ({"seat": 1}, ValueError, "seat must be 'south' or 'north' or 'random', not 1"),
+        ({"render_mode": "human"}, ValueError, "render_mode must be None or one of 'ansi', not 'human'"),
+        ({"num_threads": 0}, ValueError, "num_threads must be"),
+    ],
+)
+def test_wrong_arguments_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        MancalaVectorEnv(**options)
+
+
+def test_one_seed_for_all_games():
+    with pytest.raises(ValueError, match="seed must be one whole number for all 2 games"):
+        MancalaVectorEnv(2).reset(seed=[1, 2])  # pyright: ignore[reportArgumentType]
+
+
+def test_no_warning_on_the_way(recwarn):
+    warnings.simplefilter("error")
+    env = gymnasium.make_vec(IDS[2], num_envs=3, opponent="greedy", rounds=2)
+    env.reset(seed=0)
+    for _ in range(30):
+        env.step(env.action_space.sample())
+    env.close()
+    env.close()
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "gabata_i"])
+def test_a_batch_steps_only_the_games_asked_for(ruleset):
+    some, all_of_it = (Batch(ruleset, 30, 2, seed=4, opening_turns=1) for _ in range(2))
+    names = ("games", "player", "legal_mask", "observation", "reward", "done", "counts")
+    rng = np.random.default_rng(0)
+    for _ in range(80):
+        where = rng.random(30) < 0.4
+        before = {name: getattr(some, name).copy() for name in names}
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in some.legal_mask])
+        some.step(np.where(where, actions, -7), where)
+        for name in names:
+            np.testing.assert_array_equal(getattr(some, name)[~where], before[name][~where])
+        some.step(np.where(where, 99, actions), ~where)
+        all_of_it.step(actions)
+        for name in names:
+            np.testing.assert_array_equal(getattr(some, name), getattr(all_of_it, name))
+        ended = some.done
+        np.testing.assert_array_equal(some.final_games[ended], all_of_it.final_games[ended])
+        for b in np.flatnonzero(ended):
+            final = Position.from_games(ruleset, some.final_games, int(b))
+            assert final.is_over
+            assert final.counts == tuple(some.counts[b])
+
+
+def test_a_batch_refuses_an_illegal_action_only_where_it_is_to_be_played():
+    batch = Batch("ludii_leyla_gobale_somaliland", 3, seed=0)
+    before = batch.games.copy()
+    with pytest.raises(IllegalMove, match="game 2"):
+        batch.step([0, 5, 5], where=np.array([True, False, True]))
+    np.testing.assert_array_equal(batch.games, before)
+    with pytest.raises(ValueError, match=r"where must have shape \(3,\), not \(2,\)"):
+        batch.step([0, 0, 0], where=np.array([True, False]))
+    batch.step([0, 5, 0], where=np.array([True, False, True]))
+    np.testing.assert_array_equal(batch.games[1], before[1])
