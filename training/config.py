@@ -232,7 +232,7 @@ def read_config(
     parsed = parser.parse_args(words)
     if parsed.name is None:
         parsed.name = Path(str(parsed.config[-1])).stem if parsed.config else parsed.ruleset
-    config = parser.instantiate_classes(parsed)
+    config = parser.instantiate(parsed)
     return kind(**{key: config[key] for key in kind.__dataclass_fields__}), resumed
 
 
@@ -241,6 +241,7 @@ def _parser(kind: type[TrainConfig], program: str, defaults: tuple[str, ...]) ->
         prog=f"training/{program}",
         description="Train an agent by self-play. Every value of the configuration is an option.",
         default_config_files=[str(CONFIGS / name) for name in defaults],
+        allow_abbrev=False,
     )
     parser.add_argument("--config", action="config", help="A file of configs/; the last one counts most.")
     parser.add_argument("--resume", type=str, help="Folder of a run to go on with, such as runs/first.")

@@ -13,6 +13,10 @@ from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 
 
+class NotFinite(ArithmeticError):
+    """A network whose weights or outputs are no longer finite numbers."""
+
+
 class SelfPlayPolicy(MaskableActorCriticPolicy):
     """Actor and critic are the two outputs of one network; see :mod:`mancala_env.agents.network`.
 
@@ -51,12 +55,18 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: np.ndarray | Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return actions int64 `[B]`, values `[B]` and the log-probabilities `[B]` of the actions."""
+        """Return actions int64 `[B]`, values `[B]` and the log-probabilities `[B]` of the actions.
+
+        Raises:
+            NotFinite: The network gives no numbers to draw an action by.
+        """
         logits, values = self._judge(obs, action_masks)
         log_probs = torch.log_softmax(logits, dim=1)
         if deterministic:
             actions = log_probs.argmax(dim=1)
         else:
+            if not torch.isfinite(log_probs).all():
+                raise NotFinite("an output of the network is not finite")
             actions = torch.multinomial(log_probs.exp(), 1).squeeze(1)
         return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
 

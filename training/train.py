@@ -30,7 +30,7 @@ from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
-from training.policy import SelfPlayPolicy
+from training.policy import NotFinite, SelfPlayPolicy
 from training.progress import RunProgress
 from training.run import FINAL, JsonLines, RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
@@ -41,7 +41,7 @@ _GYM_IDS = {"uur": "LayliGoobalay", "pair": "Leyla", "weg": "Gabata"}
 
 
 class TrainingDiverged(MancalaError):
-    """The network's weights are no longer finite numbers."""
+    """The network no longer gives finite numbers."""
 
 
 class Clock:
@@ -108,7 +108,7 @@ class RunCallback(BaseCallback):
     def _on_step(self) -> bool:
         """Look after the run before each rollout; False ends it."""
         turns = self.model.num_timesteps
-        self._check_weights(turns)
+        self._check_weights()
         self.model.seconds_trained = self._clock.seconds  # type: ignore[attr-defined]
         done = self._clock.part_done(turns)
         rate = (turns - self._turns_before) / max(1e-9, self._clock.seconds - self._seconds_before)
@@ -135,13 +135,10 @@ class RunCallback(BaseCallback):
                 said.append(f"{result.win_rate:.0%} against {result.second}")
         self._progress.say(f"{turns:,} turns: {', '.join(said) or 'saved'}")
 
-    def _check_weights(self, turns: int) -> None:
+    def _check_weights(self) -> None:
         for name, weights in self.model.policy.named_parameters():
             if not torch.isfinite(weights).all():
-                raise TrainingDiverged(
-                    f"after {turns} turns weight {name} is not finite; the last good checkpoint is "
-                    f"{self.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
-                )
+                raise NotFinite(f"weight {name} is not finite")
 
 
 def pool_of(config: TrainConfig, folder: RunFolder) -> list[str]:
@@ -263,9 +260,16 @@ def train(
         callback = RunCallback(config, folder, clock, progress)
         callback.last_checkpoint = checkpoint
         with stop_on_signals(callback):
-            # The callback ends the run; no number of steps does.
-            model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
-        model.logger.close()
+            try:
+                # The callback ends the run; no number of steps does.
+                model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
+            except NotFinite as error:
+                raise TrainingDiverged(
+                    f"after {model.num_timesteps:,} turns {error}; the last good checkpoint is "
+                    f"{callback.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
+                ) from error
+            finally:
+                model.logger.close()
     return folder.save(model, config, FINAL), callback.stopped_by
 
 

@@ -1,0 +1,359 @@
+"""Checkpoints as agents: what they refuse, what they never run, and that they play as they were trained."""
+
+import io
+import json
+import os
+import pickle
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+import mancala_env
+from mancala_env import Batch, Position, agents, observation_kinds, rulesets
+from mancala_env.agents.checkpoint import (
+    CheckpointAgent,
+    Identity,
+    InvalidCheckpoint,
+    load_network,
+    read_identity,
+)
+from mancala_env.agents.network import InvalidNetwork, NetworkConfig, build_network
+from mancala_env.errors import MancalaError
+
+LAYLI = rulesets.lookup("layli_goobalay")
+
+
+def identity_of(
+    ruleset: str = "layli_goobalay", kind: observation_kinds.ObservationKind = "replies", rounds=1
+) -> Identity:
+    return Identity(
+        ruleset=rulesets.lookup(ruleset),
+        rounds=rounds,
+        observation_version=observation_kinds.version(kind),
+        network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
+        turns=123,
+        config={"seed": 1},
+        versions={"mancala-env": mancala_env.__version__},
+    )
+
+
+def write_checkpoint(
+    path: Path, identity: Identity, weights: bytes | None = None, extra: dict[str, bytes] | None = None
+) -> Path:
+    """Write a checkpoint with random weights, without the training package."""
+    if weights is None:
+        torch.manual_seed(4)
+        network = build_network(
+            identity.ruleset, identity.ruleset.num_actions(identity.rounds), identity.network
+        )
+        packed = io.BytesIO()
+        torch.save({f"network.{name}": value for name, value in network.state_dict().items()}, packed)
+        weights = packed.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("identity.json", identity.to_json())
+        archive.writestr("policy.pth", weights)
+        for name, content in (extra or {}).items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return write_checkpoint(tmp_path / "agent.zip", identity_of())
+
+
+@pytest.mark.parametrize("kind", observation_kinds.KINDS)
+def test_plays_legal_actions_and_the_best_of_its_network(tmp_path: Path, kind) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of(kind=kind))
+    agent = agents.make(str(path), "layli_goobalay", seed=0, num_threads=1)
+    assert isinstance(agent, CheckpointAgent)
+    batch = Batch(LAYLI, 200, seed=2, num_threads=1)
+    for _ in range(30):
+        logits, values = agent.judge(batch.games)
+        actions = agent.act(batch.games)
+        assert (batch.legal_mask[np.arange(200), actions] == 1).all()
+        assert (actions == np.where(batch.legal_mask, logits, -np.inf).argmax(axis=1)).all()
+        assert (np.abs(values) <= 1).all()
+        batch.step(actions)
+
+
+def test_sampled_actions_follow_the_probabilities(checkpoint: Path) -> None:
+    agent = agents.make(f"sample:{checkpoint}", "layli_goobalay", seed=0, num_threads=1)
+    assert isinstance(agent, CheckpointAgent)
+    games = np.repeat(Position(LAYLI).games, 4000, axis=0)
+    drawn = np.bincount(agent.act(games), minlength=6) / 4000
+    logits = agent.judge(games[:1])[0][0]
+    chances = np.exp(logits - logits.max())
+    assert drawn == pytest.approx(chances / chances.sum(), abs=0.05)
+    agent.seed(9)
+    first = agent.act(games)
+    agent.seed(9)
+    assert (agent.act(games) == first).all()
+
+
+def test_plays_wherever_a_spec_is_taken(checkpoint: Path) -> None:
+    env = gymnasium.make("mancala/LayliGoobalay-v0", opponent=str(checkpoint), seat="random")
+    env.reset(seed=1)
+    is_over = False
+    while not is_over:
+        masks = env.get_wrapper_attr("action_masks")()
+        _, _, is_over, _, _ = env.step(int(np.flatnonzero(masks)[0]))
+    agent = agents.make(str(checkpoint), LAYLI)
+    position = Position(LAYLI)
+    while not position.is_over:
+        position.play(agent.choose(position))
+
+
+def test_plays_in_pettingzoo(checkpoint: Path) -> None:
+    from mancala_env import layli_goobalay_v0
+
+    agent = agents.make(str(checkpoint), LAYLI)
+    env = layli_goobalay_v0.env()
+    env.reset(seed=1)
+    for _ in env.agent_iter():
+        seen, _, is_over, _, _ = env.last()
+        if is_over:
+            env.step(None)
+            continue
+        assert isinstance(seen, dict)
+        action = int(agent.act(mancala_env.observation.games_from(LAYLI, seen["observation"]))[0])
+        assert seen["action_mask"][action] == 1
+        env.step(action)
+
+
+def test_identity_survives_the_file(checkpoint: Path) -> None:
+    assert read_identity(checkpoint) == identity_of()
+
+
+def test_another_ruleset_is_refused_and_both_named(checkpoint: Path) -> None:
+    with pytest.raises(
+        InvalidCheckpoint, match=r"trained on layli_goobalay, not leyla_gobale_ii: seeds_per_hole"
+    ):
+        agents.make(str(checkpoint), "leyla_gobale_ii")
+
+
+def test_the_same_dials_under_another_name_are_the_same_game(checkpoint: Path) -> None:
+    agents.make(str(checkpoint), replace(LAYLI, name="mine", title="Mine"))
+
+
+def test_another_observation_version_is_refused_and_both_named(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "old.zip", replace(identity_of(), observation_version="0.9"))
+    with pytest.raises(
+        InvalidCheckpoint, match=rf"version 0\.9 .* has version {observation_kinds.version('replies')}"
+    ):
+        agents.make(str(path), LAYLI)
+
+
+def test_a_network_of_single_rounds_says_so_in_a_match_it_cannot_play(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of("gabata_i"))
+    agent = agents.make(str(path), "gabata_i")
+    position = Position("gabata_i", seeds=[0] * 6 + [1] + [0] * 5, territory=[0] * 7 + [1] * 5)
+    with pytest.raises(InvalidCheckpoint, match="knows actions 0 to 5"):
+        agent.choose(position)
+    whole = write_checkpoint(tmp_path / "match.zip", identity_of("gabata_i", rounds="match"))
+    assert agents.make(str(whole), "gabata_i").choose(position) == 6
+
+
+class Planted:
+    """Runs a command when unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return os.mkdir, (str(self.marker),)
+
+
+def test_the_trap_of_these_tests_works(tmp_path: Path) -> None:
+    pickle.loads(pickle.dumps(Planted(tmp_path / "ran")))
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "data",
+        "pytorch_variables.pth",
+        "policy.optimizer.pth",
+        "policy.pth",
+        "identity.json",
+        "system_info.txt",
+    ],
+)
+@pytest.mark.parametrize("wrapped", [True, False], ids=["torch.save", "pickle"])
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+def test_nothing_planted_in_a_checkpoint_runs(tmp_path: Path, member: str, wrapped: bool) -> None:
+    marker = tmp_path / "ran"
+    content = pickle.dumps(Planted(marker))
+    if wrapped:
+        packed = io.BytesIO()
+        torch.save({"network.policy_head.weight": Planted(marker)}, packed)
+        content = packed.getvalue()
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of(), extra={"data": b"{}"})
+    planted = tmp_path / "planted.zip"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(planted, "w") as target:
+        for name in {*source.namelist(), member}:
+            target.writestr(name, content if name == member else source.read(name))
+    if member in ("policy.pth", "identity.json"):
+        with pytest.raises(InvalidCheckpoint, match="cannot be read"):
+            agents.make(str(planted), LAYLI)
+    else:
+        agents.make(str(planted), LAYLI).choose(Position(LAYLI))
+    assert not marker.exists()
+
+
+def altered_identity(**changes: object) -> bytes:
+    return json.dumps(json.loads(identity_of().to_json()) | changes).encode()
+
+
+@pytest.mark.parametrize(
+    ("identity", "says"),
+    [
+        (b"not json", "cannot be read"),
+        (b"[]", "cannot be read"),
+        (b"{}", "cannot be read"),
+        (altered_identity(format="something else"), "does not say that it is"),
+        (altered_identity(format_version=99), "version 99; this package reads version 1"),
+        (altered_identity(ruleset={"row_width": 6, "speed": 3}), "cannot be read"),
+        (altered_identity(ruleset={"row_width": 99}), "row_width must be"),
+        (altered_identity(rounds="many"), "rounds must be"),
+        (altered_identity(surprise=1), "cannot be read"),
+        (
+            altered_identity(
+                network={"observation": "replies", "hidden": 10**9, "layers": 1, "seed_levels": 1}
+            ),
+            "hidden",
+        ),
+    ],
+)
+def test_damaged_identities_are_refused(tmp_path: Path, identity: bytes, says: str) -> None:
+    path = tmp_path / "agent.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("identity.json", identity)
+    with pytest.raises(InvalidCheckpoint, match=says):
+        agents.make(str(path), LAYLI)
+
+
+def weights_file(weights: object) -> bytes:
+    packed = io.BytesIO()
+    torch.save(weights, packed)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [b"", b"rubbish", weights_file({}), weights_file([1, 2]), weights_file({"network.x": torch.zeros(2)})],
+    ids=["empty", "rubbish", "none", "list", "other"],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, weights: bytes) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of(), weights)
+    with pytest.raises(InvalidCheckpoint, match="weights"):
+        agents.make(str(path), LAYLI)
+
+
+def test_weights_that_are_not_numbers_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    identity = identity_of()
+    network = load_network(checkpoint, identity)
+    weights = {f"network.{name}": value for name, value in network.state_dict().items()}
+    weights["network.policy_head.bias"] = torch.full((1,), torch.nan)
+    path = write_checkpoint(tmp_path / "nan.zip", identity, weights_file(weights))
+    with pytest.raises(InvalidCheckpoint, match=r"policy_head\.bias holds numbers that are not finite"):
+        agents.make(str(path), LAYLI)
+
+
+def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.zip"
+    text.write_text("hello")
+    other = tmp_path / "other.zip"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("readme", "hello")
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(checkpoint.read_bytes()[:-300])
+    damaged = tmp_path / "damaged.zip"
+    content = bytearray(checkpoint.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    damaged.write_bytes(content)
+    folder = tmp_path / "folder.zip"
+    folder.mkdir()
+    for path, says in (
+        (text, "not a zip"),
+        (other, "no member identity.json"),
+        (cut, "cannot be read"),
+        (damaged, "cannot be read"),
+        (folder, "cannot be read"),
+        (tmp_path / "missing.zip", "there is no checkpoint"),
+    ):
+        with pytest.raises(InvalidCheckpoint, match=says) as caught:
+            agents.make(str(path), LAYLI)
+        assert isinstance(caught.value, MancalaError)
+        assert path.name in str(caught.value)
+
+
+def test_a_member_that_claims_to_unpack_to_gigabytes_is_not_unpacked(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("mancala_env.agents.checkpoint._MOST_BYTES", 1000)
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    with pytest.raises(InvalidCheckpoint, match="claims"):
+        agents.make(str(path), LAYLI)
+
+
+def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    package = tmp_path / "elsewhere"
+    shutil.copytree(Path(mancala_env.__file__).parent, package / "mancala_env")
+    code = (
+        "import sys\n"
+        "sys.modules['training'] = sys.modules['stable_baselines3'] = sys.modules['sb3_contrib'] = None\n"
+        "from mancala_env import Position, agents\n"
+        f"agent = agents.make({str(checkpoint)!r}, 'layli_goobalay')\n"
+        "print(agent.choose(Position('layli_goobalay')))\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=package, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() in "012345"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"observation": "pixels"}, "observation must be one of"),
+        ({"hidden": 0}, "hidden must be a whole number from 1"),
+        ({"layers": 1.5}, "layers must be"),
+        ({"seed_levels": True}, "seed_levels must be"),
+    ],
+)
+def test_impossible_networks_are_refused(changes: dict[str, object], says: str) -> None:
+    plain = {"observation": "board", "hidden": 8, "layers": 1, "seed_levels": 2}
+    with pytest.raises(InvalidNetwork, match=says):
+        NetworkConfig(**(plain | changes))  # type: ignore[arg-type]
+
+
+def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> None:
+    config = NetworkConfig(observation="afterstates", hidden=8, layers=1, seed_levels=3)
+    network = build_network(LAYLI, 6, config)
+    batch = Batch(LAYLI, 5, seed=1, num_threads=1)
+    batch.play_random(7)
+    seen = np.zeros((5, *observation_kinds.shape(LAYLI, "afterstates", 6)), np.int16)
+    observation_kinds.write_seen(LAYLI, "afterstates", batch.games, seen)
+    legal = torch.from_numpy(batch.legal_mask == 1)
+    network.requires_grad_(False)
+    logits, values = network(torch.from_numpy(seen), legal)
+    for b in range(5):
+        total = 0.0
+        for action in np.flatnonzero(batch.legal_mask[b]):
+            alone = torch.zeros(1, 6, dtype=torch.bool)
+            alone[0, action] = True
+            _, value = network(torch.from_numpy(seen[b : b + 1]), alone)
+            total += float(torch.softmax(logits[b], 0)[action] * value)
+        assert float(values[b]) == pytest.approx(total, abs=1e-5)
+    derived, _ = network(torch.from_numpy(seen))
+    assert torch.equal(derived, logits)

@@ -1,0 +1,95 @@
+"""What the observation kinds show equals what Position plays."""
+
+import numpy as np
+import pytest
+
+from mancala_env import Batch, Position, observation, rulesets
+from mancala_env.observation_kinds import KINDS, action_parts, dtype, shape, version, write_seen
+
+NUM_GAMES = 24
+
+
+def seen_of(batch: Batch, kind: str, num_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the players to move see, and their legal actions, over rubbish that must vanish."""
+    seen = np.full((batch.num_games, *shape(batch.ruleset, kind, batch.num_actions)), 7, dtype(kind))
+    legal = np.full((batch.num_games, batch.num_actions), 1, np.bool_)
+    write_seen(batch.ruleset, kind, batch.games, seen, legal, num_threads)
+    return seen, legal
+
+
+def played(turns: int, ruleset: str, rounds: int | str = 1) -> Batch:
+    batch = Batch(ruleset, NUM_GAMES, rounds, seed=3, num_threads=1)  # type: ignore[arg-type]
+    batch.play_random(turns)
+    return batch
+
+
+def lead(position: Position, player: int) -> int:
+    return position.counts[player] - position.counts[1 - player]
+
+
+def expected(position: Position, action: int, kind: str, num_actions: int) -> list[float]:
+    """The features of an action, from Position alone."""
+    size = shape(position.ruleset, kind, num_actions)[1]
+    if action not in position.legal_actions:
+        return [0] * size
+    me, after = position.player, position.copy()
+    after.play(action)
+    features = [*observation.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
+    if kind == "replies":
+        leads = []
+        for reply in after.legal_actions:
+            following = after.copy()
+            following.play(reply)
+            leads.append(lead(following, me))
+        leads.sort(reverse=after.player == me)
+        shown = leads or [lead(after, me)]
+        features += [len(leads), *shown, *[shown[-1]] * (num_actions - len(shown))]
+    return features
+
+
+@pytest.mark.parametrize("ruleset", rulesets.names())
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> None:
+    for turns in (0, 9, 12):
+        batch = played(turns, ruleset)
+        seen, legal = seen_of(batch, kind)
+        assert (legal == batch.legal_mask).all()
+        if kind == "board":
+            assert (seen == batch.observation).all()
+            continue
+        for b in range(0, NUM_GAMES, 3):
+            position = Position.from_games(batch.ruleset, batch.games, b)
+            for action in range(batch.num_actions):
+                wanted = expected(position, action, kind, batch.num_actions)
+                assert seen[b, action].tolist() == wanted, (position.to_text(), action)
+
+
+def test_actions_on_captured_territory_are_shown() -> None:
+    batch = Batch("gabata_i", NUM_GAMES, "match", seed=1, num_threads=1)
+    batch.play_random(300)
+    seen, _ = seen_of(batch, "replies")
+    assert seen.shape[1] == 12
+    assert batch.legal_mask[:, 6:].any()
+    for b in range(NUM_GAMES):
+        position = Position.from_games(batch.ruleset, batch.games, b)
+        for action in range(12):
+            assert seen[b, action].tolist() == expected(position, action, "replies", 12)
+
+
+def test_parts_cover_every_feature_once() -> None:
+    for kind in KINDS[1:]:
+        ruleset = rulesets.lookup("leyla")
+        parts = list(action_parts(ruleset, kind, 6).values())
+        assert [part.start for part in parts] == [0, *[part.stop for part in parts[:-1]]]
+        assert parts[-1].stop == shape(ruleset, kind, 6)[1]
+
+
+def test_threads_change_nothing() -> None:
+    batch = Batch("layli_goobalay", 2000, seed=5, num_threads=1)
+    batch.play_random(11)
+    assert (seen_of(batch, "replies", 1)[0] == seen_of(batch, "replies", 3)[0]).all()
+
+
+def test_versions_tell_the_kinds_apart() -> None:
+    assert version("board") == str(observation.VERSION)
+    assert version("afterstates").startswith(f"{observation.VERSION}.")

@@ -1,0 +1,539 @@
+"""Self-play training: its games, its signs, its runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from rich.console import Console
+from sb3_contrib import MaskablePPO
+
+from mancala_env import Position, agents, rulesets
+from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.arena.matches import play_matches
+from mancala_env.observation import games_from
+from training import train as command
+from training.config import CONFIGS, InvalidConfig, read_config
+from training.run import RunFolder, RunFolderError, write_atomically
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv
+
+LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
+SMOKE = str(CONFIGS / "smoke.yaml")
+
+
+def smoke(tmp_path: Path, *words: str) -> list[str]:
+    """The command line of a run of a second or two."""
+    return [
+        "--config", SMOKE, "--folder", str(tmp_path), "--turns", "4096", "--evaluation.games", "10",
+        "--evaluation.opponents", "[random]", *words,
+    ]  # fmt: skip
+
+
+# The environment
+
+
+class Replay:
+    """Positions that follow an environment's games action by action."""
+
+    def __init__(self, env: SelfPlayEnv, seen: np.ndarray) -> None:
+        self.env = env
+        self.positions = self.from_seen(seen)
+
+    def from_seen(self, seen: np.ndarray) -> list[Position]:
+        games = games_from(self.env.ruleset, seen)
+        return [Position.from_games(self.env.ruleset, games, b) for b in range(len(games))]
+
+
+@pytest.mark.parametrize("ruleset", [LAYLI, GABATA], ids=lambda ruleset: ruleset.name)
+@pytest.mark.parametrize("reward", ["outcome", "margin"])
+def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset, reward: str) -> None:
+    env = SelfPlayEnv(ruleset, "board", 16, reward=reward, seed=1, num_threads=1)
+    rng = np.random.default_rng(2)
+    replay = Replay(env, env.reset())
+    endings = 0
+    for _ in range(90):
+        players, masks = env.players.copy(), env.action_masks().copy()
+        assert [position.player for position in replay.positions] == players.tolist()
+        for position, mask in zip(replay.positions, masks, strict=True):
+            assert position.legal_actions == tuple(np.flatnonzero(mask))
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        seen, rewards, dones, _ = env.step(actions)
+        after = replay.from_seen(seen)
+        for b, position in enumerate(replay.positions):
+            position.play(int(actions[b]))
+            assert position.is_over == dones[b]
+            if not dones[b]:
+                assert rewards[b] == 0
+                assert position.player == after[b].player
+                assert position == after[b]
+                continue
+            endings += 1
+            lead = position.counts[players[b]] - position.counts[1 - players[b]]
+            wanted = np.sign(lead) if reward == "outcome" else lead / ruleset.total_seeds
+            assert rewards[b] == pytest.approx(wanted)
+            replay.positions[b] = after[b]
+    assert endings > 16
+
+
+def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
+    env = SelfPlayEnv(LAYLI, "board", 40, pool=["greedy", "random"], pool_share=0.5, seed=1, num_threads=1)
+    assert env.pool_size == 20
+    rng = np.random.default_rng(2)
+    replay = Replay(env, env.reset())
+    seats = env.players[20:].copy()
+    assert seats.tolist() == [0, 1] * 10
+    wins = losses = 0
+    for _ in range(60):
+        assert (env.players[20:] == seats).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        seen, rewards, dones, _ = env.step(actions)
+        after = replay.from_seen(seen)
+        for b in range(20, 40):
+            position = replay.positions[b]
+            position.play(int(actions[b]))
+            if not dones[b]:
+                assert rewards[b] == 0
+                assert not position.is_over
+                assert after[b].player == seats[b - 20]
+                # Exactly one reply leads to what the learner sees next; nobody passes in this game.
+                replies = []
+                for reply in position.legal_actions:
+                    following = position.copy()
+                    following.play(reply)
+                    replies.append(following)
+                assert after[b] in replies
+            else:
+                if position.is_over:
+                    lead = position.counts[seats[b - 20]] - position.counts[1 - seats[b - 20]]
+                    assert rewards[b] == np.sign(lead)
+                wins, losses = wins + (rewards[b] > 0), losses + (rewards[b] < 0)
+                seats[b - 20] = 1 - seats[b - 20]
+        replay.positions = after
+    # Random play against a pool that is half greedy wins some and loses more.
+    assert 0 < wins < losses
+
+
+def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
+    """Against greedy, which takes all it can, and with the margin as reward: sums must be the leads."""
+    env = SelfPlayEnv(
+        LAYLI, "board", 64, reward="margin", pool=["greedy"], pool_share=1.0, seed=3, num_threads=1
+    )
+    env.reset()
+    rng = np.random.default_rng(4)
+    total, count = 0.0, 0
+    for _ in range(80):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        _, rewards, dones, _ = env.step(actions)
+        total, count = total + float(rewards[dones].sum()), count + int(dones.sum())
+    measured = play_matches("random", "greedy", LAYLI, games=400, opening_turns=0, seed=1, num_threads=1)
+    assert total / count == pytest.approx(measured.mean_margin / LAYLI.total_seeds, abs=0.08)
+
+
+def test_opened_games_start_from_different_positions() -> None:
+    env = SelfPlayEnv(LAYLI, "board", 40, opening_turns=3, opening_share=0.5, seed=1, num_threads=1)
+    seen = env.reset()
+    assert len({row.tobytes() for row in seen[:20]}) == 1
+    assert len({row.tobytes() for row in seen[20:]}) > 10
+
+
+def test_a_seed_repeats_the_games_and_another_does_not() -> None:
+    def played(seed: int) -> np.ndarray:
+        env = SelfPlayEnv(
+            LAYLI, "replies", 12, opening_turns=3, opening_share=0.5, pool=["random"], pool_share=0.5,
+            seed=seed, num_threads=1,
+        )  # fmt: skip
+        env.reset()
+        for _ in range(30):
+            seen, *_ = env.step(env.action_masks().argmax(axis=1))
+        return seen
+
+    assert (played(1) == played(1)).all()
+    assert not (played(1) == played(2)).all()
+
+
+# Advantages
+
+
+def advantages_in_words(
+    rewards: list[float], values: list[float], players: list[int], ends: list[bool], last_value: float,
+    gamma: float, gae_lambda: float,
+) -> list[float]:  # fmt: skip
+    """GAE, slowly: everything is turned to the side of the player of each step, then summed forward."""
+    steps = len(rewards)
+    values = [*values, last_value]
+    result = []
+    for t in range(steps):
+        total, weight = 0.0, 1.0
+        for k in range(t, steps):
+            mine = 1 if players[k] == players[t] else -1
+            error = mine * rewards[k] - mine * values[k]
+            if not ends[k]:
+                mine_next = 1 if players[k + 1] == players[t] else -1
+                error += gamma * mine_next * values[k + 1]
+            total += weight * error
+            if ends[k]:
+                break
+            weight *= gamma * gae_lambda
+        result.append(total)
+    return result
+
+
+@pytest.mark.parametrize(("gamma", "gae_lambda"), [(1.0, 0.9), (0.97, 0.5), (1.0, 1.0), (0.9, 0.0)])
+def test_advantages_change_sign_with_the_player(gamma: float, gae_lambda: float) -> None:
+    steps, games = 23, 9
+    env = SelfPlayEnv(LAYLI, "board", games, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(
+        steps,
+        env.observation_space,
+        env.action_space,
+        "cpu",
+        gae_lambda=gae_lambda,
+        gamma=gamma,
+        n_envs=games,
+    )
+    rng = np.random.default_rng(1)
+    buffer.players[:] = rng.integers(0, 2, (steps + 1, games))
+    buffer.rewards[:] = rng.normal(size=(steps, games))
+    buffer.values[:] = rng.normal(size=(steps, games))
+    ends = rng.random((steps, games)) < 0.2
+    buffer.episode_starts[1:] = ends[:-1]
+    last_values = torch.from_numpy(rng.normal(size=games).astype(np.float32))
+    buffer.compute_returns_and_advantage(last_values, ends[-1])
+    for b in range(games):
+        wanted = advantages_in_words(
+            buffer.rewards[:, b].tolist(), buffer.values[:, b].tolist(), buffer.players[:, b].tolist(),
+            ends[:, b].tolist(), float(last_values[b]), gamma, gae_lambda,
+        )  # fmt: skip
+        assert buffer.advantages[:, b] == pytest.approx(wanted, abs=1e-4)
+    assert buffer.returns == pytest.approx(buffer.advantages + buffer.values)
+
+
+def test_a_rollout_holds_what_was_seen_and_played(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--network.observation", "board"))
+    folder = RunFolder.create(config)
+    env = command.make_env(config, folder, seed=1)
+    model = command.make_model(config, env, None)
+    model.clock = command.Clock(config, 0.0)  # type: ignore[attr-defined]
+    model.set_logger(command.Logger(None, []))
+    model.learn(config.ppo.steps * config.selfplay.games)
+    buffer = model.rollout_buffer
+    assert isinstance(buffer, SelfPlayBuffer)
+    steps, games = config.ppo.steps, config.selfplay.games
+    positions = 0
+    for b in range(0, games, 8):
+        for t in range(steps):
+            position = Position.from_games(LAYLI, games_from(LAYLI, buffer.observations[t, b]))
+            assert position.player == buffer.players[t, b]
+            action = int(buffer.actions[t, b, 0])
+            assert np.flatnonzero(buffer.action_masks[t, b]).tolist() == list(position.legal_actions)
+            position.play(action)
+            positions += 1
+            if position.is_over:
+                assert buffer.rewards[t, b] == np.sign(
+                    position.counts[buffer.players[t, b]] - position.counts[1 - buffer.players[t, b]]
+                )
+            elif t + 1 < steps:
+                following = games_from(LAYLI, buffer.observations[t + 1, b])
+                assert position == Position.from_games(LAYLI, following)
+    assert positions == steps * games // 8
+
+
+def test_minibatches_give_every_step_once() -> None:
+    env = SelfPlayEnv(LAYLI, "replies", 6, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(4, env.observation_space, env.action_space, "cpu", n_envs=6)
+    buffer.full = True
+    buffer.advantages[:] = np.arange(24).reshape(4, 6)
+    buffer.actions[:, :, 0] = np.arange(24).reshape(4, 6) % 5
+    got = list(buffer.get(10))
+    assert [len(part.advantages) for part in got] == [10, 10, 4]
+    assert sorted(torch.cat([part.advantages for part in got]).tolist()) == list(range(24))
+    for part in got:
+        assert (part.actions == part.advantages.long() % 5).all()
+        assert part.observations.dtype == torch.int16
+
+
+# The configuration
+
+
+def test_every_config_file_reads_and_names_its_ruleset() -> None:
+    files = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "rllib.yaml"})  # of another program
+    assert len(files) > 9
+    for path in files:
+        config, _ = read_config(["--config", str(path)])
+        if path.stem in rulesets.names():
+            assert config.ruleset == path.stem
+        assert config.name == path.stem
+        plain = yaml.safe_load(path.read_text())
+        if path.stem not in ("default", "run", "smoke"):
+            assert "ppo" not in plain or plain["ppo"], "a ruleset's file holds overrides only"
+
+
+def test_every_round_ruleset_of_the_written_sources_has_a_config() -> None:
+    for name in rulesets.names():
+        assert name.startswith("ludii_") or (CONFIGS / f"{name}.yaml").is_file()
+
+
+def test_the_command_line_overrides_the_file_and_the_file_the_defaults() -> None:
+    config, _ = read_config(["--config", SMOKE, "--ppo.epochs", "7", "--name", "mine"])
+    assert config.ppo.epochs == 7
+    assert config.selfplay.games == 128
+    assert config.ppo.gamma == yaml.safe_load((CONFIGS / "default.yaml").read_text())["ppo"]["gamma"]
+    assert config.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--ppo.epoch", "7"], "epoch"),
+        (["--ppo.epochs", "many"], "epochs"),
+        (["--network.observation", "pixels"], "pixels"),
+        (["--rounds", "some"], "rounds"),
+    ],
+)
+def test_unknown_and_mistyped_options_are_errors(words: list[str], says: str, capsys) -> None:
+    with pytest.raises(SystemExit):
+        read_config(["--config", SMOKE, *words])
+    assert says in capsys.readouterr().err
+
+
+def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("ruleset: leyla\nppo:\n  learning_rat: 0.1\n")
+    with pytest.raises(SystemExit):
+        read_config(["--config", str(path)])
+    assert "learning_rat" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--turns", "null"], "turns or minutes"),
+        (["--selfplay.games", "0"], "selfplay.games must be at least 1, not 0"),
+        (["--evaluation.games", "3"], "even"),
+        (["--pool.share", "1.5"], "pool.share must be 0 to 1"),
+        (["--pool.share", "0.5", "--pool.opponents", "[]"], "pool.opponents"),
+        (["--ruleset", "layli"], "no ruleset 'layli'"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(words: list[str], says: str, tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path, *words)) == 1
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+# Runs
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    agent = agents.make(str(path), read_identity(path).ruleset)
+    assert isinstance(agent, CheckpointAgent)
+    return dict(agent.network.state_dict())
+
+
+def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    folder = tmp_path / "smoke"
+    said = capsys.readouterr().out
+    assert "win rate" in said
+    assert str(folder / "final.zip") in said.replace("\n", "")
+    assert yaml.safe_load((folder / "config.yaml").read_text())["ppo"]["batch_size"] == 1024
+    (start,) = json.loads((folder / "run.json").read_text())
+    assert start["versions"]["torch"] == version("torch")
+    assert start["git"] is not None
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert len(lines) == 2
+    assert {"train/value_loss", "time/turns_per_second"} <= lines[-1].keys()
+    assert list(folder.glob("events.out.tfevents.*"))
+    (match,) = json.loads((folder / "evaluation.json").read_text())["matches"]
+    assert match["games"] == 10
+    assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
+    identity = read_identity(folder / "final.zip")
+    assert identity.turns == 4096
+    assert identity.ruleset == LAYLI
+    assert identity.config["ppo"]["batch_size"] == 1024
+    assert play_matches(str(folder / "final.zip"), "random", LAYLI, games=4, seed=0).games == 4
+
+
+def test_sb3_loads_the_same_file_and_plays_the_same(tmp_path: Path) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    path = tmp_path / "smoke" / "final.zip"
+    model = MaskablePPO.load(path, device="cpu")
+    assert model.num_timesteps == 4096
+    assert model.policy.optimizer.state_dict()["state"], "the optimizer's state is there to go on from"
+    env = SelfPlayEnv(LAYLI, "replies", 50, seed=3, num_threads=1)
+    seen = env.reset()
+    agent = agents.make(str(path), LAYLI)
+    for _ in range(10):
+        actions, _ = model.predict(seen, deterministic=True, action_masks=env.action_masks())
+        assert (actions == agent.act(env._batches[0].games)).all()
+        seen, *_ = env.step(actions)
+
+
+def test_a_second_run_leaves_the_first_alone(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert command.main(smoke(tmp_path, "--turns", "2048")) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["smoke", "smoke-2"]
+
+
+def test_a_seeded_run_repeats_bit_for_bit_on_one_thread(tmp_path: Path) -> None:
+    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
+        assert command.main(smoke(tmp_path, "--name", name, "--seed", seed, "--pool.share", "0.25")) == 0
+    first, again, other = (weights(tmp_path / name / "final.zip") for name in "abc")
+    assert all(torch.equal(first[key], again[key]) for key in first)
+    assert not all(torch.equal(first[key], other[key]) for key in first)
+
+
+def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    folder = tmp_path / "smoke"
+    assert command.main(["--resume", str(folder), "--turns", "8192"]) == 0
+    assert "Going on from" in capsys.readouterr().out
+    assert read_identity(folder / "final.zip").turns == 8192
+    assert [json.loads(line)["turns"] for line in (folder / "metrics.jsonl").read_text().splitlines()] == [
+        2048, 4096, 6144, 8192,
+    ]  # fmt: skip
+    assert len(json.loads((folder / "run.json").read_text())) == 2
+    assert yaml.safe_load((folder / "config.yaml").read_text())["turns"] == 8192
+    assert [path.name for path in tmp_path.iterdir()] == ["smoke"]
+
+
+def test_resume_takes_the_newest_checkpoint_that_is_whole(tmp_path: Path) -> None:
+    assert command.main(smoke(tmp_path, "--checkpoint_minutes", "0")) == 0
+    folder = RunFolder(tmp_path / "smoke")
+    (folder.path / "final.zip").unlink()
+    saved = folder.saved()
+    assert [path.name for path in saved] == ["0000000000.zip", "0000002048.zip"]
+    saved[-1].write_bytes(saved[-1].read_bytes()[:1000])
+    assert folder.saved() == saved[:1]
+
+
+def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path, "--turns", "2048")) == 0
+    folder = tmp_path / "smoke"
+    before = (folder / "config.yaml").read_text()
+    for words, says in (
+        (["--resume", str(tmp_path)], "no run's folder"),
+        (["--resume", str(folder), "--network.hidden", "8"], "its network is"),
+        (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
+    ):
+        assert command.main(words) == 1
+        assert says in capsys.readouterr().err
+    assert (folder / "config.yaml").read_text() == before
+    (folder / "final.zip").unlink()
+    assert command.main(["--resume", str(folder)]) == 1
+    assert "no checkpoint to resume from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: signal.Signals) -> None:
+    words = smoke(tmp_path, "--turns", "100000000")
+    run = subprocess.Popen(
+        [sys.executable, str(CONFIGS.parent / "training" / "train.py"), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    metrics = tmp_path / "smoke" / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not (metrics.exists() and metrics.read_text()) and time.monotonic() < deadline:
+        assert run.poll() is None, run.communicate()[0]
+        time.sleep(0.05)
+    run.send_signal(number)
+    said, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, said
+    assert f"Ended early by {number.name}" in said
+    turns = read_identity(tmp_path / "smoke" / "final.zip").turns
+    assert turns == json.loads(metrics.read_text().splitlines()[-1])["turns"]
+    assert turns % 2048 == 0
+    assert (tmp_path / "smoke" / "evaluation.json").exists()
+
+
+def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> None:
+    words = smoke(
+        tmp_path, "--ppo.learning_rate", "1e30", "--ppo.final_learning_rate", "1e30", "--turns", "40960"
+    )
+    assert command.main(words) == 1
+    said = capsys.readouterr().err
+    assert "is not finite" in said
+    assert "last good checkpoint" in said
+    assert not (tmp_path / "smoke" / "final.zip").exists()
+
+
+def test_a_learner_meets_snapshots_of_itself(tmp_path: Path) -> None:
+    words = ("--pool.share", "0.5", "--checkpoint_minutes", "0", "--pool.snapshots", "2", "--turns", "8192")
+    config, _ = read_config(smoke(tmp_path, *words))
+    folder = RunFolder.create(config)
+    met: list[list[str]] = []
+    original = SelfPlayEnv.set_pool
+    SelfPlayEnv.set_pool = lambda self, pool, weights=None: (
+        met.append(list(pool)),
+        original(self, pool, weights),
+    )[1]  # type: ignore[method-assign]
+    try:
+        command.train(config, folder, Console(quiet=True))
+    finally:
+        SelfPlayEnv.set_pool = original  # type: ignore[method-assign]
+    assert [[Path(spec).stem for spec in pool] for pool in met] == [
+        ["random", "greedy"],
+        ["random", "greedy", "0000000000"],
+        ["random", "greedy", "0000000000", "0000002048"],
+        ["random", "greedy", "0000002048", "0000004096"],
+        ["random", "greedy", "0000004096", "0000006144"],
+    ]
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunFolderError, match="No space left on device"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys) -> None:
+    (tmp_path / "taken").write_text("a file")
+    assert command.main(smoke(tmp_path / "taken")) == 1
+    assert "cannot make the folder" in capsys.readouterr().err
+
+
+def test_a_short_run_learns(tmp_path: Path) -> None:
+    """Fifty thousand turns suffice to win 70 % against random, 1,000 games, both seats."""
+    config, _ = read_config(
+        smoke(tmp_path, "--turns", "49152", "--ppo.learning_rate", "0.003", "--ppo.epochs", "4")
+    )
+    checkpoint, stopped_by = command.train(config, RunFolder.create(config), Console(quiet=True))
+    assert stopped_by is None
+    result = play_matches(str(checkpoint), "random", LAYLI, games=1000, seed=1, num_threads=1)
+    assert result.win_rate > 0.7
+
+
+@pytest.mark.parametrize("kind", ["board", "afterstates"])
+@pytest.mark.parametrize("ruleset", ["leyla", "gabata_i"])
+def test_every_kind_trains_on_every_family(tmp_path: Path, ruleset: str, kind: str) -> None:
+    words = smoke(tmp_path, "--ruleset", ruleset, "--network.observation", kind, "--turns", "2048")
+    assert command.main(words) == 0
+    assert read_identity(tmp_path / "smoke" / "final.zip").network.observation == kind
+
+
+def test_a_match_trains_on_all_holes(tmp_path: Path) -> None:
+    words = smoke(tmp_path, "--ruleset", "gabata_i", "--rounds", "3", "--turns", "2048")
+    assert command.main(words) == 0
+    agents.make(str(tmp_path / "smoke" / "final.zip"), "gabata_i").choose(Position("gabata_i"))
+
+
+def test_config_errors_are_value_errors() -> None:
+    assert issubclass(InvalidConfig, ValueError)
