@@ -49,13 +49,13 @@ def test_every_combination_of_dials_can_be_drawn():
         assert len({dials[dial] for dials in POSSIBLE_DIALS}) == values
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(ruleset=own_rulesets(), starter=st.integers(0, 1), seed=st.integers(0, 2**32))
 def test_random_matches_of_rulesets_of_ones_own(ruleset, starter, seed):
     play_match(ruleset, starter, random.Random(seed), most_rounds=3)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(ruleset=own_rulesets(), seed=st.integers(0, 2**32))
 def test_random_positions_of_rulesets_of_ones_own(ruleset, seed):
     position, game = random_pair(ruleset, random.Random(seed))

@@ -1,0 +1,139 @@
+"""Compiled kernels on disk: never stale, there when nothing changed, and dispensable."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import mancala_env
+from mancala_env.engine import kernel
+
+PACKAGE = Path(mancala_env.__file__).parent
+
+# Hole 4 is empty, hole 5 is an owned hole: neither is legal.
+_LEGAL = """
+import json
+from mancala_env import Position, position
+from mancala_env.engine.kernel import CACHE_FOLDER
+game = Position("leyla", [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5)
+legal = game.legal_actions
+stats = position._legal.stats
+print(json.dumps({
+    "legal": legal,
+    "package": position.__file__,
+    "folder": CACHE_FOLDER,
+    "hits": sum(stats.cache_hits.values()),
+    "misses": sum(stats.cache_misses.values()),
+}))
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a folder with a copy of the package in it."""
+    folder = tmp_path / "site"
+    shutil.copytree(PACKAGE, folder / "mancala_env", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def run(site, cache):
+    """Ask a fresh process, with the package in `site`, which holes are legal."""
+    variables = os.environ | {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(cache)}
+    process = subprocess.run(
+        [sys.executable, "-c", _LEGAL], env=variables, cwd=site, check=True, capture_output=True, text=True
+    )
+    answer = json.loads(process.stdout)
+    assert Path(answer["package"]).is_relative_to(site)
+    return answer
+
+
+def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path):
+    cache = tmp_path / "cache"
+    first = run(site, cache)
+    assert (first["legal"], first["hits"], first["misses"]) == ([0, 1, 2, 3], 0, 1)
+
+    second = run(site, cache)  # nothing has changed: no kernel is compiled
+    assert (second["legal"], second["hits"], second["misses"]) == ([0, 1, 2, 3], 1, 0)
+
+    # The compiled kernel stands in position.py; the rule it calls stands in turn.py.
+    turn = site / "mancala_env" / "engine" / "turn.py"
+    rule = "    return occupied(game.board) & ~(game.owned_south | game.owned_north)\n"
+    assert rule in turn.read_text()
+    turn.write_text(turn.read_text().replace(rule, "    return occupied(game.board)\n"))
+    edited = run(site, cache)
+    assert (edited["legal"], edited["hits"], edited["misses"]) == ([0, 1, 2, 3, 5], 0, 1)
+    assert edited["folder"] != first["folder"]
+
+    turn.write_text(turn.read_text().replace("    return occupied(game.board)\n", rule))
+    back = run(site, cache)  # the old source again, the old cache again
+    assert (back["legal"], back["hits"], back["folder"]) == ([0, 1, 2, 3], 1, first["folder"])
+
+
+def test_a_cache_folder_that_cannot_be_written_is_done_without(site, tmp_path):
+    (tmp_path / "file").touch()
+    answer = run(site, tmp_path / "file" / "cache")
+    assert (answer["legal"], answer["folder"], answer["hits"]) == ([0, 1, 2, 3], None, 0)
+
+
+def test_the_key_covers_every_file_that_kernels_are_compiled_from():
+    sources = {str(path.relative_to(PACKAGE)) for path in kernel.kernel_sources()}
+    assert sources >= {
+        "engine/batch.py",
+        "engine/kernel.py",
+        "engine/rounds.py",
+        "engine/state.py",
+        "engine/turn.py",
+        "observation.py",
+        "position.py",
+        "rulesets.py",  # constants of the board
+        "agents/simple.py",
+    }
+    assert all(str(p.relative_to(PACKAGE)) in sources for p in PACKAGE.rglob("*.py")
+               if b"@kernel" in p.read_bytes())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from mancala_env.rules import two",
+        "from mancala_env import rules",
+        "from mancala_env import other, rules as r",
+        "from mancala_env import (\n    other,\n    rules as r,  # why\n)",
+        "import mancala_env.rules",
+        "    from mancala_env.rules import two",
+        "from mancala_env.rules import (\n    two,\n)",
+    ],
+)
+def test_any_form_of_import_is_followed(statement, tmp_path, monkeypatch):
+    package = tmp_path / "mancala_env"
+    package.mkdir()
+    (package / "game.py").write_text(f"{statement}\n\n@kernel\ndef play():\n    return two()\n")
+    (package / "rules.py").write_text("from mancala_env.numbers import TWO\ndef two(): return TWO\n")
+    (package / "numbers.py").write_text("TWO = 2\n")
+    (package / "window.py").write_text("from mancala_env import game\n")
+    monkeypatch.setattr(kernel, "_PACKAGE", package)
+    assert {path.name for path in kernel.kernel_sources()} == {"game.py", "rules.py", "numbers.py"}
+
+    before = kernel.source_digest()
+    (package / "window.py").write_text("")
+    assert kernel.source_digest() == before
+    (package / "numbers.py").write_text("TWO = 3\n")
+    assert kernel.source_digest() != before
+
+
+def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel._numba_config, "CACHE_DIR", str(tmp_path))
+    old, recent = tmp_path / "mancala_env" / "old", tmp_path / "mancala_env" / "recent"
+    for folder, days in ((old, 31), (recent, 29)):
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - days * 86400,) * 2)
+    present = kernel._prepare_cache()
+    assert present == str(tmp_path / "mancala_env" / kernel.source_digest())
+    assert Path(present).is_dir()
+    assert recent.is_dir()
+    assert not old.exists()

@@ -1,0 +1,120 @@
+"""Text for positions, turns and games."""
+
+import pytest
+from boards import NORTH, finished, position
+
+from mancala_env import InvalidPosition, Position, Ruleset, notation, rulesets
+
+
+def test_the_start():
+    assert Position("layli_goobalay").to_text() == "layli_goobalay 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S"
+
+
+def test_everything_that_differs_from_the_start_is_written():
+    game = Position(
+        "leyla",
+        [1, 2, 3, 4, 5, 6, 0, 0, 1, 0, 2, 0],
+        [-1, 0, -1, -1, 1, -1, -1, 1, -1, -1, 0, -1],
+        (10, 4),
+        NORTH,
+        stall=3,
+        round=2,
+        starter=NORTH,
+        debts=(2, 4),
+    )
+    text = "leyla 1,2s,3,4,5n,6/0,0n,1,0,2s,0 10-4 N stall=3 round=2 starter=N debts=2-4"
+    assert game.to_text() == text
+    assert Position.from_text(text) == game
+    assert repr(game) == f"Position.from_text({text!r})"
+
+
+def test_territory_is_written_where_it_is_not_the_rows():
+    game = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4)
+    assert game.to_text().endswith("S territory=SSSSSSSSNNNN")
+    assert Position.from_text(game.to_text()) == game
+
+
+def test_an_endless_end_is_written_the_others_are_seen():
+    game = position("layli_goobalay", "1 0 3 0 1 0\n3 2 1 8 1 8")
+    game.play(5)
+    assert game.to_text() == "layli_goobalay 3,2,1,8,1,8/0,1,0,3,0,1 0-0 S end=endless"
+    for over in (game, finished("leyla", (20, 28)), Position("leyla", [1] * 12, stall=50)):
+        again = Position.from_text(over.to_text())
+        assert (again, again.end) == (over, over.end)
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_every_start_round_trips(name):
+    for player in (0, 1):
+        start = Position(name, player=player)
+        assert Position.from_text(start.to_text()) == start
+
+
+def test_spaces_between_the_parts_may_be_any():
+    assert Position.from_text("  leyla\t4,4,4,4,4,4/4,4,4,4,4,4   0-0 S\n") == Position("leyla")
+
+
+def test_a_ruleset_of_ones_own_is_given_beside_the_text():
+    mine = Ruleset(name="mine", row_width=2)
+    text = Position(mine).to_text()
+    assert text == "mine 4,4/4,4 0-0 S"
+    assert Position.from_text(text, mine) == Position(mine)
+    with pytest.raises(InvalidPosition, match=r"no ruleset 'mine'.*a ruleset of your own is given beside"):
+        Position.from_text(text)
+    with pytest.raises(InvalidPosition, match="the text is of ruleset 'leyla', not of 'mine'"):
+        Position.from_text(Position("leyla").to_text(), mine)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "'' is not a position; the form is: RULESET SOUTH/NORTH"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 S", "is not a position; the form is"),
+        ("leila 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "did you mean 'leyla'"),
+        ("leyla 4,4,4,4,4,4,4,4,4,4,4,4 0-0 S", "must be South's row / North's row"),
+        ("leyla 4,4/4,4/4,4 0-0 S", "must be South's row / North's row"),
+        ("leyla 4,4,4/4,4,4 0-0 S", "seeds must be 12 whole numbers"),
+        ("leyla 4,4,4,4,4,x/4,4,4,4,4,4 0-0 S", "seeds: 'x' is not a whole number"),
+        ("leyla 4,4,4,4,4,/4,4,4,4,4,4 0-0 S", "seeds: '' is not a whole number"),
+        ("leyla 4,4,4,4,4,4sn/4,4,4,4,4,4 0-0 S", "seeds: '4s' is not a whole number"),
+        ("leyla 4,4,4,4,4,-4/4,4,4,4,4,4 0-0 S", "seeds: '-4' is not a whole number"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0 S", "stores: '0' must be South's and North's, such as 5-3"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-x S", "stores: 'x' is not a whole number"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 s", "player: 's' must be S or N"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall", "stall: '' is not a whole number"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall=99", "stall must be 0 to 50, not 99"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S colour=red", "'colour=red' is no part of a position"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S end=stuck", "'end=stuck' is no part of a position"),
+        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=SSS", "territory must be 12 whole numbers"),
+        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=X", "territory: 'X' must be S or N"),
+        ("leyla 4s,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "owned holes come in opposite pairs"),
+    ],
+)
+def test_a_text_that_is_no_position_is_refused_with_the_part(text, why):
+    with pytest.raises(InvalidPosition, match=why):
+        Position.from_text(text)
+
+
+def test_turns():
+    assert notation.turn_text(0, 9) == "S10"
+    assert notation.turn_text(1, 0) == "N1"
+    assert notation.parse_turns("S10 N1  S3\n") == [(0, 9), (1, 0), (0, 2)]
+    assert notation.parse_turns("") == []
+
+
+@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10"])
+def test_a_word_that_is_no_turn_is_refused(word):
+    with pytest.raises(InvalidPosition, match=f"{word!r} is not a turn: S or N and a hole from 1"):
+        notation.parse_turns(f"S1 {word}")
+
+
+def test_a_game_is_replayed_from_its_turns():
+    game, played = Position("leyla"), []
+    while not game.is_over:
+        turn = game.play(game.legal_actions[-1])
+        played.append(notation.turn_text(turn.player, turn.action))
+    again = Position("leyla")
+    for player, action in notation.parse_turns(" ".join(played)):
+        assert again.player == player
+        again.play(action)
+    assert again == game
