@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import gymnasium
 import numpy as np
@@ -26,12 +27,15 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.network import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.errors import MancalaError
+from mancala_env.observation import games_from
 
 LAYLI = rulesets.lookup("layli_goobalay")
 
 
 def identity_of(
-    ruleset: str = "layli_goobalay", kind: observation_kinds.ObservationKind = "replies", rounds=1
+    ruleset: str = "layli_goobalay",
+    kind: observation_kinds.ObservationKind = "replies",
+    rounds: int | Literal["match"] = 1,
 ) -> Identity:
     return Identity(
         ruleset=rulesets.lookup(ruleset),
@@ -123,7 +127,7 @@ def test_plays_in_pettingzoo(checkpoint: Path) -> None:
             env.step(None)
             continue
         assert isinstance(seen, dict)
-        action = int(agent.act(mancala_env.observation.games_from(LAYLI, seen["observation"]))[0])
+        action = int(agent.act(games_from(LAYLI, seen["observation"]))[0])
         assert seen["action_mask"][action] == 1
         env.step(action)
 

@@ -8,6 +8,7 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_a_seed_repeats_the_games_and_another_does_not() -> None:
             LAYLI, "replies", 12, opening_turns=3, opening_share=0.5, pool=["random"], pool_share=0.5,
             seed=seed, num_threads=1,
         )  # fmt: skip
-        env.reset()
+        seen = env.reset()
         for _ in range(30):
             seen, *_ = env.step(env.action_masks().argmax(axis=1))
         return seen
@@ -471,7 +472,7 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path) -> None:
     words = ("--pool.share", "0.5", "--checkpoint_minutes", "0", "--pool.snapshots", "2", "--turns", "8192")
     config, _ = read_config(smoke(tmp_path, *words))
     folder = RunFolder.create(config)
-    met: list[list[str]] = []
+    met: list[list[Any]] = []
     original = SelfPlayEnv.set_pool
     SelfPlayEnv.set_pool = lambda self, pool, weights=None: (
         met.append(list(pool)),

@@ -28,6 +28,7 @@ from mancala_env import observation_kinds
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.engine.batch import default_num_threads
+from mancala_env.envs.doors import DOORS
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
 from training.policy import NotFinite, SelfPlayPolicy
@@ -37,7 +38,6 @@ from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
-_GYM_IDS = {"uur": "LayliGoobalay", "pair": "Leyla", "weg": "Gabata"}
 
 
 class TrainingDiverged(MancalaError):
@@ -350,10 +350,9 @@ def _share(counts: tuple[int, int, int]) -> float:
 
 
 def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
-    name = _GYM_IDS[config.game.landing]
-    default = {"uur": "layli_goobalay", "pair": "leyla", "weg": "gabata_i"}[config.game.landing]
-    ruleset = "" if config.ruleset == default else f', ruleset="{config.ruleset}"'
-    return f'gymnasium.make("mancala/{name}-v0"{ruleset}, opponent="{checkpoint}")'
+    door = next(door for door in DOORS.values() if door.landing == config.game.landing)
+    ruleset = "" if config.ruleset == door.default else f', ruleset="{config.ruleset}"'
+    return f'gymnasium.make("{door.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
 def main(arguments: list[str] | None = None) -> int:
