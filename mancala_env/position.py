@@ -184,7 +184,7 @@ class Position:
             _settle(self._rules, self._games)
 
     @classmethod
-    def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int = 0) -> "Position":
+    def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int | np.integer = 0) -> "Position":
         """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``."""
         position = cls.__new__(cls)
         position.ruleset = lookup(ruleset)
@@ -302,7 +302,7 @@ class Position:
         """The actions of the player to move, ascending; empty when the round is over."""
         return _bits_set(int(_legal(self._rules, self._games)))
 
-    def play(self, action: int) -> Turn:
+    def play(self, action: int | np.integer) -> Turn:
         """Play a turn; this position becomes the one after it.
 
         Args:

@@ -131,8 +131,10 @@ def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch)
     old, recent = tmp_path / "mancala_env" / "old", tmp_path / "mancala_env" / "recent"
     for folder, days in ((old, 31), (recent, 29)):
         folder.mkdir(parents=True)
-        os.utime(folder, (time.time() - days * 86400,) * 2)
+        then = time.time() - days * 86400
+        os.utime(folder, (then, then))
     present = kernel._prepare_cache()
+    assert present is not None
     assert present == str(tmp_path / "mancala_env" / kernel.source_digest())
     assert Path(present).is_dir()
     assert recent.is_dir()
