@@ -10,9 +10,9 @@ from typing import Any, Literal
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import InvalidMatch, MatchResult, Progress
-from mancala_env.arena.ratings import Ratings, fit_ratings
+from mancala_env.arena.ratings import ANCHOR, Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, own_games_regret
-from mancala_env.arena.round_robin import check_distinct, entrant, play_pairings
+from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]
@@ -66,6 +66,7 @@ def evaluate(
     rounds: int | Literal["match"] = 1,
     num_threads: int | None = None,
     progress: StageProgress | None = None,
+    play_chunks: PlayChunks | None = None,
 ) -> Evaluation:
     """Rate agents and measure their regret.
 
@@ -86,6 +87,7 @@ def evaluate(
         rounds: Rounds of a game, or "match"; the ladder is for 1.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(what, done, total).
+        play_chunks: What plays the games; see :func:`round_robin`.
 
     Raises:
         InvalidMatch: An argument is out of range, an agent is named twice, or the ladder was asked for
@@ -113,7 +115,8 @@ def evaluate(
         others = [rung for rung in rungs.rungs if rung not in identities]
         seated = [entrant(rung, ruleset, num_threads) for rung in others]
         pairings += list(itertools.product(entrants, seated))
-        fixed = rungs.ratings().only(others)
+        # The random agent is at 0 by definition, whether or not it is one of those asked about.
+        fixed = rungs.ratings().only([rung for rung in rungs.rungs if rung in (*others, ANCHOR)])
         notes += [f"rung {rung} is left out: {why}" for rung, why in rungs.left_out.items()]
     matches: list[MatchResult] = []
     if pairings:
@@ -126,6 +129,7 @@ def evaluate(
             rounds=rounds,
             results=results,
             progress=_stage(progress, "games"),
+            play_chunks=play_chunks,
         )
     ratings = fit_ratings(matches, fixed=fixed) if matches else None
     if ratings is not None and not ratings.anchor:

@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -87,6 +87,7 @@ def round_robin(
     results: str | Path | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
+    play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
     """Let everybody play everybody.
 
@@ -104,6 +105,8 @@ def round_robin(
         results: File the games are appended to, and taken from where they have been played already.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.
+        play_chunks: What plays the games; None plays them here. :class:`mancala_env.arena.on_ray.RayChunks`
+            plays them on a Ray cluster, with the same results.
 
     Returns:
         One result for each pair of agents, in the order of `specs`.
@@ -126,6 +129,7 @@ def round_robin(
         rounds=rounds,
         results=results,
         progress=progress,
+        play_chunks=play_chunks,
     )
 
 
@@ -148,6 +152,7 @@ def play_pairings(
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
     progress: Progress | None = None,
+    play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
     """Play the matches asked for; see :func:`round_robin`, which asks for all of them."""
     ruleset = lookup(ruleset)
@@ -161,16 +166,18 @@ def play_pairings(
         if progress is not None:
             progress(over, total)
         # Chunk by chunk across all matches, so that an interrupted run has some of each.
-        for chunk in range(0, pairs, PAIRS_PER_CHUNK):
-            for pairing, key, (found, margins) in zip(pairings, keys, done, strict=True):
-                for start, stop in _gaps(found, chunk, min(chunk + PAIRS_PER_CHUNK, pairs)):
-                    began = time.perf_counter()
-                    margins[start:stop] = _play_chunk(key, ruleset, pairing, start, stop)
-                    found[start:stop] = True
-                    file.append(key, start, margins[start:stop], time.perf_counter() - began)
-                    over += 2 * (stop - start)
-                    if progress is not None:
-                        progress(over, total)
+        chunks = [
+            Chunk(match, key, ruleset, pairing, start, stop)
+            for first in range(0, pairs, PAIRS_PER_CHUNK)
+            for match, (pairing, key, (found, _)) in enumerate(zip(pairings, keys, done, strict=True))
+            for start, stop in _gaps(found, first, min(first + PAIRS_PER_CHUNK, pairs))
+        ]
+        for chunk, played, seconds in (play_chunks or play_here)(chunks):
+            done[chunk.match][1][chunk.start : chunk.stop] = played
+            file.append(chunk.key, chunk.start, played, seconds)
+            over += 2 * len(played)
+            if progress is not None:
+                progress(over, total)
     return [
         _as_seen(pairing, key, ruleset, margins)
         for pairing, key, (_, margins) in zip(pairings, keys, done, strict=True)
@@ -205,17 +212,51 @@ def _key(ruleset: Ruleset, one: Entrant, other: Entrant, opening_turns: int, see
     return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second)
 
 
-def _play_chunk(
-    key: Key, ruleset: Ruleset, pairing: tuple[Entrant, Entrant], start: int, stop: int
-) -> np.ndarray:
-    """Play openings start to stop of a match, int16 `[stop - start, 2]` from the side of key.first."""
-    first, second = sorted(pairing, key=lambda one: one.identity)
+class Chunk(NamedTuple):
+    """Openings `start` to `stop` of a match that are to be played.
+
+    Its games depend on nothing but the chunk, wherever and whenever it is played.
+
+    Attributes:
+        match: Index of the match.
+        key: What identifies its games.
+        ruleset: The game.
+        pairing: Who plays.
+        start: Index of the first opening.
+        stop: Index past the last.
+    """
+
+    match: int
+    key: Key
+    ruleset: Ruleset
+    pairing: tuple[Entrant, Entrant]
+    start: int
+    stop: int
+
+
+PlayChunks = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, np.ndarray, float]]]
+"""Plays chunks, here or on other machines: gives each back, in any order, with its margins, int16
+`[stop - start, 2]` from the side of `key.first`, and the seconds it took."""
+
+
+def play_here(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, np.ndarray, float]]:
+    """Play chunks one after another in this process; see PlayChunks."""
+    for chunk in chunks:
+        began = time.perf_counter()
+        margins = play_chunk(chunk)
+        yield chunk, margins, time.perf_counter() - began
+
+
+def play_chunk(chunk: Chunk) -> np.ndarray:
+    """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`."""
+    first, second = sorted(chunk.pairing, key=lambda one: one.identity)
+    key, start = chunk.key, chunk.start
     entropy = key.numbers()
     for_openings = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
     seeds = np.random.SeedSequence([*entropy, start]).generate_state(2, np.uint64).tolist()
     first.agent.seed(seeds[0])
     second.agent.seed(seeds[1])
-    drawn = openings(ruleset, stop - start, key.opening_turns, for_openings, start)
+    drawn = openings(chunk.ruleset, chunk.stop - start, key.opening_turns, for_openings, start)
     return play_openings(first.agent, second.agent, drawn, rounds=key.rounds).margins
 
 
