@@ -87,6 +87,24 @@ class Agent(ABC):
 _AGENTS: dict[str, tuple[str, str, str, str]] = {
     "random": ("simple", "RandomAgent", "random", "each legal action equally likely"),
     "greedy": ("simple", "GreedyAgent", "greedy", "the turn with the best immediate count"),
+    "minimax": (
+        "minimax",
+        "MinimaxAgent",
+        "minimax:DEPTH",
+        "alpha-beta search DEPTH turns deep (minimax:6), or for a time (minimax:0.1s)",
+    ),
+    "mcts": (
+        "mcts",
+        "MctsAgent",
+        "mcts:SIMULATIONS",
+        "Monte-Carlo tree search of so many simulations (mcts:1000), or for a time (mcts:0.1s)",
+    ),
+    "sample": (
+        "checkpoint",
+        "SamplingAgent",
+        "sample:CHECKPOINT",
+        "a trained network that draws its actions by their probabilities",
+    ),
 }
 _CHECKPOINT_FORM = "a path to a checkpoint, such as runs/first/final.zip"
 
@@ -132,7 +150,7 @@ def make(
         )
         arguments = (argument,) if colon else ()
         return built(ruleset, *arguments, spec=spec, seed=seed, num_threads=num_threads)
-    if Path(spec).suffix == ".zip" or Path(spec).exists():
+    if Path(spec).suffix == ".zip" or Path(spec).is_file():
         from mancala_env.agents.checkpoint import CheckpointAgent
 
         return CheckpointAgent(ruleset, spec, spec=spec, seed=seed, num_threads=num_threads)

@@ -1,0 +1,366 @@
+"""mcts: Monte-Carlo tree search, UCT (Kocsis and Szepesvari 2006) with random rollouts and solved nodes.
+
+Each simulation walks down the tree by upper confidence bounds, adds a node, plays the round to its end
+at random and hands the result back up. Nodes also hold bounds on the final margin: stores are safe, a
+finished round is exact, and bounds travel up as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave
+and Saffidine 2010, score-bounded search). So endgames are proven, not estimated, and a turn that can no
+longer be best is not tried again.
+
+Symbols: B games, N nodes of the tree, P turns of its longest line.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds, read_budget
+from mancala_env.engine.batch import random_below, random_hole
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    NORTH,
+    RUNNING,
+    SOUTH,
+    UUR,
+    load,
+    nth_bit,
+    num_bits,
+    owned_by,
+    seeds_within,
+    store_of,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.rulesets import MAX_TOTAL_SEEDS, Ruleset
+
+MOST_SIMULATIONS = 10_000_000
+"""The most simulations a spec can ask for."""
+# A tree of this many nodes, 128 MB, grows no more; simulations then start their rollouts at its leaves.
+_MOST_NODES = 1 << 22
+# No line is longer: a free seed leaves the board at least every 50 turns.
+_MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
+
+# Weight of the exploration term, and of the margin beside the outcome; chosen by measurement.
+_EXPLORATION = 1.0
+_MARGIN_WEIGHT = 0.3
+# Simulations between two looks at the clock: one or two milliseconds.
+_PIECE = 1_000
+
+# Columns of a node. Sums and bounds are South's.
+_FIRST, _COUNT, _VISITS, _OUTCOMES, _MARGINS, _LOW, _HIGH, _HOLE = 0, 1, 2, 3, 4, 5, 6, 7
+_NODE_COLUMNS = 8
+_VALUE, _DOUBT = 0, 1
+# Columns of progress.
+_USED = 1
+_PROGRESS_COLUMNS = 2
+
+
+class Memory(NamedTuple):
+    """What one thread needs to search.
+
+    Attributes:
+        tree: int32 `[N, _NODE_COLUMNS]`; the root is node 0, the children of a node lie side by side.
+        promise: float32 `[N, 2]`, what a node promises to the player who may walk to it: its value, infinite
+            while not visited and minus infinite when hopeless, and how much doubt remains.
+        path: int32 `[P, 2]`, nodes of the line being walked and who moves there.
+        random: uint64 `[1]`, the generator.
+        progress: int64 `[_PROGRESS_COLUMNS]`, where the search stands between two pieces.
+    """
+
+    tree: np.ndarray
+    promise: np.ndarray
+    path: np.ndarray
+    random: np.ndarray
+    progress: np.ndarray
+
+
+@kernel
+def _safe_seeds(rules, game, player):
+    """Return the seeds that will be in a player's count whatever happens."""
+    safe = store_of(game, player)
+    if rules.landing == UUR:  # nothing ever leaves an uur; other owned holes can be ransomed
+        safe += seeds_within(game.board, owned_by(game, player))
+    return safe
+
+
+@kernel
+def _bounds(rules, game, total):
+    """Return the least and the greatest final margin of South that a game allows for all we see."""
+    if game.end != RUNNING:
+        margin = margin_for(rules, game, total, SOUTH)
+        return margin, margin
+    return 2 * _safe_seeds(rules, game, SOUTH) - total, total - 2 * _safe_seeds(rules, game, NORTH)
+
+
+@kernel
+def _write_node(tree, promise, node, hole, low, high):
+    tree[node, _FIRST] = 0
+    tree[node, _COUNT] = 0
+    tree[node, _VISITS] = 0
+    tree[node, _OUTCOMES] = 0
+    tree[node, _MARGINS] = 0
+    tree[node, _LOW] = low
+    tree[node, _HIGH] = high
+    tree[node, _HOLE] = hole
+    promise[node, _VALUE] = np.inf
+    promise[node, _DOUBT] = 0.0
+
+
+@kernel
+def _expand(rules, game, tree, promise, node, used):
+    """Give a node its children, if the tree has room; returns the nodes used then."""
+    legal = legal_holes(rules, game)
+    count = num_bits(legal)
+    if used + count <= len(tree):
+        tree[node, _FIRST] = used
+        tree[node, _COUNT] = count
+        for i in range(count):
+            _write_node(tree, promise, used + i, nth_bit(legal, i), tree[node, _LOW], tree[node, _HIGH])
+        used += count
+    return used
+
+
+@kernel
+def _select(tree, promise, node, shift):
+    """Return the child to walk to, by the highest upper confidence bound.
+
+    `shift` says where to start among equals, such as children not visited yet.
+    """
+    first, count = np.int64(tree[node, _FIRST]), np.int64(tree[node, _COUNT])
+    exploration = _EXPLORATION * math.sqrt(math.log(np.float64(tree[node, _VISITS] + 1)))
+    best = first + shift
+    best_bound = promise[best, _VALUE] + exploration * promise[best, _DOUBT]
+    for child in range(first, first + count):
+        bound = promise[child, _VALUE] + exploration * promise[child, _DOUBT]
+        if bound > best_bound:
+            best, best_bound = child, bound
+    return best
+
+
+@kernel
+def _sign(number):
+    return 1 if number > 0 else (-1 if number < 0 else 0)
+
+
+@kernel
+def _reward(outcome, margin, total):
+    """Return what South gets for an outcome and a margin, or for means of them: -1 to 1."""
+    return (1.0 - _MARGIN_WEIGHT) * outcome + _MARGIN_WEIGHT * margin / total
+
+
+@kernel
+def _value(tree, node, total):
+    """Return a visited node's mean reward of South, corrected by what is proven."""
+    visits = np.float64(tree[node, _VISITS])
+    mean = _reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, total)
+    low, high = np.int64(tree[node, _LOW]), np.int64(tree[node, _HIGH])
+    return min(max(mean, _reward(_sign(low), low, total)), _reward(_sign(high), high, total))
+
+
+@kernel
+def _rollout(rules, game, random):
+    """Play a game to the end of its round at random."""
+    while game.end == RUNNING:
+        random, hole = random_hole(rules, game, random)
+        game = play_turn(rules, game, hole)[0]
+    return game, random
+
+
+@kernel
+def _tighten(tree, promise, node, player):
+    """Take a node's bounds from its children; returns whether they changed.
+
+    A child that cannot be better than what is proven for the node's player is not tried again.
+    """
+    first, count = tree[node, _FIRST], tree[node, _COUNT]
+    low, high = tree[first, _LOW], tree[first, _HIGH]
+    for child in range(first + 1, first + count):
+        if player == SOUTH:
+            low, high = max(low, tree[child, _LOW]), max(high, tree[child, _HIGH])
+        else:
+            low, high = min(low, tree[child, _LOW]), min(high, tree[child, _HIGH])
+    low, high = max(low, tree[node, _LOW]), min(high, tree[node, _HIGH])
+    has_changed = low != tree[node, _LOW] or high != tree[node, _HIGH]
+    tree[node, _LOW] = low
+    tree[node, _HIGH] = high
+    for child in range(first, first + count):
+        is_open = tree[child, _LOW] < tree[child, _HIGH]
+        if player == SOUTH:
+            is_hopeless = tree[child, _HIGH] < low or (is_open and tree[child, _HIGH] == low)
+        else:
+            is_hopeless = tree[child, _LOW] > high or (is_open and tree[child, _LOW] == high)
+        if is_hopeless:
+            promise[child, _VALUE] = -np.inf
+    return has_changed
+
+
+@kernel
+def _back_up(tree, promise, path, length, margin, total):
+    """Add a result to every node of a line, from its end, and tighten the bounds above a change."""
+    has_changed = True
+    for ply in range(length - 1, -1, -1):
+        node = path[ply, 0]
+        tree[node, _VISITS] += 1
+        tree[node, _OUTCOMES] += _sign(margin)
+        tree[node, _MARGINS] += margin
+        if has_changed and tree[node, _COUNT] > 0:
+            has_changed = _tighten(tree, promise, node, path[ply, 1])
+        if ply > 0:
+            value = _value(tree, node, total)
+            promise[node, _VALUE] = value if path[ply - 1, 1] == SOUTH else -value
+            promise[node, _DOUBT] = 1.0 / math.sqrt(np.float64(tree[node, _VISITS]))
+
+
+@kernel
+def _simulate(rules, root, total, tree, promise, path, used, random):
+    """Run one simulation; returns the nodes used and the generator."""
+    game = root
+    node, length = 0, 0
+    while True:
+        path[length, 0] = node
+        path[length, 1] = game.player
+        length += 1
+        if tree[node, _LOW] == tree[node, _HIGH]:
+            margin = np.int64(tree[node, _LOW])
+            break
+        if tree[node, _COUNT] == 0:
+            used = _expand(rules, game, tree, promise, node, used)
+        if tree[node, _COUNT] == 0:
+            game, random = _rollout(rules, game, random)
+            margin = margin_for(rules, game, total, SOUTH)
+            break
+        random, shift = random_below(random, np.int64(tree[node, _COUNT]))
+        child = _select(tree, promise, node, shift)
+        is_new = tree[child, _VISITS] == 0
+        game = play_turn(rules, game, np.int64(tree[child, _HOLE]))[0]
+        node = child
+        if is_new:
+            low, high = _bounds(rules, game, total)
+            tree[node, _LOW] = low
+            tree[node, _HIGH] = high
+            path[length, 0] = node
+            path[length, 1] = game.player
+            length += 1
+            game, random = _rollout(rules, game, random)
+            margin = margin_for(rules, game, total, SOUTH)
+            break
+    _back_up(tree, promise, path, length, margin, total)
+    return used, random
+
+
+@kernel
+def _choose(tree, player, total, random):
+    """Return the root's child to play.
+
+    A proven win comes first, and of proven wins the one that is proven widest; else the child with the
+    most visits among those that can still be best, and of equals the better mean.
+    """
+    first, count = np.int64(tree[0, _FIRST]), np.int64(tree[0, _COUNT])
+    best_proven = -MAX_TOTAL_SEEDS
+    for child in range(first, first + count):
+        proven = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
+        best_proven = max(best_proven, proven)
+    is_settled = best_proven > 0 or tree[0, _LOW] == tree[0, _HIGH]
+    best, best_visits, best_value = 0, -1, 0.0
+    for child in range(first, first + count):
+        low = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
+        high = tree[child, _HIGH] if player == SOUTH else -tree[child, _LOW]
+        if high < best_proven or (is_settled and low < best_proven):
+            continue
+        visits = np.int64(tree[child, _VISITS])
+        value = 0.0
+        if visits > 0:
+            value = _value(tree, child, total) if player == SOUTH else -_value(tree, child, total)
+        if visits > best_visits or (visits == best_visits and value > best_value):
+            best, best_visits, best_value = 0, visits, value
+        if visits == best_visits and value == best_value:
+            best |= 1 << (child - first)
+    _, n = random_below(random, num_bits(best))
+    return first + nth_bit(best, n)
+
+
+@kernel
+def _search_piece(rules, games, randoms, simulations, actions, done, memory, start, stop):
+    """Search games from start to stop, each by so many simulations or until its value is proven.
+
+    Returns the game it stands at after about _PIECE simulations; called again, it goes on from there.
+    """
+    tree, promise, path = memory.tree, memory.promise, memory.path
+    random, progress = memory.random, memory.progress
+    budget = _PIECE
+    b = start
+    while b < stop and budget > 0:
+        root = load(games, b)
+        total = num_seeds(root)
+        if not progress[ACTIVE]:
+            low, high = _bounds(rules, root, total)
+            _write_node(tree, promise, 0, 0, low, high)
+            random[0] = randoms[b]
+            progress[ACTIVE] = 1
+            progress[_USED] = _expand(rules, root, tree, promise, 0, 1)
+        used = progress[_USED]
+        state = random[0]
+        is_over = False
+        while budget > 0 and not is_over:
+            used, state = _simulate(rules, root, total, tree, promise, path, used, state)
+            done[b] += 1
+            budget -= 1
+            is_over = done[b] == simulations or tree[0, _COUNT] == 1 or tree[0, _LOW] == tree[0, _HIGH]
+        progress[_USED] = used
+        random[0] = state
+        child = _choose(tree, root.player, total, state)
+        actions[b] = (np.int64(tree[child, _HOLE]) - rules.width * root.player) % (2 * rules.width)
+        if is_over:
+            progress[ACTIVE] = 0
+            b += 1
+    return b
+
+
+class MctsAgent(SearchAgent):
+    """Play the turn that a Monte-Carlo tree search tried most, or proved best.
+
+    Attributes:
+        last_simulations: int64 `[B]`, simulations run for each game of the last call; fewer than asked
+            for where the value was proven, or nothing had to be chosen.
+    """
+
+    last_simulations: np.ndarray
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        argument: str,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Read the simulations or the time from the spec; see :class:`SearchAgent`."""
+        budget = read_budget(spec, argument, "SIMULATIONS", MOST_SIMULATIONS)
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
+        self.last_simulations = np.zeros(0, np.int64)
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        randoms = self.random_seeds(len(games))
+        actions = np.zeros(len(games), np.int64)
+        simulations = np.zeros(len(games), np.int64)
+
+        def search_piece(memory: Memory, start: int, stop: int) -> int:
+            return _search_piece(
+                self._rules, games, randoms, self.budget.steps, actions, simulations, memory, start, stop
+            )
+
+        self._search(games, search_piece)
+        self.last_simulations = simulations
+        return actions
+
+    def _new_memory(self) -> Memory:
+        # A simulation adds at most the children of one node, and the root has its own.
+        nodes = min(_MOST_NODES, 1 + (self.budget.steps + 1) * self.ruleset.num_holes)
+        return Memory(
+            tree=np.empty((nodes, _NODE_COLUMNS), np.int32),
+            promise=np.empty((nodes, 2), np.float32),
+            path=np.empty((_MOST_TURNS, 2), np.int32),
+            random=np.zeros(1, np.uint64),
+            progress=np.zeros(_PROGRESS_COLUMNS, np.int64),
+        )
