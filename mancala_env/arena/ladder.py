@@ -1,9 +1,8 @@
 """The ladder: scripted agents whose ratings are stored with the package, to measure others against.
 
 The rungs played a round robin once; the pair counts of their matches are in `data/ladder.json` (the
-ratings follow from them), so one agent is placed on the scale by playing the rungs alone. Made with::
-
-    python -m mancala_env.arena.ladder --games 200 --results ladder.jsonl
+ratings follow from them), so one agent is placed on the scale by playing the rungs alone. Made with
+``python -m mancala_env.arena``.
 """
 
 import json
@@ -156,25 +155,3 @@ def _compact_json(stored: dict[str, Any]) -> str:
             f'    "ratings": [\n{rows["ratings"]}\n    ],\n    "matches": [\n{rows["matches"]}\n    ]\n  }}'
         )
     return "\n".join([*text, ",\n".join(blocks), "}}"]) + "\n"
-
-
-def main() -> None:
-    """Play and store the ladders of the rulesets named on the command line."""
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m mancala_env.arena.ladder", description=__doc__)
-    parser.add_argument("rulesets", nargs="*", default=names(), help="all by default")
-    parser.add_argument("--games", type=int, default=200, help="games of each match (200)")
-    parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
-    parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("RUNG", "WHY"))
-    arguments = parser.parse_args()
-    for name in arguments.rulesets:
-        ladder = play_ladder(
-            name, games=arguments.games, results=arguments.results, left_out=dict(arguments.without)
-        )
-        store(ladder)
-        print(name, *(f"{row['agent']} {row['elo']:.0f}" for row in ladder.ratings().as_dict()["agents"]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,255 @@
+"""The command line, each command end to end in a process of its own, and its errors."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+from test_checkpoint import identity_of, write_checkpoint
+
+from mancala_env import Position, cli, rulesets, solver
+
+# Three turns from the end: solved at once.
+NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
+
+
+def mancala(*arguments):
+    """Run the command line as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "mancala_env.cli", *arguments], capture_output=True, text=True
+    )
+
+
+def json_of(*arguments):
+    done = mancala(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
+    report = tmp_path / "report.html"
+    done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
+    assert done.returncode == 0, done.stderr
+    assert "Ratings, layli_goobalay" in done.stdout
+    assert "greedy" in done.stdout
+    page = report.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "http://" not in re.sub(r"http://(www\.w3\.org|purl\.org|creativecommons\.org)", "", page)
+    pictures = page.split("<svg")[1:]
+    assert len(pictures) == 2  # ratings and win rates
+    for picture in pictures:
+        ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
+
+
+def test_evaluate_as_json_on_the_ladder():
+    found = json_of("evaluate", "minimax:3", "--ruleset", "layli_goobalay", "--games", "2")
+    assert found["ruleset"] == "layli_goobalay"
+    rated = {row["agent"]: row for row in found["ratings"]["agents"]}
+    assert rated["random"]["elo"] == 0
+    low, high = rated["minimax:3"]["interval"]
+    assert low < rated["minimax:3"]["elo"] < high
+    assert {match["second"] for match in found["matches"]} == set(rated) - {"minimax:3"}
+    (regret,) = found["regrets"]
+    assert regret["overall"]["positions"] == sum(part["positions"] for part in regret["phases"]) > 100
+    assert 0 < regret["overall"]["seeds_lost"] < 20
+
+
+def test_solve_prints_the_value_and_every_turn():
+    done = mancala("solve", NEAR_THE_END)
+    assert done.returncode == 0, done.stderr
+    solution = solver.solve(Position.from_text(NEAR_THE_END))
+    assert f"value {solution.value:+d} for South" in done.stdout
+    assert "S3" in done.stdout
+    assert "S6" in done.stdout
+
+
+def test_solve_as_json():
+    found = json_of("solve", *NEAR_THE_END.split())  # unquoted works as well
+    solution = solver.solve(Position.from_text(NEAR_THE_END))
+    assert found["is_exact"]
+    assert found["value"] == solution.value
+    assert {row["action"]: row["lower"] for row in found["actions"]} == solution.action_values
+    assert found["position"] == NEAR_THE_END
+    assert found["principal_variation"][0].startswith("S")
+
+
+def test_solve_gives_bounds_when_time_is_up():
+    found = json_of("solve", "--ruleset", "layli_goobalay_long", "--time_limit", "0.2")
+    assert not found["is_exact"]
+    assert found["value"] is None
+    assert found["lower"] < found["upper"]
+
+
+def test_ctrl_c_shows_the_bounds_so_far():
+    """On a terminal, where the progress bar says when the search is under way."""
+    terminal, its_end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "layli_goobalay_long"],
+        stdout=subprocess.PIPE,
+        stderr=its_end,
+    )
+    os.close(its_end)
+    shown = b""
+    while b" nodes" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # what a terminal says once the other end is closed
+        while more := os.read(terminal, 4096):
+            shown += more
+    os.close(terminal)
+    assert process.communicate()[0] == b""
+    assert process.returncode == 130
+    assert b"Traceback" not in shown
+    assert re.search(rb"mancala: interrupted: the value is [+-]\d+ to [+-]\d+", shown)
+
+
+def test_bench_measures_the_engine():
+    rows = json_of("bench", "--seconds", "0.1", "--ruleset", "leyla", "--num_threads", "1")
+    assert len(rows) == 2
+    assert all(row["value"] > 0 and row["unit"] == "turns/s" and "leyla" in row["name"] for row in rows)
+    assert "turns/s" in mancala("bench", "--seconds", "0.1").stdout
+
+
+def test_show_draws_a_position():
+    done = mancala("show", NEAR_THE_END)
+    assert done.stdout == f"{Position.from_text(NEAR_THE_END)}\n{NEAR_THE_END}\n"
+    found = json_of("show", "gabata_3")
+    assert found["player"] == 1
+    assert found["legal_actions"] == list(Position("gabata_3").legal_actions)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A checkpoint of another ruleset than the default, its weights as they were drawn."""
+    return str(write_checkpoint(tmp_path_factory.mktemp("run") / "agent.zip", identity_of("leyla")))
+
+
+def test_evaluate_plays_a_checkpoint_at_its_own_ruleset(checkpoint, capsys):
+    assert cli.main(["evaluate", checkpoint, "random", "--games", "4", "--no_regret", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ruleset"] == "leyla"
+    assert found["agents"] == [checkpoint, "random"]
+
+
+def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
+    assert cli.main(["show", checkpoint]) == 0
+    shown = capsys.readouterr().out
+    assert "leyla (Leyla (Wegi))" in shown
+    assert "123" in shown  # turns learned from
+    assert cli.main(["show", checkpoint, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
+
+
+def test_a_checkpoint_of_another_ruleset_is_refused_with_both_named(checkpoint, capsys):
+    assert cli.main(["evaluate", checkpoint, "--ruleset", "gabata_i"]) == 2
+    assert re.search(r"trained on leyla, not gabata_i", capsys.readouterr().err)
+
+
+def test_show_says_what_an_agent_is(capsys):
+    assert cli.main(["show", "minimax:4"]) == 0
+    assert "alpha-beta" in capsys.readouterr().out
+
+
+def test_rulesets_lists_all():
+    done = mancala("rulesets")
+    assert all(name in done.stdout for name in rulesets.names())
+    assert [row["name"] for row in json_of("rulesets")] == list(rulesets.names())
+
+
+def test_help_names_every_command():
+    done = mancala("--help")
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in ("evaluate", "solve", "bench", "show", "rulesets"))
+
+
+def test_the_console_script_is_the_module():
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="mancala")
+    assert script.load() is cli.main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate", "gready", "--ruleset", "leyla"], "'gready'.* greedy"),
+        (["evaluate", "random", "greedy", "--ruleset", "lyla"], "no ruleset 'lyla'.*'leyla'"),
+        (["evaluate", "random", "greedy", "--games", "7"], "even whole number.*not 7"),
+        (["evaluate", "random", "greedy", "--games", "many"], "games.*int.*many"),
+        (["evaluate", "random", "random"], "same agent"),
+        (["evaluate", "random", "greedy", "--opening_turns", "99"], "opening_turns must be 0 to 12, not 99"),
+        (["evaluate", "random", "greedy", "--report", "report.pdf"], r"\.html or \.png, not 'report\.pdf'"),
+        (["evaluate", "random", "greedy", "--report", "no/such/r.png"], "no folder 'no/such'"),
+        (["evaluate", "nothing.zip"], r"nothing\.zip"),
+        (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*leave it out"),
+        (["evaluate", "random", "greedy", "--rounds", "some"], "rounds.*some"),
+        (["evaluate"], "required.*specs"),
+        (["evaluate", "random", "--colour", "blue"], "--colour"),
+        (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),
+        (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
+        (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
+        (["bench", "--seconds", "0"], "seconds must be more than 0"),
+        (["show", "nothing"], "'nothing' is no ruleset.*no agent, no file and no position"),
+        (["show", "nothing.zip"], r"no checkpoint 'nothing\.zip'"),
+        (["play"], "'play'.*evaluate"),
+        ([], "evaluate.*solve"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_errors_are_one_line_that_names_the_value(arguments, said, capsys):
+    try:
+        status = cli.main(arguments)
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert out == ""
+    assert err.startswith("mancala: error: ")
+    assert err.count("\n") == 1
+    assert re.search(said, err), err
+
+
+def test_an_error_in_a_process_of_its_own_has_no_traceback():
+    done = mancala("evaluate", "gready", "--ruleset", "leyla")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_evaluate_resumes_from_a_results_file(tmp_path, capsys):
+    path = tmp_path / "results.jsonl"
+    command = [
+        "evaluate",
+        "random",
+        "greedy",
+        "--games",
+        "20",
+        "--no_regret",
+        "--results",
+        str(path),
+        "--json",
+    ]
+    assert cli.main(command) == 0
+    once = capsys.readouterr().out
+    content = path.read_bytes()
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out == once
+    assert path.read_bytes() == content
+
+
+def test_a_missing_extra_names_its_pip_command():
+    code = (
+        "import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n"
+        "from mancala_env import cli; sys.exit(cli.main(['rulesets']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == 'mancala: tables need rich: pip install "mancala-env[arena]"\n'.replace(
+        "mancala: ", "mancala: error: ", 1
+    )
