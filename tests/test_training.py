@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,20 @@ def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
         total, count = total + float(rewards[dones].sum()), count + int(dones.sum())
     measured = play_matches("random", "greedy", LAYLI, games=400, opening_turns=0, seed=1, num_threads=1)
     assert total / count == pytest.approx(measured.mean_margin / LAYLI.total_seeds, abs=0.08)
+
+
+def test_opponents_that_win_are_met_more_often() -> None:
+    env = SelfPlayEnv(
+        LAYLI, "board", 100, pool=["minimax:2", "random"], pool_share=1.0, pool_priority=2.0, seed=3,
+        num_threads=1,
+    )  # fmt: skip
+    env.reset()
+    for _ in range(60):
+        env.step(env.action_masks().argmax(axis=1))
+    scores = env.pool_scores
+    assert scores["minimax:2"] < 0.3 < scores["random"]
+    met = [opponent.spec for opponent in env._pool._met]  # type: ignore[union-attr]
+    assert met.count("minimax:2") > 1.5 * met.count("random")
 
 
 def test_opened_games_start_from_different_positions() -> None:
@@ -468,20 +483,19 @@ def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> No
     assert not (tmp_path / "smoke" / "final.zip").exists()
 
 
-def test_a_learner_meets_snapshots_of_itself(tmp_path: Path) -> None:
+def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> None:
     words = ("--pool.share", "0.5", "--checkpoint_minutes", "0", "--pool.snapshots", "2", "--turns", "8192")
     config, _ = read_config(smoke(tmp_path, *words))
     folder = RunFolder.create(config)
     met: list[list[Any]] = []
     original = SelfPlayEnv.set_pool
-    SelfPlayEnv.set_pool = lambda self, pool, weights=None: (
-        met.append(list(pool)),
-        original(self, pool, weights),
-    )[1]  # type: ignore[method-assign]
-    try:
-        command.train(config, folder, Console(quiet=True))
-    finally:
-        SelfPlayEnv.set_pool = original  # type: ignore[method-assign]
+
+    def noted(self: SelfPlayEnv, pool: Sequence[Any]) -> None:
+        met.append(list(pool))
+        original(self, pool)
+
+    monkeypatch.setattr(SelfPlayEnv, "set_pool", noted)
+    command.train(config, folder, Console(quiet=True))
     assert [[Path(spec).stem for spec in pool] for pool in met] == [
         ["random", "greedy"],
         ["random", "greedy", "0000000000"],

@@ -52,11 +52,14 @@ class PoolConfig:
         share: Share of the games that are played against the pool, 0 to 1.
         opponents: Specs of agents in the pool: scripted ones, or checkpoints.
         snapshots: How many checkpoints of this run are in the pool too, the latest ones.
+        priority: 0 meets all of them alike. Above, an opponent is met in proportion to its recent win
+            rate to this power: the ones that win are met more.
     """
 
     share: float
     opponents: list[str]
     snapshots: int
+    priority: float
 
 
 @dataclass
@@ -176,6 +179,7 @@ class TrainConfig:
             ("selfplay.opening_share", self.selfplay.opening_share, 0, 1),
             ("pool.share", self.pool.share, 0, 1),
             ("pool.snapshots", self.pool.snapshots, 0, None),
+            ("pool.priority", self.pool.priority, 0, None),
             ("ppo.steps", self.ppo.steps, 1, None),
             ("ppo.batch_size", self.ppo.batch_size, 2, None),
             ("ppo.epochs", self.ppo.epochs, 1, None),

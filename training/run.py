@@ -133,14 +133,20 @@ class JsonLines(KVWriter):
     """Add the figures of each update to a file, one JSON object a line; going on where it ends."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("a", buffering=1)
+        try:
+            self._file = path.open("a", buffering=1)
+        except OSError as error:
+            raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
         """Write one line."""
         figures = {
             key: float(value) for key, value in sorted(key_values.items()) if isinstance(value, int | float)
         }
-        self._file.write(json.dumps({"turns": step} | figures) + "\n")
+        try:
+            self._file.write(json.dumps({"turns": step} | figures) + "\n")
+        except OSError as error:
+            raise RunFolderError(f"cannot write {self._file.name}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close the file."""

@@ -31,6 +31,11 @@ from mancala_env.agents import Agent
 from mancala_env.engine.batch import Batch
 from mancala_env.rulesets import Ruleset
 
+# A score is a running mean over about the last 1 / 0.02 = 50 games.
+_SCORE_RATE = 0.02
+# An opponent that never wins is still met now and then, or nobody would notice when it does again.
+_LEAST_WEIGHT = 0.05
+
 
 class SelfPlayEnv(VecEnv):
     """B games at once, in which every step is a turn of the policy that learns.
@@ -57,6 +62,7 @@ class SelfPlayEnv(VecEnv):
         opening_share: float = 0.0,
         pool: Sequence[str | Agent] = (),
         pool_share: float = 0.0,
+        pool_priority: float = 0.0,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -72,6 +78,7 @@ class SelfPlayEnv(VecEnv):
             opening_share: Share of the mirror games that are opened; all pool games are.
             pool: Agents, or their specs, that the policy meets.
             pool_share: Share of the games that are played against them.
+            pool_priority: How much more often opponents that win are met; 0 meets all alike.
             seed: Seed of everything random here.
             num_threads: CPU threads; None takes every core this process may use.
         """
@@ -106,7 +113,7 @@ class SelfPlayEnv(VecEnv):
                 start += size
         self._pool = None
         if num_pool:
-            self._pool = _PoolGames(self._batches.pop(), self._next_seed())
+            self._pool = _PoolGames(self._batches.pop(), pool_priority, self._next_seed())
             self._pool_slice = self._slices.pop()
             self.set_pool(pool)
         shape = observation_kinds.shape(ruleset, kind, self.num_actions)
@@ -123,19 +130,24 @@ class SelfPlayEnv(VecEnv):
         )
         super().__init__(num_games, space, spaces.Discrete(self.num_actions))
 
-    def set_pool(self, pool: Sequence[str | Agent], weights: Sequence[float] | None = None) -> None:
-        """Change the opponents of pool games; games that are under way go on against the old ones.
-
-        Args:
-            pool: Agents or specs.
-            weights: How often each is met; None meets all alike.
-        """
+    def set_pool(self, pool: Sequence[str | Agent]) -> None:
+        """Change the opponents of pool games; games that are under way go on against the old ones."""
         if self._pool is not None:
-            made = [
-                agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self._num_threads)
-                for spec in pool
-            ]
-            self._pool.set_opponents(made, weights)
+            known = {opponent.spec: opponent for opponent in self._pool.opponents}
+            self._pool.set_opponents(
+                [
+                    known.get(str(spec))
+                    or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self._num_threads)
+                    for spec in pool
+                ]
+            )
+
+    @property
+    def pool_scores(self) -> dict[str, float]:
+        """The learner's recent score against each opponent of the pool, by spec: 0 lost, 1 won all."""
+        if self._pool is None:
+            return {}
+        return {opponent.spec: self._pool.score(opponent) for opponent in self._pool.opponents}
 
     def reset(self) -> np.ndarray:
         """Start new games in every row."""
@@ -231,20 +243,24 @@ class SelfPlayEnv(VecEnv):
 class _PoolGames:
     """Games of the learner against opponents, stepped from one turn of the learner to his next."""
 
-    def __init__(self, batch: Batch, seed: int) -> None:
+    def __init__(self, batch: Batch, priority: float, seed: int) -> None:
         self.batch = batch
+        self.opponents: list[Agent] = []
+        self._priority = priority
+        self._scores: dict[str, float] = {}
         self._seats = (np.arange(batch.num_games) % 2).astype(np.int8)
-        self._opponents: list[Agent] = []
-        self._weights: np.ndarray | None = None
         self._rng = np.random.default_rng(seed)
         self._met = np.zeros(batch.num_games, object)
 
-    def set_opponents(self, opponents: list[Agent], weights: Sequence[float] | None) -> None:
-        is_first = not self._opponents
-        self._opponents = opponents
-        self._weights = None if weights is None else np.asarray(weights, np.float64) / np.sum(weights)
+    def set_opponents(self, opponents: list[Agent]) -> None:
+        is_first = not self.opponents
+        self.opponents = opponents
         if is_first:
             self.reset(None)
+
+    def score(self, opponent: Agent) -> float:
+        """Return the learner's recent score against an opponent; 0.5 before they have met."""
+        return self._scores.get(opponent.spec, 0.5)
 
     def reset(self, seed: int | None) -> None:
         if seed is not None:
@@ -257,9 +273,14 @@ class _PoolGames:
         """Play the learner's actions and whatever the opponents answer; rewards are the learner's."""
         self.batch.step(actions)
         dones, rewards = self.batch.done.copy(), self.batch.reward.copy()
+        met = self._met.copy()
         self._start_anew(dones)
         for ended, reward in self._let_opponents_play(dones):
             rewards[ended] = -reward[ended]
+        for row in np.flatnonzero(dones):
+            before = self.score(met[row])
+            result = (1 + np.sign(rewards[row])) / 2
+            self._scores[met[row].spec] = before + _SCORE_RATE * (float(result) - before)
         return rewards, dones
 
     def _let_opponents_play(self, dones: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -289,9 +310,11 @@ class _PoolGames:
         self._draw_opponents(rows)
 
     def _draw_opponents(self, rows: np.ndarray) -> None:
-        drawn = self._rng.choice(len(self._opponents), len(rows), p=self._weights)
+        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
+        weights = wins**self._priority
+        drawn = self._rng.choice(len(self.opponents), len(rows), p=weights / weights.sum())
         for row, index in zip(rows, drawn, strict=True):
-            self._met[row] = self._opponents[index]
+            self._met[row] = self.opponents[index]
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):

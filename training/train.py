@@ -113,6 +113,8 @@ class RunCallback(BaseCallback):
         done = self._clock.part_done(turns)
         rate = (turns - self._turns_before) / max(1e-9, self._clock.seconds - self._seconds_before)
         self.logger.record("time/turns_per_second", rate)
+        for spec, score in self.training_env.pool_scores.items():  # type: ignore[attr-defined]
+            self.logger.record(f"pool/{Path(spec).stem}", score)
         self._progress.update(done, f"{turns:,} turns learned, {rate:,.0f}/s")
         if self.stopped_by or done >= 1:
             return False
@@ -184,6 +186,7 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
         opening_share=config.selfplay.opening_share,
         pool=pool_of(config, folder),
         pool_share=config.pool.share,
+        pool_priority=config.pool.priority,
         seed=seed,
         num_threads=config.threads or default_num_threads(),
     )
@@ -376,6 +379,9 @@ def main(arguments: list[str] | None = None) -> int:
     except MancalaError as error:
         Console(stderr=True).print(f"train.py: {error}", highlight=False, markup=False, soft_wrap=True)
         return 1
+    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
+        Console(stderr=True).print("train.py: interrupted", highlight=False)
+        return 130
     return 0
 
 
