@@ -5,7 +5,11 @@
 >>> env.reset(seed=1)
 >>> env.step(2)
 >>> print(env.render())
-@@@
+Gabata (Shoa), five holes, round 1: North to move
+       N5   N4   N3   N2   N1
+North   5    5    5    1    6    store 0
+South   5    0    1    6    6    store 0
+       S1   S2   S3   S4   S5
 """
 
 from typing import Unpack
@@ -19,8 +23,8 @@ __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
-    """Gabata: sow and relay; a fourth seed on the opponent's side makes the hole a weg of one's own, which
-    keeps what falls into it (docs/rules.md).
+    """Gabata: sow and relay; a fourth seed on the opponent's side makes the hole a weg of one's own,
+    whose seeds count for its owner (docs/rules.md).
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with

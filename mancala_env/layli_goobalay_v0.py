@@ -7,7 +7,9 @@
 >>> print(env.render())
 Leyla Gobale II, five seeds, round 1: North to move
        N6   N5   N4   N3   N2   N1
-@@@
+North   6    6    6    6    1    7    store 0
+South   6    0    1    7    7    7    store 0
+       S1   S2   S3   S4   S5   S6
 """
 
 from typing import Unpack
@@ -22,7 +24,7 @@ __all__ = ["env", "raw_env"]
 
 class raw_env(MancalaAEC):
     """Layli Goobalay: sow and relay; an empty hole of one's own captures what lies opposite, three make
-    two uur, which keep what falls into them (docs/rules.md).
+    two uur, whose seeds count for their owner (docs/rules.md).
 
     Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
     ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or your own

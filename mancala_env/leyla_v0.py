@@ -5,7 +5,11 @@
 >>> env.reset(seed=1)
 >>> env.step(2)
 >>> print(env.render())
-@@@
+Leyla (Wegi), round 1: North to move
+       N1   N2   N3   N4   N5   N6
+North   1    6    6    6    0    1    store 0
+South   6    1    7    2    6    6    store 0
+       S6   S5   S4   S3   S2   S1
 """
 
 from typing import Unpack
@@ -19,8 +23,8 @@ __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
-    """Leyla: sow and relay; a fourth seed on the opponent's side takes the hole and its opposite, which
-    keep what falls into them (docs/rules.md).
+    """Leyla: sow and relay; a fourth seed on the opponent's side takes the hole and its opposite,
+    whose seeds count for their owner from then on (docs/rules.md).
 
     Rulesets: ``leyla`` (the default), ``ludii_leyla``, or your own with ``landing="pair"``. Arguments are
     those of :class:`mancala_env.envs.aec.MancalaAEC`.

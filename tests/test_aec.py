@@ -1,6 +1,7 @@
 """The PettingZoo environments: rules, masks, rewards, episodes, and what they refuse."""
 
 import copy
+import doctest
 import itertools
 import pickle
 from typing import Any
@@ -281,6 +282,13 @@ def test_render_without_a_mode_warns():
 def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         layli_goobalay_v0.env(**options)
+
+
+@pytest.mark.parametrize("module", DOOR_OF.values(), ids=lambda module: module.__name__)
+def test_the_example_of_each_door_runs(module):
+    failed, attempted = doctest.testmod(module)
+    assert failed == 0
+    assert attempted > 0
 
 
 def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():

@@ -253,6 +253,7 @@ def test_an_opponent_who_always_ends_the_round_first_is_reported():
     ("options", "error", "message"),
     [
         ({"opponent": "randon"}, InvalidSpec, "did you mean random"),
+        ({"opponent": None}, ValueError, "opponent must be an agent or its spec, such as 'random', not None"),
         ({"opponent": "greedy:3"}, InvalidSpec, "the form is greedy"),
         ({"seat": "east"}, ValueError, "seat must be 'south' or 'north' or 'random', not 'east'"),
         ({"seat": 0}, ValueError, "seat must be 'south' or 'north' or 'random', not 0"),

@@ -63,6 +63,10 @@ class Duel:
         """Check the arguments, which are those of the environments, and set up; then call :meth:`reset`."""
         self._seat = SEATS[one_of("seat", seat, tuple(SEATS))]
         self._forgives = one_of("illegal", illegal, ("raise", "lose")) == "lose"
+        if not isinstance(opponent, str | Agent):
+            raise InvalidArgument(
+                f"opponent must be an agent or its spec, such as 'random', not {opponent!r}"
+            )
         self._reward = one_of("reward", reward, ("outcome", "margin"))
         # The outcome tells the winner as well; the margin follows from the counts.
         self.batch = Batch(

@@ -1,0 +1,131 @@
+"""Every environment through every conformance test that the libraries it is made for ship."""
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
+from stable_baselines3.common.env_util import make_vec_env
+from tianshou.env import PettingZooEnv
+from torchrl.envs.libs.pettingzoo import PettingZooWrapper
+from torchrl.envs.utils import check_env_specs
+
+from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
+from mancala_env.envs.doors import DOORS
+
+with warnings.catch_warnings():  # PettingZoo's tests import its own games by the way it is about to drop
+    warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
+    from pettingzoo.test import api_test, seed_test
+    from pettingzoo.test.render_test import collect_render_results
+
+CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
+ALL = [*rulesets.names(), CUSTOM]
+DOOR_OF = {door.landing: door for door in DOORS.values()}
+MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
+IDS = [door.gym_id for door in DOORS.values()]
+
+
+def aec_env(ruleset, **options) -> Any:
+    ruleset = rulesets.lookup(ruleset)
+    return MODULE_OF[ruleset.landing].env(ruleset=ruleset, **options)
+
+
+def gym_env(ruleset, **options) -> Any:
+    ruleset = rulesets.lookup(ruleset)
+    return gymnasium.make(DOOR_OF[ruleset.landing].gym_id, ruleset=ruleset, **options).unwrapped
+
+
+# api_test knows PettingZoo's own environments with dict observations by name and warns of all others.
+@pytest.mark.filterwarnings(
+    "error",
+    "ignore:Observation is not a NumPy array:UserWarning",
+    "ignore:Observation space for each agent probably should be:UserWarning",
+)
+@pytest.mark.parametrize("rounds", [1, "match"])
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_pettingzoo_api(ruleset, rounds):
+    api_test(aec_env(ruleset, rounds=rounds), num_cycles=60)
+    api_test(aec_env(ruleset, rounds=rounds).unwrapped, num_cycles=20)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_pettingzoo_seed(ruleset):
+    seed_test(lambda: aec_env(ruleset, first_player="random", rounds="match"), num_cycles=40)
+    seed_test(lambda: aec_env(ruleset).unwrapped, num_cycles=40)
+
+
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_pettingzoo_render(ruleset):
+    for drawing in collect_render_results(aec_env(ruleset, render_mode="ansi")):
+        assert isinstance(drawing, str)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_gymnasium_check_env(ruleset):
+    # check_env draws some actions in one position and plays them in another, so they may be illegal there.
+    check_env(gym_env(ruleset, illegal="lose"))
+    check_env(gym_env(ruleset, illegal="lose", seat="random", rounds="match", render_mode="ansi"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("gym_id", IDS)
+def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id):
+    check_env(gymnasium.make(gym_id).unwrapped)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_stable_baselines3_check_env(ruleset):
+    sb3_check_env(gym_env(ruleset, seat="random", render_mode="ansi"), skip_render_check=False)
+    sb3_check_env(gym_env(ruleset, rounds="match"))
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array' that is not in the possible:UserWarning")
+@pytest.mark.parametrize("gym_id", IDS)
+def test_maskable_ppo_learns_on_what_make_vec_env_makes(gym_id):
+    env = make_vec_env(gym_id, n_envs=2, seed=0, env_kwargs={"opponent": "greedy", "rounds": 2})
+    masks = env.env_method("action_masks")
+    assert [mask.dtype for mask in masks] == [np.bool_, np.bool_]
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
+    model.learn(128)
+    seen: Any = env.reset()
+    for _ in range(30):
+        actions, _ = model.predict(seen, action_masks=np.array(env.env_method("action_masks")))
+        seen, *_ = env.step(actions)
+
+
+def test_an_algorithm_without_masks_learns_where_illegal_actions_lose():
+    env = gymnasium.make("mancala/Leyla-v0", illegal="lose")
+    model = DQN("MlpPolicy", env, learning_starts=20, buffer_size=500, batch_size=8, seed=0, device="cpu")
+    model.learn(60)
+
+
+@pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested using version:UserWarning")
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_torchrl_check_env_specs_and_a_rollout(ruleset):
+    env = PettingZooWrapper(aec_env(ruleset), use_mask=True)
+    check_env_specs(env, seed=0)
+    env.set_seed(0)
+    rollout = env.rollout(300)
+    assert rollout["next", "done"][-1].item()
+    last = rollout["next"][-1]
+    assert float(last["player_0", "reward"] + last["player_1", "reward"]) == 0
+
+
+@pytest.mark.parametrize("ruleset", ALL, ids=str)
+def test_tianshou_plays_an_episode(ruleset):
+    env = PettingZooEnv(aec_env(ruleset))
+    seen, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    rewards, terminated = [], False
+    while not terminated:
+        assert len(seen["obs"]) == env.observation_space["observation"].shape[0]
+        seen, rewards, terminated, *_ = env.step(rng.choice(np.flatnonzero(seen["mask"])))
+    assert sum(rewards) == 0
