@@ -114,9 +114,9 @@ class Position:
 
     >>> position = Position("layli_goobalay")
     >>> position.play(2)
-    Turn(player=0, action=2, laps=2, captured=0, new_owned=(), endless=False)
+    Turn(player=0, action=2, laps=5, captured=7, new_owned=(), endless=False)
     >>> position.legal_actions
-    (0, 1, 2, 3, 4, 5)
+    (0, 2, 3, 5)
     """
 
     __slots__ = ("_games", "_rules", "ruleset")

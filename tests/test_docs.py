@@ -1,0 +1,116 @@
+"""What is written about the package is true: README, docs, docstrings, and what an import costs."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import pkgutil
+import re
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+import mancala_env
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
+HEAVY = {"torch", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",
+         "tensorboard", "rich", "jsonargparse"}  # fmt: skip
+
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def page_id(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+    """Run a page's blocks in order in one namespace; blocks with prompts are doctests."""
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text()
+    names = {"__name__": "__main__"}
+    for match in _BLOCK.finditer(text):
+        block, line = match.group(1), text.count("\n", 0, match.start()) + 1
+        where = f"{page_id(page)}:{line}"
+        if ">>> " in block:
+            test = doctest.DocTestParser().get_doctest(block, names, where, str(page), line)
+            report = io.StringIO()
+            runner = doctest.DocTestRunner(verbose=False)
+            runner.run(test, out=report.write, clear_globs=False)
+            names.update(test.globs)
+            assert runner.failures == 0, report.getvalue()
+        else:
+            # Padded so that a traceback names the line of the page.
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile("\n" * line + block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_to_files(page):
+    for target, _ in _LINK.findall(page.read_text()):
+        if "://" not in target and not target.startswith("mailto:"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests(module):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.failed == 0
+
+
+def public_things(module):
+    """Yield the name and the object of everything public that is defined in a module."""
+    for name, thing in vars(module).items():
+        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if inspect.isclass(thing):
+            yield name, thing
+            for attribute, member in vars(thing).items():
+                function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                if not attribute.startswith("_") and (
+                    inspect.isfunction(function) or isinstance(member, cached_property)
+                ):
+                    yield f"{name}.{attribute}", member
+        elif callable(thing):  # a kernel is a dispatcher, or a function with the JIT off
+            yield name, thing
+
+
+def is_documented(module, name, thing):
+    """Tell whether a thing, or the method of a base class that it overrides, has a docstring."""
+    if inspect.getdoc(getattr(thing, "__func__", thing)):
+        return True
+    owner, dot, attribute = name.partition(".")
+    bases = inspect.getmro(getattr(module, owner))[1:] if dot else ()
+    return any(inspect.getdoc(vars(base)[attribute]) for base in bases if attribute in vars(base))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_everything_public_has_a_docstring(module):
+    imported = importlib.import_module(module)
+    if Path(imported.__file__ or "").stat().st_size:
+        assert imported.__doc__, module
+    missing = [name for name, thing in public_things(imported) if not is_documented(imported, name, thing)]
+    assert not missing
+
+
+def test_importing_the_package_is_light():
+    # numba looks for scipy by itself, so what it and gymnasium import is not ours.
+    script = (
+        "import sys, numba, gymnasium; before = set(sys.modules); import mancala_env\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules.keys() - before}))"
+    )
+    process = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert "mancala_env" in process.stdout.split()
+    assert HEAVY.isdisjoint(process.stdout.split())
+
+
+@pytest.mark.parametrize("name", mancala_env.__all__)
+def test_every_public_name_is_there(name):
+    assert hasattr(mancala_env, name)
