@@ -15,6 +15,7 @@ learner's turns are steps, all of one player, and the sign never changes.
 Symbols: T steps of a rollout, B games, A actions.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -371,7 +372,15 @@ class SelfPlayPPO(MaskablePPO):
 
     The callback's ``on_step`` is asked once before every rollout; False ends the training there, with
     everything collected so far learned from.
+
+    Attributes:
+        seconds: Time spent so far in "environment", "inference" and "learning".
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Set up the algorithm; arguments as of MaskablePPO."""
+        self.seconds = dict.fromkeys(("environment", "inference", "learning"), 0.0)
+        super().__init__(*args, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
         """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
@@ -396,12 +405,16 @@ class SelfPlayPPO(MaskablePPO):
         for step in range(n_rollout_steps):
             legal = env.action_masks().copy()
             rollout_buffer.players[step] = env.players
+            start = time.perf_counter()
             with torch.no_grad():
                 actions, values, log_probs = self.policy(
                     torch.as_tensor(self._last_obs, device=self.device), action_masks=legal
                 )
             chosen = actions.cpu().numpy()
+            thought = time.perf_counter()
             seen, rewards, dones, _ = env.step(chosen)
+            self.seconds["inference"] += thought - start
+            self.seconds["environment"] += time.perf_counter() - thought
             self.num_timesteps += env.num_envs
             rollout_buffer.add(
                 self._last_obs,
@@ -419,3 +432,9 @@ class SelfPlayPPO(MaskablePPO):
         rollout_buffer.compute_returns_and_advantage(values, dones)
         callback.on_rollout_end()
         return True
+
+    def train(self) -> None:
+        """Learn from the buffer; see MaskablePPO."""
+        start = time.perf_counter()
+        super().train()
+        self.seconds["learning"] += time.perf_counter() - start

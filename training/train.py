@@ -113,6 +113,9 @@ class RunCallback(BaseCallback):
         done = self._clock.part_done(turns)
         rate = (turns - self._turns_before) / max(1e-9, self._clock.seconds - self._seconds_before)
         self.logger.record("time/turns_per_second", rate)
+        spent: dict[str, float] = self.model.seconds  # type: ignore[attr-defined]
+        for name, seconds in spent.items():
+            self.logger.record(f"time/{name}", seconds / max(1e-9, sum(spent.values())))
         for spec, score in self.training_env.pool_scores.items():  # type: ignore[attr-defined]
             self.logger.record(f"pool/{Path(spec).stem}", score)
         self._progress.update(done, f"{turns:,} turns learned, {rate:,.0f}/s")
