@@ -187,17 +187,19 @@ def _solve(options: Any) -> int:
     position = _position_to_solve(options)
     last: list[Progress] = []
 
-    def remember(progress: "Progress") -> None:
-        last[:] = [progress]
-
     try:
         with _bounds(position, quiet=options.json) as show:
+
+            def remember(progress: "Progress") -> None:
+                last[:] = [progress]
+                show(progress)
+
             solution = solver.solve(
                 position,
                 memory_mb=options.memory_mb,
                 time_limit=options.time_limit,
                 num_threads=options.num_threads or 1,
-                progress=lambda progress: (remember(progress), show(progress)),
+                progress=remember,
             )
     except KeyboardInterrupt:
         known = f": the value is {last[0].lower:+d} to {last[0].upper:+d}" if last else ""

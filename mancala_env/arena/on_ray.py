@@ -95,7 +95,7 @@ def _portable(one: Entrant, ruleset: Ruleset) -> str | bytes:
     with suppress(MancalaError):
         if one.identity == spec and type(agents.make(spec, ruleset)) is type(one.agent):
             return spec
-    return cloudpickle.dumps(one.agent)
+    return cloudpickle.dumps(one.agent)  # pyright: ignore[reportPrivateImportUsage]
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env import solver
 from mancala_env.agents import Agent
 from mancala_env.arena.matches import (
     Progress,
@@ -19,15 +18,13 @@ from mancala_env.arena.matches import (
     num_pairs,
     openings,
 )
-from mancala_env.engine.state import NOBODY, unpack
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver.exact import Solver
+from mancala_env.solver.positions import PHASES, phase_of, positions, rulesets_with_positions
 
 FIXED_POSITIONS = "fixed positions"
 _POSITIONS_AT_ONCE = 64
-PHASES = ("opening", "middle", "end")
-"""Phases of a round by the share of all seeds that lie in free holes: more than two thirds, more than
-one third, the rest. Random play has about a quarter, a quarter and a half of its positions in them."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def _as_dict(part: PhaseRegret) -> dict[str, Any]:
 def has_exact_positions(ruleset: str | Ruleset) -> bool:
     """Tell whether exact positions of a ruleset are shipped with the package."""
     ruleset = lookup(ruleset)
-    return ruleset.name in solver.rulesets_with_positions() and lookup(ruleset.name) == ruleset
+    return ruleset.name in rulesets_with_positions() and lookup(ruleset.name) == ruleset
 
 
 def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
@@ -115,21 +112,18 @@ def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress |
         progress: Called as progress(positions played, positions).
 
     Raises:
-        MancalaError: None are; see :func:`has_exact_positions`.
+        NoPositions: None are; see :func:`has_exact_positions`.
     """
-    positions = solver.positions(lookup(ruleset).name)
-    parts = np.array_split(positions.games, max(1, len(positions.games) // _POSITIONS_AT_ONCE))
-    chosen = []
-    for part in parts:
+    shipped = positions(lookup(ruleset))
+    chosen = np.zeros(len(shipped), np.int64)
+    for start in range(0, len(shipped), _POSITIONS_AT_ONCE):
         if progress is not None:
-            progress(sum(map(len, chosen)), len(positions.games))
-        chosen.append(agent.act(part))
-    actions = np.concatenate(chosen)
+            progress(start, len(shipped))
+        some = slice(start, start + _POSITIONS_AT_ONCE)
+        chosen[some] = agent.act(shipped.games[some])
     if progress is not None:
-        progress(len(actions), len(actions))
-    values = positions.action_values.astype(np.int64)
-    lost = values.max(axis=1) - values[np.arange(len(actions)), actions]
-    return summarised(agent, FIXED_POSITIONS, lost, positions.phase, positions.phases, 0)
+        progress(len(shipped), len(shipped))
+    return summarised(agent, FIXED_POSITIONS, shipped.regret(chosen), shipped.phase, shipped.phases, 0)
 
 
 def own_games_regret(
@@ -147,7 +141,8 @@ def own_games_regret(
     """Measure an agent's regret where its own games lead it.
 
     Positions near the start of a round take longest to solve, so with a short time limit the later ones
-    weigh more: `unsolved` and the numbers by phase say how much.
+    weigh more: `unsolved` and the numbers by phase say how much. Moves without a choice do not count,
+    as in the fixed positions.
 
     Args:
         agent: The agent.
@@ -168,19 +163,20 @@ def own_games_regret(
     if opponent is not agent:
         opponent.seed(for_opponent)
     drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings)
-    positions, actions = _moves_of(agent, opponent, drawn)
-    chosen = np.sort(rng.permutation(len(positions))[:max_positions])
-    solving = solver.Solver(ruleset, memory_mb=memory_mb)
-    phases = phases_of(ruleset, positions)
+    met, actions = _moves_of(agent, opponent, drawn)
+    positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
+    has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])
+    chosen = np.sort(rng.permutation(np.flatnonzero(has_choice))[:max_positions])
+    solving = Solver(ruleset, memory_mb=memory_mb)
     lost, phase = [], []
     for done, n in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen))
-        position = Position.from_games(ruleset, positions, int(n))
+        position = positions_met[n]
         found = _exact_regret(solving, position, int(actions[n]), time_limit)
         if found is not None:
             lost.append(found)
-            phase.append(phases[n])
+            phase.append(phase_of(position))
     if progress is not None:
         progress(len(chosen), len(chosen))
     source = "own games against " + ("itself" if opponent is agent else opponent.spec)
@@ -193,7 +189,7 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
     """Play openings from both seats; return every position the agent moved in, and its actions."""
     table = Table(agent, opponent, np.concatenate([drawn, drawn]))
     table.first_is_south[: len(drawn)] = True
-    positions, actions = [], []
+    met, actions = [], []
     while not table.is_over.all():
         for index, player in enumerate(table.agents):
             rows = table.rows_to_move(index)
@@ -202,15 +198,13 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
                 chosen = player.act(before)
                 table.play(player, rows, chosen)
                 if player is agent:
-                    positions.append(before)
+                    met.append(before)
                     actions.append(chosen)
-    return np.concatenate(positions), np.concatenate(actions)
+    return np.concatenate(met), np.concatenate(actions)
 
 
-def _exact_regret(solving: solver.Solver, position: Position, action: int, time_limit: float) -> int | None:
+def _exact_regret(solving: Solver, position: Position, action: int, time_limit: float) -> int | None:
     """Return the seeds an action loses, or None where the time did not do."""
-    if len(position.legal_actions) == 1:
-        return 0
     bounds = solving.solve(position, time_limit=time_limit).action_bounds
     best = max(low for low, _ in bounds.values())
     low, high = bounds[action]
@@ -235,19 +229,6 @@ def summarised(
     most = float(agent.ruleset.total_seeds)
     parts = tuple(_part(name, lost[phase == i], most) for i, name in enumerate(phases))
     return Regret(agent.spec, agent.ruleset.name, source, unsolved, _part("all", lost, most), parts)
-
-
-def phases_of(ruleset: str | Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return the phase each position belongs to, an index into PHASES, int8 `[B]`.
-
-    Args:
-        ruleset: The game.
-        games: uint64 `[B, NUM_COLUMNS]`.
-    """
-    ruleset = lookup(ruleset)
-    state = unpack(games, ruleset.num_holes)
-    thirds = 3 * np.where(state.owner == NOBODY, state.seeds, 0).sum(axis=1) / ruleset.total_seeds
-    return np.where(thirds > 2, 0, np.where(thirds > 1, 1, 2)).astype(np.int8)
 
 
 def _part(name: str, lost: np.ndarray, most: float) -> PhaseRegret:

@@ -86,20 +86,22 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     return _figure_of(axes)
 
 
-def plot_win_rates(matches: list[MatchResult], order: list[str], axes: "Axes | None" = None) -> "Figure":
-    """Plot who scores how much against whom: the row's win rate against the column, a draw half a win."""
+def plot_win_rates(
+    matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
+) -> "Figure":
+    """Plot the win rate of each agent asked about (a row) against everybody it met, a draw half a win."""
     index = {name: i for i, name in enumerate(order)}
     rates = np.full((len(order), len(order)), np.nan)
     for match in matches:
         i, j = index[match.first], index[match.second]
-        rates[i, j], rates[j, i] = match.win_rate, 1 - match.win_rate
-    rows = [i for i in range(len(order)) if not np.isnan(rates[i]).all()]
-    axes = axes if axes is not None else _axes(1.5 + 0.7 * len(order), 1.5 + 0.45 * len(rows))
-    image = axes.imshow(rates[rows], cmap="RdYlBu", vmin=0, vmax=1, aspect="auto")
+        rates[i, j], rates[j, i] = 100 * match.win_rate, 100 - 100 * match.win_rate
+    rows = [index[name] for name in order if name in asked]
+    axes = axes if axes is not None else _axes(1.5 + 0.7 * len(order), 1.8 + 0.45 * len(rows))
+    image = axes.imshow(rates[rows], cmap="RdYlBu", vmin=0, vmax=100, aspect="auto")
     for y, i in enumerate(rows):
         for x, rate in enumerate(rates[i]):
             if not np.isnan(rate):
-                axes.text(x, y, f"{100 * rate:.0f}", ha="center", va="center", fontsize=8, color=_INK)
+                axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=_INK)
     axes.set_xticks(range(len(order)), [_short(name) for name in order], rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), [_short(order[i]) for i in rows])
     axes.set_title("Win rate of the row against the column, %")
@@ -108,7 +110,7 @@ def plot_win_rates(matches: list[MatchResult], order: list[str], axes: "Axes | N
 
 
 def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
-    """Plot mean regret by phase of the round, with 95 % intervals, a bar an agent."""
+    """Plot mean regret by phase of the round, with 95 % intervals, a bar an agent; of one source."""
     axes = axes if axes is not None else _axes(7, 3.5)
     phases = [*(phase.phase for phase in regrets[0].phases), "all"]
     width = 0.8 / len(regrets)
@@ -129,8 +131,9 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
         )
     axes.set_xticks(range(len(phases)), phases)
     axes.set_ylabel("seeds lost a move")
+    axes.set_xlim(-0.6, len(phases) - 0.4)
     axes.set_ylim(bottom=0)
-    axes.set_title("Regret against perfect play")
+    axes.set_title(f"Regret against perfect play, {regrets[0].source}")
     axes.legend(frameon=False, fontsize=8)
     axes.grid(axis="y", alpha=0.3)
     return _figure_of(axes)
@@ -170,8 +173,9 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
     heights = []
     if evaluation.ratings is not None:
         heights += [0.8 + 0.4 * len(evaluation.ratings.names)]
-        heights += [2.2 + 0.45 * len(evaluation.ratings.names)]
-    heights += [3.5] if evaluation.regrets else []
+        heights += [1.8 + 0.45 * len(evaluation.agents)]
+    by_source = _by_source(evaluation.regrets)
+    heights += [3.5] * len(by_source)
     figure = _matplotlib().figure.Figure(figsize=(8, sum(heights) or 2), layout="constrained")
     figure.suptitle(_title(evaluation))
     panels = list(np.atleast_1d(figure.subplots(max(1, len(heights)), 1, height_ratios=heights or [1])))
@@ -179,10 +183,15 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
         panels[0].axis("off")
     if evaluation.ratings is not None:
         plot_ratings(evaluation.ratings, evaluation.agents, panels.pop(0))
-        plot_win_rates(evaluation.matches, _order(evaluation), panels.pop(0))
-    if evaluation.regrets:
-        plot_regret(evaluation.regrets, panels.pop(0))
+        plot_win_rates(evaluation.matches, _order(evaluation), evaluation.agents, panels.pop(0))
+    for regrets in by_source:
+        plot_regret(regrets, panels.pop(0))
     return figure
+
+
+def _by_source(regrets: list[Regret]) -> list[list[Regret]]:
+    sources = dict.fromkeys(regret.source for regret in regrets)
+    return [[regret for regret in regrets if regret.source == source] for source in sources]
 
 
 def _title(evaluation: "Evaluation") -> str:
@@ -205,11 +214,13 @@ def _page(evaluation: "Evaluation") -> str:
         parts += ["<h2>Ratings</h2>", _svg(plot_ratings(evaluation.ratings, evaluation.agents), "ratings")]
         parts.append(_ratings_table(evaluation.ratings, evaluation.agents))
         parts += ["<h2>Matches</h2>"]
-        parts.append(_svg(plot_win_rates(evaluation.matches, _order(evaluation)), "matches"))
+        win_rates = plot_win_rates(evaluation.matches, _order(evaluation), evaluation.agents)
+        parts.append(_svg(win_rates, "matches"))
         parts.append(_matches_table(evaluation.matches))
-    if evaluation.regrets:
-        parts += ["<h2>Regret</h2>", _svg(plot_regret(evaluation.regrets), "regret")]
-        parts.append(_regret_table(evaluation.regrets))
+    for regrets in _by_source(evaluation.regrets):
+        source = regrets[0].source
+        parts += [f"<h2>Regret, {html.escape(source)}</h2>", _svg(plot_regret(regrets), source)]
+        parts.append(_regret_table(regrets))
     parts.append(f"<footer>mancala-env {__version__}</footer>")
     body = "\n".join(parts)
     return (
@@ -253,5 +264,7 @@ def _regret_table(regrets: list[Regret]) -> str:
                 low, high = part.interval
                 lost = f"{part.seeds_lost:.2f} ({low:.2f} to {high:.2f})"
                 share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, regret.source, part.phase, str(part.positions), lost, share])
-    return _table(["agent", "source", "phase", "positions", "seeds lost a move", "optimal moves"], rows)
+                rows.append([regret.agent, part.phase, str(part.positions), lost, share])
+        if regret.unsolved:
+            rows.append([regret.agent, "not solved in time", str(regret.unsolved), "", ""])
+    return _table(["agent", "phase", "positions", "seeds lost a move", "optimal moves"], rows)
