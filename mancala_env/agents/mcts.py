@@ -251,20 +251,24 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
 def _choose(tree, player, total, random):
     """Return the root's child to play.
 
-    A proven win comes first, and of proven wins the one that is proven widest; else the child with the
-    most visits among those that can still be best, and of equals the better mean.
+    It is the child with the most visits, and of equals the better mean, among those that can still be
+    best. Where a win is proven only proven wins count, and where the value is, only what reaches it.
     """
     first, count = np.int64(tree[0, _FIRST]), np.int64(tree[0, _COUNT])
     best_proven = -MAX_TOTAL_SEEDS
     for child in range(first, first + count):
         proven = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
         best_proven = max(best_proven, proven)
-    is_settled = best_proven > 0 or tree[0, _LOW] == tree[0, _HIGH]
+    least = -MAX_TOTAL_SEEDS
+    if tree[0, _LOW] == tree[0, _HIGH]:
+        least = best_proven
+    elif best_proven > 0:
+        least = 1
     best, best_visits, best_value = 0, -1, 0.0
     for child in range(first, first + count):
         low = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
         high = tree[child, _HIGH] if player == SOUTH else -tree[child, _LOW]
-        if high < best_proven or (is_settled and low < best_proven):
+        if high < best_proven or low < least:
             continue
         visits = np.int64(tree[child, _VISITS])
         value = 0.0
@@ -341,6 +345,7 @@ class MctsAgent(SearchAgent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
+        games = self._running(games)
         randoms = self.random_seeds(len(games))
         actions = np.zeros(len(games), np.int64)
         simulations = np.zeros(len(games), np.int64)

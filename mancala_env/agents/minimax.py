@@ -425,6 +425,7 @@ class MinimaxAgent(SearchAgent):
         return self._answer(games, size, np.zeros(len(games), np.uint64)).values
 
     def _answer(self, games: np.ndarray, num_values: int, randoms: np.ndarray) -> Answers:
+        games = self._running(games)
         answers = Answers(
             actions=np.zeros(len(games), np.int64),
             values=np.full((len(games), num_values), ILLEGAL, np.int16),

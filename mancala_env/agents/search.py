@@ -101,6 +101,17 @@ class SearchAgent(Agent):
     def _new_memory(self) -> Any:
         """Allocate what one thread needs for its searches."""
 
+    def _running(self, games: np.ndarray) -> np.ndarray:
+        """Return the games as kernels take them.
+
+        Raises:
+            IllegalMove: A game is over.
+        """
+        over = np.flatnonzero(games[:, 9] != RUNNING)
+        if len(over):
+            raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
+        return np.array(games, np.uint64, order="C")
+
     def _search(
         self,
         games: np.ndarray,
@@ -112,13 +123,7 @@ class SearchAgent(Agent):
             games: Running games, uint64 `[B, NUM_COLUMNS]`.
             search_piece: Called with a thread's memory and games start and stop, searches on from
                 where the memory says and returns the game it stands at, `stop` when all are done.
-
-        Raises:
-            IllegalMove: A game is over.
         """
-        over = np.flatnonzero(games[:, 9] != RUNNING)
-        if len(over):
-            raise IllegalMove(f"game {over[0]} is over; there is nothing to choose")
 
         def search_slice(start: int, stop: int) -> None:
             memory = self._idle_memories.pop() if self._idle_memories else self._new_memory()

@@ -1,0 +1,153 @@
+"""The mcts agent: legal, repeatable, right where the round can be proven, stronger with more simulations."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boards import finished, position
+
+from mancala_env import Batch, IllegalMove, Position, agents, rulesets
+from mancala_env.agents import mcts, search
+from mancala_env.agents.mcts import MctsAgent
+from mancala_env.arena import play_matches
+
+EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+# With this many free seeds 20,000 simulations prove most values.
+FEW_SEEDS = 8
+
+
+def tree_search(budget, ruleset="layli_goobalay", **options):
+    agent = agents.make(f"mcts:{budget}", ruleset, **{"seed": 1, "num_threads": 1} | options)
+    assert isinstance(agent, MctsAgent)
+    return agent
+
+
+def free_seeds(entry):
+    return sum(seeds for seeds, owner in zip(entry["seeds"], entry["owner"], strict=True) if owner < 0)
+
+
+SMALL = [entry for entry in EXACT if free_seeds(entry) <= FEW_SEEDS]
+
+
+@pytest.mark.parametrize("ruleset", rulesets.names())
+def test_a_batch_can_be_played_by_its_actions(ruleset):
+    batch = Batch(ruleset, 8, rounds="match", seed=1)
+    before = batch.games.copy()
+    agent = tree_search(30, ruleset)
+    actions = agent.act(batch.games)
+    assert (actions.dtype, actions.shape) == (np.int64, (8,))
+    assert (batch.games == before).all()
+    for _ in range(60):
+        batch.step(agent.act(batch.games))
+
+
+def test_territory_that_changed_hands_is_played():
+    batch = Batch("gabata_i", 40, rounds="match", seed=3)
+    batch.play_random(300)
+    agent = tree_search(50, "gabata_i")
+    for _ in range(20):
+        batch.step(agent.act(batch.games))
+
+
+@pytest.mark.parametrize("entry", SMALL, ids=lambda entry: entry["ruleset"])
+def test_a_small_endgame_is_won_and_played_perfectly_once_proven(entry):
+    game = Position(entry["ruleset"], entry["seeds"], entry["owner"])
+    best = max(entry["actions"].values())
+    for seed in range(3):
+        agent = tree_search(20_000, entry["ruleset"], seed=seed)
+        value = entry["actions"][str(agent.choose(game))]
+        assert np.sign(value) == np.sign(best)
+        if agent.last_simulations[0] < 20_000:
+            assert value == best
+
+
+def test_small_endgames_are_proven_before_the_simulations_are_spent():
+    spent = []
+    for entry in SMALL:
+        agent = tree_search(20_000, entry["ruleset"])
+        agent.choose(Position(entry["ruleset"], entry["seeds"], entry["owner"]))
+        spent.append(agent.last_simulations[0])
+    assert np.mean(np.array(spent) < 20_000) > 0.7
+
+
+def test_a_proven_win_is_played_however_few_the_visits():
+    """After S5 x 9 South has 28 of 48 seeds in store and wins whatever follows."""
+    game = position("layli_goobalay", "0 2 0 0 0 9\n0 1 0 0 1 0", stores=(18, 17))
+    for budget in (2, 5, 100):
+        agent = tree_search(budget)
+        after = game.copy()
+        after.play(agent.choose(game))
+        assert after.stores[0] > 24
+
+
+def test_one_legal_action_needs_no_search():
+    game = position("leyla", "1 2 3 4 5 6\n0 0 0 7 0 0")
+    agent = tree_search(1000, "leyla")
+    assert agent.choose(game) == 3
+    assert agent.last_simulations.tolist() == [1]
+
+
+def test_a_choice_depends_on_the_position_and_the_seed_alone():
+    games = Batch("layli_goobalay", 64, seed=6, opening_turns=5).games
+    together = tree_search(200).act(games)
+    assert (tree_search(200, num_threads=2).act(games) == together).all()
+    alone = tree_search(200)
+    assert [alone.act(games[b : b + 1])[0] for b in range(64)] == together.tolist()
+    used = tree_search(200)
+    used.act(games[::-1])
+    used.seed(1)
+    assert (used.act(games) == together).all()
+    assert (tree_search(200, seed=2).act(games) != together).any()
+
+
+def test_a_search_in_pieces_is_the_search_in_one(monkeypatch):
+    """The clock of a time limit cuts the search into pieces; what they find together is the same."""
+    games = Batch("leyla", 3, seed=6, opening_turns=5).games
+    looks = itertools.count(1)
+    monkeypatch.setattr(search, "perf_counter", lambda: next(looks))
+    timed = tree_search("3s", "leyla")
+    actions = timed.act(games)
+    assert timed.last_simulations.tolist() == [3000, 3000, 3000]
+    assert (tree_search(3000, "leyla").act(games) == actions).all()
+
+
+def test_more_time_runs_more_simulations(monkeypatch):
+    game = Position("layli_goobalay")
+    simulations = []
+    for seconds in (1, 10):
+        looks = itertools.count()
+        monkeypatch.setattr(search, "perf_counter", lambda looks=looks: next(looks))
+        agent = tree_search(f"{seconds}s")
+        assert agent.choose(game) in game.legal_actions
+        simulations.append(agent.last_simulations[0])
+    assert 0 < simulations[0] < simulations[1]
+
+
+def test_a_full_tree_goes_on_with_rollouts(monkeypatch):
+    monkeypatch.setattr(mcts, "_MOST_NODES", 40)
+    agent = tree_search(2000)
+    game = Position("layli_goobalay")
+    assert agent.choose(game) in game.legal_actions
+    assert agent.last_simulations.tolist() == [2000]
+
+
+def test_a_round_that_is_over_is_refused():
+    over = finished("leyla", (24, 24))
+    with pytest.raises(IllegalMove, match="the round of game 1 is over; there is nothing to choose"):
+        tree_search(10, "leyla").act(np.concatenate([Position("leyla").games, over.games]))
+
+
+@pytest.mark.parametrize("spec", ["mcts:0", "mcts:many", "mcts:", "mcts:-1s", "mcts:0.0s", "mcts:1e3"])
+def test_wrong_simulations_or_time_are_refused(spec):
+    why = f"spec '{spec}': after the colon comes SIMULATIONS, a whole number from 1 to 10000000, or the time"
+    with pytest.raises(agents.InvalidSpec, match=re.escape(why)):
+        agents.make(spec, "leyla")
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_mcts_beats_random_and_more_simulations_beat_fewer(ruleset):
+    assert play_matches("mcts:50", "random", ruleset, games=300, seed=1).win_rate > 0.65
+    assert play_matches("mcts:400", "mcts:20", ruleset, games=300, seed=1).win_rate > 0.55

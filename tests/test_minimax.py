@@ -1,0 +1,258 @@
+"""The minimax agent: equal to plain minimax, fair among equals, repeatable, and stronger when deeper."""
+
+import itertools
+import json
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boards import finished, position
+
+from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
+from mancala_env.agents import search
+from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent, action_values
+from mancala_env.arena import play_matches
+
+EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+# With this many free seeds a full-width search sees the round to its end within a second.
+FEW_SEEDS = 10
+
+
+def minimax(depth, ruleset: str | Ruleset = "layli_goobalay", **options):
+    agent = agents.make(f"minimax:{depth}", ruleset, **{"seed": 1, "num_threads": 1} | options)
+    assert isinstance(agent, MinimaxAgent)
+    return agent
+
+
+def south_margin(game, depth):
+    """Return South's margin under plain minimax, without pruning."""
+    if game.is_over or depth == 0:
+        return game.counts[0] - game.counts[1]
+    margins = []
+    for action in game.legal_actions:
+        after = game.copy()
+        after.play(action)
+        margins.append(south_margin(after, depth - 1))
+    return max(margins) if game.player == 0 else min(margins)
+
+
+def plain_values(game, depth, num_actions):
+    values = np.full(num_actions, ILLEGAL)
+    for action in game.legal_actions:
+        after = game.copy()
+        after.play(action)
+        margin = south_margin(after, depth - 1)
+        values[action] = margin if game.player == 0 else -margin
+    return values
+
+
+def reached(ruleset, turns, seed):
+    """Return a running position after so many random turns."""
+    draw = random.Random(seed)
+    while True:
+        game = Position(ruleset)
+        for _ in range(turns):
+            if not game.is_over:
+                game.play(draw.choice(game.legal_actions))
+        if not game.is_over:
+            return game
+
+
+def with_stall(game, stall):
+    return Position(
+        game.ruleset, game.seeds, game.owner, game.stores, game.player, stall=stall, territory=game.territory
+    )
+
+
+@pytest.mark.parametrize("ruleset", rulesets.names())
+def test_values_equal_plain_minimax(ruleset):
+    for turns, seed in ((0, 0), (3, 1), (12, 2), (25, 3)):
+        game = reached(ruleset, turns, seed)
+        for depth in (1, 2, 3, 4):
+            wanted = plain_values(game, depth, game.ruleset.row_width)
+            agent = minimax(depth, ruleset)
+            assert (agent.action_values(game.games)[0] == wanted).all()
+            assert wanted[agent.choose(game)] == wanted.max()
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
+def test_six_turns_deep_equals_plain_minimax(ruleset):
+    game = reached(ruleset, 14, seed=4)
+    wanted = plain_values(game, 6, game.ruleset.row_width)
+    agent = minimax(6, ruleset)
+    assert (agent.action_values(game.games)[0] == wanted).all()
+    assert wanted[agent.choose(game)] == wanted.max()
+
+
+@pytest.mark.parametrize("stall", [45, 46, 47, 48, 49])
+def test_a_stall_within_reach_is_seen(stall):
+    """One agent, so that what its table keeps of the same board with another counter would show."""
+    agent = minimax(5, "leyla")
+    for seed in range(8):
+        game = reached("leyla", 15, seed)
+        assert (agent.action_values(game.games)[0] == plain_values(game, 5, 6)).all()
+        game = with_stall(game, stall)
+        assert (agent.action_values(game.games)[0] == plain_values(game, 5, 6)).all()
+
+
+def test_a_player_who_passes_does_not_change_the_sign():
+    """North has no hole to sow, so South plays turn after turn."""
+    game = position("gabata_i", "0 0 0 0 0 0\n3 0 0 1 0 0")
+    assert (minimax(1, "gabata_i").action_values(game.games)[0] == plain_values(game, 1, 6)).all()
+    for depth in (2, 3, 4, 5):
+        assert (minimax(depth, "gabata_i").action_values(game.games)[0] == plain_values(game, depth, 6)).all()
+
+
+def test_later_rounds_of_a_match_use_every_hole():
+    batch = Batch("gabata_i", 40, rounds="match", seed=3)
+    batch.play_random(300)
+    territory = [Position.from_games("gabata_i", batch.games, b).territory for b in range(40)]
+    moved = [b for b in range(40) if any(territory[b][6:] == 0) or any(territory[b][:6] == 1)]
+    assert moved
+    values = action_values("gabata_i", batch.games, 2, batch.num_actions)
+    assert values.shape == (40, 12)
+    for b in moved[:5]:
+        game = Position.from_games("gabata_i", batch.games, b)
+        assert (values[b] == plain_values(game, 2, 12)).all()
+    for _ in range(20):
+        batch.step(minimax(2, "gabata_i").act(batch.games))
+    with pytest.raises(ValueError, match=r"num_actions=6 is too few: in game .* 12 would be right"):
+        action_values("gabata_i", batch.games[moved], 2)
+
+
+def free_seeds(entry):
+    return sum(seeds for seeds, owner in zip(entry["seeds"], entry["owner"], strict=True) if owner < 0)
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in EXACT if free_seeds(entry) <= FEW_SEEDS], ids=lambda entry: entry["ruleset"]
+)
+def test_a_round_seen_to_its_end_is_played_perfectly(entry):
+    game = Position(entry["ruleset"], entry["seeds"], entry["owner"])
+    agent = minimax(60, entry["ruleset"])
+    best = max(entry["actions"].values())
+    assert entry["actions"][str(agent.choose(game))] == best
+    values = agent.action_values(game.games)[0]
+    assert {str(a): values[a] for a in game.legal_actions} == entry["actions"]
+
+
+def test_the_search_stops_where_the_round_is_seen_through():
+    game = position("layli_goobalay", "0 0 0 0 0 1\n1 0 0 0 0 0")
+    agent = minimax(99)
+    agent.action_values(game.games)
+    assert agent.last_depth[0] < 99
+
+
+def test_depth_one_is_greedy():
+    games = Batch("gabata_i", 300, seed=5, opening_turns=7).games
+    assert (minimax(1, "gabata_i").act(games) == agents.make("greedy", "gabata_i", seed=1).act(games)).all()
+
+
+def test_equally_good_turns_are_equally_likely():
+    game = position("layli_goobalay", "2 2n 5 4 1 0\n2 2n 3 2 1 5", stores=(14, 5))
+    values = action_values("layli_goobalay", game.games, 4)[0]
+    best = np.flatnonzero(values == values.max())
+    assert len(best) == 3
+    times = np.bincount(minimax(4).act(np.repeat(game.games, 6000, axis=0)), minlength=6)
+    assert times[best].sum() == 6000
+    assert (abs(times[best] - 2000) < 4.5 * np.sqrt(6000 * 2 / 9)).all()
+
+
+@pytest.mark.parametrize("depth", [2, 5])
+def test_a_choice_depends_on_the_position_and_the_seed_alone(depth):
+    games = Batch("layli_goobalay", 64, seed=6, opening_turns=5).games
+    together = minimax(depth).act(games)
+    assert (minimax(depth, num_threads=2).act(games) == together).all()
+    alone = minimax(depth)
+    assert [alone.act(games[b : b + 1])[0] for b in range(64)] == together.tolist()
+    used = minimax(depth)
+    used.act(games[::-1])
+    used.seed(1)
+    assert (used.act(games) == together).all()
+
+
+def test_searching_changes_nothing():
+    batch = Batch("leyla", 10, seed=1, opening_turns=4)
+    before = batch.games.copy()
+    batch.games.flags.writeable = False
+    minimax(4, "leyla").act(batch.games)
+    assert (batch.games == before).all()
+
+
+def test_no_games_need_no_search():
+    assert minimax(3).act(Position("layli_goobalay").games[:0]).shape == (0,)
+
+
+def test_a_round_that_is_over_is_refused():
+    over = finished("leyla", (24, 24))
+    with pytest.raises(IllegalMove, match="the round of game 1 is over; there is nothing to choose"):
+        minimax(3, "leyla").act(np.concatenate([Position("leyla").games, over.games]))
+
+
+def test_any_ruleset_can_be_searched():
+    for mine in (
+        Ruleset(row_width=2, seeds_per_hole=3),
+        Ruleset(row_width=12, seeds_per_hole=10, landing="pair"),
+    ):
+        agent = minimax(3, mine)
+        game = Position(mine)
+        assert (agent.action_values(game.games)[0] == plain_values(game, 3, mine.row_width)).all()
+
+
+@pytest.mark.parametrize(
+    "spec", ["minimax:0", "minimax:x", "minimax:", "minimax:-1s", "minimax:0s", "minimax:6.5", "minimax:100"]
+)
+def test_a_wrong_depth_or_time_is_refused(spec):
+    why = f"spec '{spec}': after the colon comes DEPTH, a whole number from 1 to 99, or the time"
+    with pytest.raises(agents.InvalidSpec, match=re.escape(why)):
+        agents.make(spec, "leyla")
+
+
+def test_depth_and_time_are_read():
+    assert minimax(6).budget == (6, float("inf"))
+    assert minimax("0.1s").budget == (99, 0.1)
+    assert minimax(".5s").budget.seconds == 0.5
+    assert minimax("2s").budget.seconds == 2
+
+
+def test_more_time_searches_deeper(monkeypatch):
+    """The clock counts its looks, so the depths are those of so many pieces of search."""
+    game = reached("layli_goobalay", 5, seed=1)
+    games = np.repeat(game.games, 2, axis=0)
+    depths = []
+    for seconds in (1, 20, 200):
+        looks = itertools.count()
+        monkeypatch.setattr(search, "perf_counter", lambda looks=looks: next(looks))
+        agent = minimax(f"{seconds}s")
+        actions = agent.act(games)
+        assert set(actions) <= set(game.legal_actions)
+        values = agent.action_values(games)
+        assert (values[:, list(game.legal_actions)] > ILLEGAL).all()
+        depths.append(agent.last_depth[1])
+    assert 1 <= depths[0] < depths[1] < depths[2]
+
+
+def test_a_time_limit_of_the_real_clock_gives_legal_actions():
+    batch = Batch("gabata_i", 6, seed=2, opening_turns=3)
+    agent = minimax("0.005s", "gabata_i", num_threads=2)
+    for _ in range(5):
+        batch.step(agent.act(batch.games))
+    assert (agent.last_depth >= 1).all()
+
+
+def test_an_interrupted_search_leaves_no_trace():
+    game = reached("layli_goobalay", 5, seed=1)
+    agent = minimax("0.000001s")
+    for _ in range(3):  # each stops in the middle of a depth
+        agent.choose(game)
+    other = reached("layli_goobalay", 9, seed=2)
+    agent.budget = search.Budget(4, float("inf"))
+    assert (agent.action_values(other.games)[0] == plain_values(other, 4, 6)).all()
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_minimax_beats_random_and_deeper_beats_shallower(ruleset):
+    assert play_matches("minimax:2", "random", ruleset, games=300, seed=1).win_rate > 0.65
+    assert play_matches("minimax:6", "minimax:1", ruleset, games=300, seed=1).win_rate > 0.55
