@@ -1,5 +1,7 @@
 """Compiled kernels on disk: never stale, there when nothing changed, and dispensable."""
 
+import importlib
+import inspect
 import json
 import os
 import shutil
@@ -19,14 +21,15 @@ PACKAGE = Path(mancala_env.__file__).parent
 _LEGAL = """
 import json
 from mancala_env import Position, position
-from mancala_env.engine.kernel import CACHE_FOLDER
+from pathlib import Path
+from mancala_env.engine.kernel import cache_folder
 game = Position("leyla", [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5)
 legal = game.legal_actions
 stats = position._legal.stats
 print(json.dumps({
     "legal": legal,
     "package": position.__file__,
-    "folder": CACHE_FOLDER,
+    "folder": cache_folder(Path(position.__file__).resolve()),
     "hits": sum(stats.cache_hits.values()),
     "misses": sum(stats.cache_misses.values()),
 }))
@@ -80,21 +83,35 @@ def test_a_cache_folder_that_cannot_be_written_is_done_without(site, tmp_path):
     assert (answer["legal"], answer["folder"], answer["hits"]) == ([0, 1, 2, 3], None, 0)
 
 
+def sources_of(name):
+    return {str(path.relative_to(PACKAGE)) for path in kernel.kernel_sources(PACKAGE / name)}
+
+
 def test_the_key_covers_every_file_that_kernels_are_compiled_from():
-    sources = {str(path.relative_to(PACKAGE)) for path in kernel.kernel_sources()}
-    assert sources >= {
-        "engine/batch.py",
+    rules_of_a_turn = {
         "engine/kernel.py",
-        "engine/rounds.py",
         "engine/state.py",
         "engine/turn.py",
-        "observation.py",
-        "position.py",
         "rulesets.py",  # constants of the board
-        "agents/simple.py",
     }
-    assert all(str(p.relative_to(PACKAGE)) in sources for p in PACKAGE.rglob("*.py")
-               if b"@kernel" in p.read_bytes())  # fmt: skip
+    assert sources_of("engine/turn.py") >= rules_of_a_turn
+    assert sources_of("agents/simple.py") >= rules_of_a_turn | {"engine/batch.py", "observation.py"}
+
+
+def test_an_edit_of_a_search_agent_leaves_the_compiled_engine_alone():
+    assert not any(name.startswith("agents/") for name in sources_of("engine/batch.py"))
+
+
+def test_no_kernel_escapes_the_key():
+    """Every kernel's file is its own key, and every kernel it calls stands in a file of that key."""
+    files = [path for path in PACKAGE.rglob("*.py") if b"\n@kernel" in path.read_bytes()]
+    assert len(files) >= 7
+    for path in files:
+        key = {str(source) for source in kernel.kernel_sources(path)}
+        name = ".".join(("mancala_env", *path.relative_to(PACKAGE).with_suffix("").parts))
+        for function in vars(importlib.import_module(name)).values():
+            if hasattr(function, "py_func"):
+                assert inspect.getsourcefile(function.py_func) in key
 
 
 @pytest.mark.parametrize(
@@ -117,13 +134,14 @@ def test_any_form_of_import_is_followed(statement, tmp_path, monkeypatch):
     (package / "numbers.py").write_text("TWO = 2\n")
     (package / "window.py").write_text("from mancala_env import game\n")
     monkeypatch.setattr(kernel, "_PACKAGE", package)
-    assert {path.name for path in kernel.kernel_sources()} == {"game.py", "rules.py", "numbers.py"}
+    game = package / "game.py"
+    assert {path.name for path in kernel.kernel_sources(game)} == {"game.py", "rules.py", "numbers.py"}
 
-    before = kernel.source_digest()
+    before = kernel.source_digest(game)
     (package / "window.py").write_text("")
-    assert kernel.source_digest() == before
+    assert kernel.source_digest(game) == before
     (package / "numbers.py").write_text("TWO = 3\n")
-    assert kernel.source_digest() != before
+    assert kernel.source_digest(game) != before
 
 
 def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch):
@@ -133,9 +151,12 @@ def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch)
         folder.mkdir(parents=True)
         then = time.time() - days * 86400
         os.utime(folder, (then, then))
-    present = kernel._prepare_cache()
+    turn = PACKAGE / "engine" / "turn.py"
+    kernel.cache_folder.cache_clear()
+    present = kernel.cache_folder(turn)
+    kernel.cache_folder.cache_clear()
     assert present is not None
-    assert present == str(tmp_path / "mancala_env" / kernel.source_digest())
+    assert present == str(tmp_path / "mancala_env" / kernel.source_digest(turn))
     assert Path(present).is_dir()
     assert recent.is_dir()
     assert not old.exists()

@@ -1,8 +1,9 @@
-"""Compile kernels with numba and cache them on disk under the hash of every kernel source.
+"""Compile kernels with numba and cache them on disk under the hash of all sources they depend on.
 
 numba's own disk cache looks at one file: the one the function stands in. A kernel that calls into
-another file keeps running the old rules after that file was edited. Here the cache folder is named
-by a digest of *all* kernel sources, so an edit or an upgrade simply starts an empty folder.
+another file keeps running the old rules after that file was edited. Here the cache folder of a kernel
+is named by a digest of its file and of every file of the package that is imported from there, directly
+or not: an edit or an upgrade simply starts an empty folder.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,33 +29,40 @@ _IMPORTED_MODULE = re.compile(
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
-def kernel_sources() -> list[Path]:
-    """Return every file of the package that kernels are compiled from.
+def kernel_sources(path: Path) -> list[Path]:
+    """Return a file of the package and every other that its kernels can be compiled from.
 
-    Those are the files with a kernel in them and whatever they import from the package: constants of
-    any of these end up in compiled code.
+    Those are the files it imports from the package, and what they import: kernels of any of these are
+    called, and their constants end up in compiled code.
     """
-    paths = {path: path.read_bytes() for path in _PACKAGE.glob("**/*.py")}
     found: set[Path] = set()
-    todo = [path for path, source in paths.items() if b"@kernel" in source]
+    todo = [path]
     while todo:
         path = todo.pop()
         if path in found:
             continue
         found.add(path)
-        for module, names in _IMPORTED_MODULE.findall(paths[path]):
+        for module, names in _IMPORTED_MODULE.findall(path.read_bytes()):
             base = _PACKAGE.parent.joinpath(*module.decode().split("."))
-            inside = [base / f"{name.decode()}.py" for name in re.findall(rb"\w+", names)]
-            todo += [p for p in (base.with_suffix(".py"), *inside) if p in paths]
+            todo += [p for p in _files_of(base, re.findall(rb"\w+", names)) if p.is_file()]
     return sorted(found)
 
 
-def source_digest() -> str:
-    """Hash every kernel source (paths and bytes), as a short hex string."""
+def _files_of(base: Path, names: list[bytes]) -> list[Path]:
+    """Return where ``from base import names`` may find its names."""
+    if not base.is_dir():
+        return [base.with_suffix(".py")]
+    inside = [base / f"{name.decode()}.py" for name in names]
+    is_all_found = bool(names) and all(p.is_file() or p.with_suffix("").is_dir() for p in inside)
+    return inside if is_all_found else [*inside, base / "__init__.py"]
+
+
+def source_digest(path: Path) -> str:
+    """Hash the sources of a file's kernels (paths and bytes), as a short hex string."""
     digest = hashlib.sha256()
-    for path in kernel_sources():
-        digest.update(str(path.relative_to(_PACKAGE)).encode())
-        digest.update(path.read_bytes())
+    for source in kernel_sources(path):
+        digest.update(str(source.relative_to(_PACKAGE)).encode())
+        digest.update(source.read_bytes())
     return digest.hexdigest()[:20]
 
 
@@ -64,11 +73,15 @@ def _cache_root() -> Path:
     return Path(base) / "mancala_env"
 
 
-def _prepare_cache() -> str | None:
-    """Make the cache folder of the present sources; None where nothing can be written."""
+@lru_cache
+def cache_folder(path: Path) -> str | None:
+    """Make the cache folder of a file's kernels and return it; None where nothing can be written.
+
+    Without one, each process compiles anew.
+    """
     try:
         root = _cache_root()
-        folder = root / source_digest()
+        folder = root / source_digest(path)
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
         os.utime(folder)
@@ -80,19 +93,16 @@ def _prepare_cache() -> str | None:
         return None
 
 
-CACHE_FOLDER = _prepare_cache()
-"""Where this process's compiled kernels lie, or None: then each process compiles anew."""
-
-
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a module-level function of integers and arrays, without the GIL, cached on disk.
 
     With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
+    folder = cache_folder(Path(function.__code__.co_filename).resolve())
     before = _numba_config.CACHE_DIR
-    _numba_config.CACHE_DIR = CACHE_FOLDER or ""
+    _numba_config.CACHE_DIR = folder or ""
     try:
-        return numba.njit(cache=CACHE_FOLDER is not None, nogil=True, error_model="numpy", forceinline=True)(
+        return numba.njit(cache=folder is not None, nogil=True, error_model="numpy", forceinline=True)(
             function
         )
     finally:
