@@ -20,8 +20,8 @@ from mancala_env.arena.matches import (
 )
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.exact import Solver
-from mancala_env.solver.positions import PHASES, phase_of, positions, rulesets_with_positions
+from mancala_env.solver import PHASES, Solver, positions, rulesets_with_positions
+from mancala_env.solver.make_positions import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 _POSITIONS_AT_ONCE = 64
