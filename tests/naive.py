@@ -1,6 +1,6 @@
 """The rules in slow, obvious Python: what the engine has to equal on every game.
 
-Written from RULES.md alone, section by section and in its order, with its words. One position at a
+Written from docs/rules.md alone, section by section and in its order, with its words. One position at a
 time, lists and loops, nothing clever. Imports nothing from the package, so that a mistake there cannot
 hide here.
 """
