@@ -183,7 +183,16 @@ def test_an_illegal_action_loses_where_that_is_asked_for():
         env.step(6)
 
 
-def test_a_lost_episode_is_followed_by_a_whole_one():
+def test_an_episode_lost_by_an_illegal_action_is_followed_by_a_whole_one():
+    env = MancalaEnv("ludii_leyla_gobale_somaliland", illegal="lose")
+    env.reset(seed=0)
+    env.step(0)
+    assert env.step(int(np.argmin(env.action_masks())))[4]["illegal"]
+    env.reset()
+    assert env.position == Position("ludii_leyla_gobale_somaliland")
+
+
+def test_illegal_actions_over_and_over():
     env = MancalaEnv(illegal="lose", seat="north")
     env.reset(seed=0)
     rng = np.random.default_rng(0)

@@ -144,7 +144,7 @@ class Duel:
         # Until here rewards are the mover's, who is the learner; after the opponent's turns his.
         south = np.where(self.seats == SOUTH, batch.reward, -batch.reward)
         while True:
-            waiting = (batch.player != self.seats) & ~(self.done | self.forfeited)
+            waiting = (batch.player != self.seats) & ~self.done
             if not waiting.any():
                 break
             self._reply(waiting)
