@@ -124,7 +124,8 @@ class TrainConfig:
         turns: Turns to learn from; null for no limit.
         minutes: Minutes to train (without evaluation); null for no limit. The first limit reached counts.
         checkpoint_minutes: Minutes between checkpoints.
-        threads: CPU threads of torch and of the engine; 0 takes every core.
+        threads: CPU threads of torch and of the engine; 0 takes every core. Networks this small gain little
+            from a second thread, and on a busy machine threads that wait for each other lose a lot.
         device: Where the network runs: "cpu", "cuda" or "auto".
         network: What the network sees and how large it is.
         selfplay: The games it learns from.

