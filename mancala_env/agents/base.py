@@ -105,6 +105,12 @@ _AGENTS: dict[str, tuple[str, str, str, str]] = {
         "sample:CHECKPOINT",
         "a trained network that draws its actions by their probabilities",
     ),
+    "perfect": (
+        "perfect",
+        "PerfectAgent",
+        "perfect[:SECONDSs]",
+        "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
+    ),
 }
 _CHECKPOINT_FORM = "a path to a checkpoint, such as runs/first/final.zip"
 
@@ -143,7 +149,8 @@ def make(
     name, colon, argument = spec.partition(":")
     if name in _AGENTS:
         module, class_name, form, _ = _AGENTS[name]
-        if bool(colon) != (":" in form):
+        takes_argument, needs_argument = ":" in form, ":" in form and "[" not in form
+        if (colon and not takes_argument) or (needs_argument and not colon):
             raise InvalidSpec(f"spec {spec!r}: the form is {form}")
         built: Callable[..., Any] = getattr(
             importlib.import_module(f"mancala_env.agents.{module}"), class_name

@@ -15,13 +15,25 @@ from mancala_env.solver.exact import (
     SolverInputError,
     solve,
 )
+from mancala_env.solver.position_sets import (
+    PHASES,
+    NoPositions,
+    PositionSet,
+    positions,
+    rulesets_with_positions,
+)
 
 __all__ = [
     "ILLEGAL",
+    "PHASES",
+    "NoPositions",
     "OutOfTime",
+    "PositionSet",
     "Progress",
     "Solution",
     "Solver",
     "SolverInputError",
+    "positions",
+    "rulesets_with_positions",
     "solve",
 ]

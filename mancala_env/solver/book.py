@@ -1,10 +1,152 @@
-"""The opening book."""
+"""The opening book: exact values of the positions of the first turns of a round.
 
-from typing import Any
+A book file holds values only, in the order in which turning over every turn from the start meets new
+positions (breadth first, actions ascending). Loading it plays those turns again, which takes
+milliseconds, and a checksum of the positions' keys tells a book of other rules. A position counts with
+its stall counter, seen from the player to move, so a book serves both players; stores do not matter.
 
-from mancala_env.rulesets import Ruleset
+``python -m mancala_env.solver.make_book layli_goobalay`` makes one anew.
+"""
+
+import zlib
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    NUM_COLUMNS,
+    RUNNING,
+    encode,
+    load,
+    save,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.errors import MancalaError
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.solver.search import board_key
+
+UNKNOWN = -32768
+"""Stands where a book has no value."""
 
 
-def load(ruleset: Ruleset) -> Any:
-    """Return the ruleset's book, or None."""
-    return None
+class InvalidBook(MancalaError):
+    """A book file that does not belong to the rules."""
+
+
+@kernel
+def _write_keys(rules, games, keys):
+    for b in range(len(games)):
+        keys[b] = board_key(rules, load(games, b))
+
+
+@kernel
+def _write_turns(rules, games, afters):
+    """Write every running game one turn after `games` into `afters`; returns how many."""
+    n = 0
+    for b in range(len(games)):
+        game = load(games, b)
+        holes = legal_holes(rules, game)
+        for action in range(2 * rules.width):
+            hole = (action + rules.width * game.player) % (2 * rules.width)
+            if (holes >> hole) & 1:
+                after = play_turn(rules, game, hole)[0]
+                if after.end == RUNNING:
+                    save(afters, n, after)
+                    n += 1
+    return n
+
+
+def keys_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
+    """Return what a book knows running games by, uint64 `[B]`."""
+    keys = np.empty(len(games), np.uint64)
+    _write_keys(encode(ruleset), games, keys)
+    return keys
+
+
+def opening_positions(ruleset: Ruleset, turns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different running positions of the first turns of a round, in book order.
+
+    Returns:
+        games, uint64 `[N, NUM_COLUMNS]`, and for each how many turns it is from the start, int64 `[N]`.
+    """
+    level = Position(ruleset).games
+    levels, depths = [level], [np.zeros(1, np.int64)]
+    seen = keys_of(ruleset, level)
+    for depth in range(1, turns + 1):
+        afters = np.zeros((len(level) * ruleset.num_holes, NUM_COLUMNS), np.uint64)
+        level = afters[: _write_turns(encode(ruleset), level, afters)]
+        keys = keys_of(ruleset, level)
+        first = np.sort(np.unique(keys, return_index=True)[1])
+        first = first[~np.isin(keys[first], seen)]
+        level, seen = level[first], np.concatenate([seen, keys[first]])
+        levels.append(level)
+        depths.append(np.full(len(level), depth))
+    return np.concatenate(levels), np.concatenate(depths)
+
+
+def checksum_of(keys: np.ndarray) -> int:
+    """Return what tells the positions of a book from those of other rules."""
+    return zlib.crc32(keys.tobytes())
+
+
+class Book:
+    """Exact rests (values less what owned holes hold) of opening positions.
+
+    Attributes:
+        ruleset: The ruleset.
+        turns: How many turns from the start the book reaches.
+        games: uint64 `[N, NUM_COLUMNS]`, its positions in book order.
+        rests: int16 `[N]`, their rests; UNKNOWN where there is none.
+    """
+
+    def __init__(self, ruleset: Ruleset, turns: int, rests: np.ndarray, checksum: int) -> None:
+        """Play the opening turns and put the values beside them.
+
+        Raises:
+            InvalidBook: The positions are not those the values were made for.
+        """
+        self.ruleset = ruleset
+        self.turns = turns
+        self.games, self.depths = opening_positions(ruleset, turns)
+        keys = keys_of(ruleset, self.games)
+        if checksum_of(keys) != checksum or len(keys) != len(rests):
+            raise InvalidBook(
+                f"the opening book of {ruleset.name} was made for other rules; make it anew with "
+                f"python -m mancala_env.solver.make_book {ruleset.name} --turns {turns}"
+            )
+        self.rests = rests
+        self._rests = {int(key): int(rest) for key, rest in zip(keys, rests, strict=True) if rest != UNKNOWN}
+
+    def __len__(self) -> int:
+        return len(self._rests)
+
+    def rest(self, games: np.ndarray) -> int | None:
+        """Return the rest of the running game in row 0, or None if the book does not have it."""
+        width = self.ruleset.row_width
+        if int(games[0, 10]) != (1 << width) - 1:  # a later round, with other territories
+            return None
+        return self._rests.get(int(keys_of(self.ruleset, games[:1])[0]))
+
+
+def _file(name: str):
+    return resources.files("mancala_env").joinpath("data", f"book_{name}.npz")
+
+
+def rulesets_with_book() -> tuple[str, ...]:
+    """Return the names of the rulesets that have an opening book."""
+    return tuple(name for name in names() if _file(name).is_file())
+
+
+@lru_cache
+def load_book(ruleset: Ruleset) -> Book | None:
+    """Return the opening book shipped for a ruleset, or None."""
+    if ruleset.name not in names() or lookup(ruleset.name) != ruleset:
+        return None
+    file = _file(ruleset.name)
+    if not file.is_file():
+        return None
+    with file.open("rb") as stream, np.load(stream) as data:
+        return Book(ruleset, int(data["turns"]), data["rests"].astype(np.int16), int(data["checksum"]))

@@ -19,8 +19,8 @@ from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import book as books
 from mancala_env.solver import search
+from mancala_env.solver.book import load_book
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
@@ -147,7 +147,7 @@ class Solver:
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
         self._lines: list[_Line] = []
-        self._book = books.load(self.ruleset) if use_book else None
+        self._book = load_book(self.ruleset) if use_book else None
         self.deadline = np.inf
         self.on_call: Callable[[], None] | None = None
 
@@ -155,6 +155,25 @@ class Solver:
     def nodes(self) -> int:
         """Positions searched since the solver was made."""
         return sum(int(line.registers[search.NODES]) for line in self._lines)
+
+    def sibling(self) -> "Solver":
+        """Return a solver on the same table, for one more thread; it searches on one thread itself."""
+        other = Solver.__new__(Solver)
+        other.__dict__.update(self.__dict__)
+        other._table = self._shared_table()
+        other._lines = []
+        other.num_threads = 1
+        other.deadline, other.on_call = np.inf, None
+        return other
+
+    def cancel(self) -> None:
+        """Let a search that runs in another thread end with OutOfTime."""
+        self.deadline = -np.inf
+
+    def _shared_table(self) -> np.ndarray:
+        if self._table is None:
+            self._table = new_table(self._memory_mb)
+        return self._table
 
     def solve(
         self,
@@ -177,6 +196,22 @@ class Solver:
         """
         self._check(position)
         return self.narrow(position, *self.known_bounds(position))
+
+    def best_actions(self, position: Position) -> tuple[int, ...]:
+        """Return the actions that keep a position's value; faster than :meth:`action_values`.
+
+        Raises:
+            SolverInputError: The position is of another ruleset.
+        """
+        self._check(position)
+        if position.is_over:
+            return ()
+        value = self.value(position)
+        return tuple(
+            turn.action
+            for turn in _turns(position)
+            if self.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
+        )
 
     def action_values(self, position: Position) -> dict[int, int]:
         """Return the value of every legal action of a position.
@@ -210,7 +245,7 @@ class Solver:
         They are equal where the round is over or the book has the position.
         """
         if position.is_over:
-            return (_final_value(position),) * 2
+            return _final_value(position), _final_value(position)
         games, sure = position.games, _sure(position)
         known = self._book.rest(games) if self._book else None
         if known is not None:
@@ -287,8 +322,7 @@ class Solver:
         Raises:
             OutOfTime: The time limit struck.
         """
-        if self._table is None:
-            self._table = new_table(self._memory_mb)
+        self._shared_table()
         seats = _seats(self.ruleset, games)
         self._prepare(0, games, seats, beta)
         if not self._go_on(0, games, seats, _NODES_ALONE):
@@ -375,12 +409,10 @@ def _seats(ruleset: Ruleset, games: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """Return what tells apart, in a position's key, two that look alike from the mover's side.
 
     With rows as territories South's and North's views are the same game. Other territories are told
-    by their bits and the seat. So is the one start position that play can come back to: with one
-    seed in each hole, where only South's first turn is restricted (RULES 7).
+    by their bits and the seat. So are all positions where South's first turn is restricted (RULES 7).
     """
     territory, width = int(games[0, 10]), ruleset.row_width
-    restricted = encode(ruleset).opening == RIGHTMOST_OPENING and ruleset.seeds_per_hole == 1
-    if territory == (1 << width) - 1 and not restricted:
+    if territory == (1 << width) - 1 and encode(ruleset).opening != RIGHTMOST_OPENING:
         return np.uint64(0), np.uint64(0)
     # An odd 64-bit constant spreads the numbers over the word they are mixed into.
     south, north = ((2 * territory + player + 1) * 0x9E3779B97F4A7C15 % 2**64 for player in (SOUTH, NORTH))

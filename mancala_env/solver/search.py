@@ -20,8 +20,8 @@ leave the free seeds unchanged on a line the proof looks at and are followed by 
 counter s such a line is cut short by RULES 4 only if s + chain reaches 50. The proof therefore
 holds for **every** counter s with s + chain < 50: the counter reaches the same ends, by the same turns,
 after the first change it starts from 0 whatever it was, and being stuck comes before the stall
-in RULES 4, so a turn that leaves the opponent stuck never depends on the counter. A line that does end by stall
-gives its proof a chain of exactly 50 - s, and then s + chain = 50: such a proof is used, and stored, for
+in RULES 4, so a turn that leaves the opponent stuck never depends on the counter. A line that does end
+by stall gives its proof a chain of exactly 50 - s, and then s + chain = 50: such a proof is used, and stored, for
 this one counter only.
 
 *Contents of owned holes.* They come into play by ransom alone: it takes the last seed, and one more if
@@ -32,8 +32,8 @@ empty owned hole was ransomed is stored for the very contents. In Layli Goobalay
 matter.
 
 A bound from the table enters a proof with the conditions stored beside it, so conditions compose: for
-a turn, chain = 0 if the free seeds changed, else 1 + the next position's; need = the next position's, plus one
-if the turn ransomed. "At least beta" needs one turn and its conditions, "less" needs all of them.
+a turn, chain = 0 if the free seeds changed, else 1 + the next position's; need = the next position's,
+plus one if the turn ransomed. "At least beta" needs one turn and its conditions, "less" needs all of them.
 
 **Resuming.** The kernel keeps its line in arrays instead of recursing and returns after so many nodes;
 called again it goes on. A node is a position whose turns were all played out.
@@ -187,6 +187,12 @@ def keys_of(rules, game, seat):
     if game.player == NORTH:
         contents = _rotated(rules, contents)
     return Keys(key, key ^ _mixed(contents, U0)[0], check)
+
+
+@kernel
+def board_key(rules, game):
+    """Return a hash of all that a running game's rest depends on, but for territory and seat."""
+    return keys_of(rules, game, U0).exact ^ (np.uint64(game.stall) * _K5)
 
 
 @kernel

@@ -1,0 +1,92 @@
+"""The agent that never makes a mistake: every action it plays keeps the exact value of the position."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset
+from mancala_env.solver import Solver
+
+MEMORY_MB = 512
+"""Most megabytes of an agent's table; taken from the system as it fills."""
+
+_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
+
+
+class PerfectAgent(Agent):
+    """Play an optimal action, each of several with equal probability.
+
+    The opening book answers at once, the solver otherwise; its table is kept from one call to the next.
+    Positions of many free seeds, and above all of the Gabata games and the long boards, can take minutes
+    or hours. ``perfect:0.5s`` gives each position half a second: where that is not enough it plays
+    the action with the best value proved so far, which may be a mistake, and then a seed no longer
+    determines the action.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        argument: str | None = None,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+        memory_mb: float = MEMORY_MB,
+    ) -> None:
+        """Bind the agent to a ruleset.
+
+        Raises:
+            InvalidSpec: The part after the colon is not a time.
+        """
+        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        self.seconds: float | None = None
+        if argument is not None:
+            match = _SECONDS.fullmatch(argument)
+            if not match or float(match[1]) <= 0:
+                raise InvalidSpec(
+                    f"spec {spec!r}: after the colon comes the time for one position, such as 0.5s; "
+                    f"not {argument!r}"
+                )
+            self.seconds = float(match[1])
+        self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        draws = self.random_seeds(len(games))
+        positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
+        num_workers = min(self.num_threads, len(positions))
+        if num_workers <= 1:  # a single position gets all threads
+            best = [self._best_actions(self._solver, position) for position in positions]
+        else:
+            best = self._best_of_many(positions, num_workers)
+        return np.array([b[int(draw % np.uint64(len(b)))] for b, draw in zip(best, draws)], np.int64)
+
+    def _best_of_many(self, positions: list[Position], num_workers: int) -> list[tuple[int, ...]]:
+        """Solve positions side by side, one a thread, on a common table."""
+        solvers = [self._solver.sibling() for _ in range(num_workers)]
+
+        def work(n: int) -> list[tuple[int, ...]]:
+            return [self._best_actions(solvers[n], position) for position in positions[n::num_workers]]
+
+        best: list[tuple[int, ...]] = [()] * len(positions)
+        with ThreadPoolExecutor(num_workers, thread_name_prefix="mancala-perfect") as pool:
+            try:
+                for n, found in enumerate(pool.map(work, range(num_workers))):
+                    best[n::num_workers] = found
+            except BaseException:  # Ctrl-C: let the other threads stop too
+                for solver in solvers:
+                    solver.cancel()
+                raise
+        return best
+
+    def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
+        if self.seconds is None:
+            return solver.best_actions(position)
+        solution = solver.solve(position, time_limit=self.seconds)
+        if solution.is_exact:
+            return solution.best_actions
+        bounds = solution.action_bounds
+        return tuple(action for action in bounds if bounds[action] == max(bounds.values()))

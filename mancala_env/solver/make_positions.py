@@ -1,0 +1,124 @@
+"""Make the sets of solved positions: ``python -m mancala_env.solver.make_positions layli_goobalay``."""
+
+import argparse
+import time
+from importlib import resources
+
+import numpy as np
+
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver.exact import ILLEGAL, Solver
+from mancala_env.solver.position_sets import LEAST_FREE, PHASES
+
+_PER_PHASE = 60
+
+
+def phase_of(position: Position) -> int:
+    """Return the phase of a position, an index into PHASES."""
+    free = int(position.seeds[position.owner < 0].sum())
+    share = free / position.ruleset.total_seeds
+    return next(i for i, least in enumerate(LEAST_FREE) if share >= least)
+
+
+def _greedy_action(position: Position) -> int:
+    """Return the action after which the mover's count leads by most, the lowest of several."""
+
+    def lead(action: int) -> int:
+        after = position.copy()
+        after.play(action)
+        return after.counts[position.player] - after.counts[1 - position.player]
+
+    return max(position.legal_actions, key=lead)
+
+
+def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
+    """Play a round as the module says and return its positions."""
+    position = Position(ruleset, player=SOUTH if rng.random() < 0.5 else NORTH)
+    greedy = 0.75 if rng.random() < 0.5 else 0.0
+    seen = []
+    while not position.is_over:
+        seen.append(position.copy())
+        if rng.random() < greedy and len(seen) > 2:
+            position.play(_greedy_action(position))
+        else:
+            position.play(int(rng.choice(position.legal_actions)))
+    return seen
+
+
+def make(
+    ruleset: Ruleset, first_phase: int, seed: int, seconds_each: float, budget: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Make a set, the easiest phase first, within `budget` seconds of processor time.
+
+    Returns:
+        games, phase and action_values of a PositionSet, and how many positions were left out
+        because they took longer than `seconds_each`.
+    """
+    rng = np.random.default_rng(seed)
+    solver = Solver(ruleset, memory_mb=1024, use_book=False)
+    wanted: list[list[Position]] = [[] for _ in PHASES]
+    seen = set()
+    while any(len(wanted[i]) < _PER_PHASE for i in range(first_phase, len(PHASES))):
+        round_positions = sample(ruleset, rng)
+        # One position of a round and phase, so that the set is not made of a few rounds.
+        for phase in range(first_phase, len(PHASES)):
+            here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
+            if here and len(wanted[phase]) < _PER_PHASE:
+                position = here[int(rng.integers(len(here)))]
+                if position.games.tobytes() not in seen:
+                    seen.add(position.games.tobytes())
+                    wanted[phase].append(position)
+    rows = []
+    left_out = 0
+    started = time.process_time()
+    for phase in reversed(range(first_phase, len(PHASES))):
+        for position in wanted[phase]:
+            if time.process_time() - started > budget:
+                left_out += 1
+                continue
+            solution = solver.solve(position, time_limit=seconds_each)
+            if not solution.is_exact:
+                left_out += 1
+                continue
+            values = np.full(ruleset.num_actions("match"), ILLEGAL, np.int16)
+            values[list(solution.action_values)] = list(solution.action_values.values())
+            rows.append((phase, position.games[0], values))
+        print(f"  {PHASES[phase]}: {time.process_time() - started:.0f} s, {left_out} left out", flush=True)
+    rows.sort(key=lambda row: row[0])
+    games = np.array([row[1] for row in rows], np.uint64).reshape(-1, NUM_COLUMNS)
+    phase = np.array([row[0] for row in rows], np.int8)
+    return games, phase, np.array([row[2] for row in rows], np.int16), left_out
+
+
+def main() -> None:
+    """Make the sets of the rulesets named on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
+    parser.add_argument("rulesets", nargs="+")
+    parser.add_argument("--first-phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds-each", type=float, default=120.0, help="limit for one position")
+    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
+    parser.add_argument("--folder", default=str(resources.files("mancala_env").joinpath("data")))
+    arguments = parser.parse_args()
+    for name in arguments.rulesets:
+        print(name, flush=True)
+        games, phase, values, left_out = make(
+            lookup(name),
+            PHASES.index(arguments.first_phase),
+            arguments.seed,
+            arguments.seconds_each,
+            arguments.budget,
+        )
+        np.savez_compressed(
+            f"{arguments.folder}/positions_{name}.npz",
+            games=games,
+            phase=phase,
+            action_values=values,
+        )
+        print(f"{name}: {len(games)} positions, {left_out} left out as too hard", flush=True)
+
+
+if __name__ == "__main__":
+    main()

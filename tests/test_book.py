@@ -1,0 +1,107 @@
+"""The opening book: its values are exact, found at once, and belong to the rules they were made for."""
+
+import numpy as np
+import pytest
+
+from mancala_env import Position, Ruleset, solver
+from mancala_env.rulesets import lookup
+from mancala_env.solver import book, make_book
+
+SMALL = Ruleset(row_width=3, seeds_per_hole=2, landing="uur")
+
+
+@pytest.fixture
+def small_book() -> book.Book:
+    rests, checksum = make_book.make(SMALL, turns=3, budget=60.0, memory_mb=1)
+    return book.Book(SMALL, 3, rests, checksum)
+
+
+def test_opening_positions_are_what_the_first_turns_reach() -> None:
+    games, depths = book.opening_positions(lookup("layli_goobalay"), 2)
+    assert depths.tolist() == sorted(depths)
+    reached = {book.keys_of(lookup("layli_goobalay"), Position("layli_goobalay").games)[0]}
+    for first in range(6):
+        after = Position("layli_goobalay")
+        after.play(first)
+        reached.add(book.keys_of(after.ruleset, after.games)[0])
+        for second in after.legal_actions:
+            last = after.copy()
+            last.play(second)
+            if not last.is_over:
+                reached.add(book.keys_of(last.ruleset, last.games)[0])
+    assert set(book.keys_of(lookup("layli_goobalay"), games)) == reached
+    assert len(games) == len(reached)
+
+
+def test_a_new_book_equals_the_solver(small_book: book.Book) -> None:
+    exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
+    assert len(small_book) == len(small_book.games) > 10
+    for n in range(len(small_book.games)):
+        position = Position.from_games(SMALL, small_book.games, n)
+        rest = small_book.rest(position.games)
+        assert rest is not None
+        owned = [int(position.seeds[position.owner == player].sum()) for player in (0, 1)]
+        sure = owned[position.player] - owned[1 - position.player]
+        assert exact.value(position) == sure + rest
+
+
+def test_a_book_knows_a_position_by_board_player_and_stall_counter(small_book: book.Book) -> None:
+    start = Position(SMALL)
+    assert small_book.rest(start.games) is not None
+    assert small_book.rest(Position(SMALL, player=1).games) == small_book.rest(start.games)
+    stores = Position(SMALL, [1, 2, 0, 0, 2, 1], stores=(6, 0))
+    assert small_book.rest(stores.games) is None
+    assert small_book.rest(Position(SMALL, start.seeds, stall=7).games) is None
+
+
+def test_a_book_of_other_rules_is_refused() -> None:
+    with pytest.raises(book.InvalidBook, match="made for other rules"):
+        book.Book(SMALL, 2, np.zeros(5, np.int16), checksum=1)
+
+
+def test_no_book_where_the_seat_matters() -> None:
+    with pytest.raises(book.InvalidBook, match="South's first turn is restricted"):
+        make_book.make(lookup("ludii_leyla_gobale_somaliland"), 1, 1.0, 1)
+
+
+@pytest.mark.parametrize("name", book.rulesets_with_book())
+def test_the_shipped_books_answer_at_once(name: str) -> None:
+    shipped = book.load_book(lookup(name))
+    assert shipped is not None
+    assert len(shipped) > 100
+    values = solver.Solver(name, memory_mb=1).action_values(Position(name))
+    solution = solver.solve(Position(name), time_limit=600)
+    assert max(values.values()) == solution.value
+    assert solution.action_values == values
+
+
+@pytest.mark.parametrize("name", book.rulesets_with_book())
+def test_shipped_values_agree_with_the_values_after_each_turn(name: str) -> None:
+    """A position's value is the best of its actions', and the book has both."""
+    ruleset = lookup(name)
+    shipped = book.load_book(ruleset)
+    assert shipped is not None
+    known = solver.Solver(ruleset, memory_mb=1)
+    checked = 0
+    for n in np.flatnonzero(shipped.depths < shipped.turns):
+        position = Position.from_games(ruleset, shipped.games, n)
+        afters = []
+        for action in position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            won = after.stores[position.player] - position.stores[position.player]
+            lost = after.stores[1 - position.player] - position.stores[1 - position.player]
+            lower, upper = known.known_bounds(after)
+            sign = 1 if after.player == position.player else -1
+            afters.append((lower == upper, won - lost + sign * lower))
+        lower, upper = known.known_bounds(position)
+        if lower == upper and all(is_known for is_known, _ in afters):
+            assert lower == max(value for _, value in afters), position.to_text()
+            checked += 1
+    assert checked > 20
+
+
+def test_the_published_values_of_the_openings() -> None:
+    for name, value in (("layli_goobalay", 8), ("leyla", -16), ("leyla_gobale_ii", 0)):
+        lower, upper = solver.Solver(name, memory_mb=1).known_bounds(Position(name))
+        assert (lower, upper) == (value, value)

@@ -1,0 +1,98 @@
+"""The perfect agent and the solved positions it and every other agent are measured on."""
+
+import numpy as np
+import pytest
+
+from mancala_env import Batch, Position, Ruleset, agents, solver
+from mancala_env.agents import InvalidSpec
+
+SMALL = [
+    Ruleset(row_width=3, seeds_per_hole=3, landing="uur"),
+    Ruleset(row_width=3, seeds_per_hole=3, landing="pair"),
+    Ruleset(row_width=3, seeds_per_hole=3, landing="weg", round_end="both_stuck"),
+]
+
+
+@pytest.mark.parametrize("ruleset", SMALL, ids=lambda r: r.landing)
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_every_action_it_plays_is_optimal(ruleset: Ruleset, num_threads: int) -> None:
+    batch = Batch(ruleset, 40, seed=3, opening_turns=2)
+    perfect = agents.make("perfect", ruleset, seed=0, num_threads=num_threads)
+    actions = perfect.act(batch.games)
+    values = solver.Solver(ruleset, memory_mb=1).action_values_of(batch.games)
+    assert (values[np.arange(40), actions] == values.max(axis=1)).all()
+
+
+def test_ties_are_broken_by_the_seed() -> None:
+    position = Position("leyla")  # 2 and 5 are both worth -16
+    draws = {agents.make("perfect", "leyla", seed=seed).choose(position) for seed in range(12)}
+    assert draws == {2, 5}
+    one, other = (agents.make("perfect", "leyla", seed=7) for _ in range(2))
+    games = np.repeat(position.games, 20, axis=0)
+    assert one.act(games).tolist() == other.act(games).tolist()
+
+
+def test_it_wins_a_won_round_against_any_opponent() -> None:
+    start = Position(SMALL[0])
+    value = solver.solve(start, memory_mb=1).value
+    perfect = agents.make("perfect", SMALL[0], seed=0)
+    other = agents.make("random", SMALL[0], seed=0)
+    for _ in range(10):
+        position = start.copy()
+        while not position.is_over:
+            position.play((perfect if position.player == 0 else other).choose(position))
+        assert position.counts[0] - position.counts[1] >= value
+
+
+def test_with_a_time_limit_it_plays_a_legal_action_at_once() -> None:
+    position = Position("layli_goobalay_long")
+    hurried = agents.make("perfect:0.05s", "layli_goobalay_long", seed=0)
+    assert hurried.choose(position) in position.legal_actions
+    solved = Position("layli_goobalay", [0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0])
+    assert agents.make("perfect:5s", "layli_goobalay", seed=0).choose(solved) == 5
+
+
+@pytest.mark.parametrize("spec", ["perfect:", "perfect:6", "perfect:0s", "perfect:fast"])
+def test_a_wrong_time_is_refused(spec: str) -> None:
+    with pytest.raises(InvalidSpec, match=r"0\.5s"):
+        agents.make(spec, "leyla")
+
+
+@pytest.mark.parametrize("name", solver.rulesets_with_positions())
+def test_solved_positions_are_exact_and_spread_over_the_round(name: str) -> None:
+    solved = solver.positions(name)
+    assert len(solved) >= 100
+    assert len(np.unique(solved.games, axis=0)) == len(solved)
+    assert (np.diff(solved.phase) >= 0).all()
+    assert len(np.unique(solved.phase)) >= 2
+    assert ((solved.action_values != solver.ILLEGAL).sum(axis=1) >= 2).all()
+    for n in range(len(solved)):
+        position = Position.from_games(name, solved.games, n)
+        legal = np.flatnonzero(solved.action_values[n] != solver.ILLEGAL)
+        assert tuple(legal) == position.legal_actions
+    # The end of a round is solved anew here; the earlier phases take too long.
+    again = solver.Solver(name, memory_mb=8)
+    for n in np.flatnonzero(solved.phase == len(solved.phases) - 1)[:20]:
+        values = again.action_values_of(solved.games[n : n + 1])
+        assert (values == solved.action_values[n]).all()
+
+
+def test_regret_is_what_an_action_loses() -> None:
+    name = solver.rulesets_with_positions()[0]
+    solved = solver.positions(name)
+    best = solved.action_values.argmax(axis=1)
+    assert not solved.regret(best).any()
+    legal_values = np.where(solved.action_values == solver.ILLEGAL, 32767, solved.action_values)
+    worst = legal_values.argmin(axis=1)
+    lost = solved.regret(worst)
+    assert (lost == solved.action_values.max(axis=1) - legal_values.min(axis=1)).all()
+    assert lost.mean() > 1
+    illegal = np.array([np.flatnonzero(row == solver.ILLEGAL)[:1].sum() for row in solved.action_values])
+    has_illegal = (solved.action_values == solver.ILLEGAL).any(axis=1)
+    with pytest.raises(ValueError, match="is not legal; legal actions"):
+        solved.regret(np.where(has_illegal, illegal, best))
+
+
+def test_a_ruleset_without_solved_positions_says_which_have_some() -> None:
+    with pytest.raises(solver.NoPositions, match="layli_goobalay"):
+        solver.positions(SMALL[0])
