@@ -1,0 +1,142 @@
+"""Node and simulation rates of the search agents, OpenSpiel's C++ MCTS beside them, and who beats whom.
+
+python benchmarks/search.py              rates on one thread, side by side
+python benchmarks/search.py strength     matches between the search agents (about two minutes)
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.timing import rates_side_by_side
+from mancala_env import Batch, Position, agents
+from mancala_env.agents.mcts import MctsAgent
+from mancala_env.agents.minimax import MinimaxAgent
+
+_RULESETS = ("layli_goobalay", "leyla", "gabata_i")
+_DEPTH, _SIMULATIONS = 10, 1000
+# Positions searched by one piece of work.
+_POSITIONS = 16
+# Who plays whom for the table of docs/agents.md.
+_MATCHES = (
+    ("minimax:1", "random"),
+    ("minimax:2", "random"),
+    ("minimax:4", "random"),
+    ("minimax:2", "minimax:1"),
+    ("minimax:4", "minimax:2"),
+    ("minimax:6", "minimax:4"),
+    ("minimax:8", "minimax:6"),
+    ("mcts:100", "random"),
+    ("mcts:1000", "mcts:100"),
+    ("mcts:100", "minimax:2"),
+    ("mcts:300", "minimax:6"),
+    ("mcts:1000", "minimax:6"),
+    ("mcts:1000", "minimax:8"),
+    ("mcts:10000", "minimax:12"),
+)
+
+
+def minimax_nodes(ruleset: str, depth: int = _DEPTH) -> Callable[[], int]:
+    """Return work that searches positions after four random turns.
+
+    A node is a position that a turn of the search led to: every turn played counts, none twice.
+    """
+    agent = agents.make(f"minimax:{depth}", ruleset, seed=1, num_threads=1)
+    assert isinstance(agent, MinimaxAgent)
+    games = Batch(ruleset, _POSITIONS, seed=1, num_threads=1, opening_turns=4).games
+
+    def work() -> int:
+        agent.act(games)
+        return int(agent.last_nodes.sum())
+
+    return work
+
+
+def mcts_simulations(ruleset: str, simulations: int = _SIMULATIONS) -> Callable[[], int]:
+    """Return work that searches the opening position."""
+    agent = agents.make(f"mcts:{simulations}", ruleset, seed=1, num_threads=1)
+    assert isinstance(agent, MctsAgent)
+    games = np.repeat(Position(ruleset).games, _POSITIONS, axis=0)
+
+    def work() -> int:
+        agent.act(games)
+        return int(agent.last_simulations.sum())
+
+    return work
+
+
+def openspiel_simulations(simulations: int = _SIMULATIONS) -> Callable[[], int] | None:
+    """Return work that searches oware's opening with OpenSpiel's C++ MCTS, or None without OpenSpiel."""
+    try:
+        import pyspiel
+    except ImportError:
+        return None
+    game = pyspiel.load_game("oware")
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 1)
+    bot = pyspiel.MCTSBot(game, evaluator, 1.4, simulations, 1000, True, 1, False)
+    state = game.new_initial_state()
+
+    def work() -> int:
+        return bot.mcts_search(state).explore_count
+
+    return work
+
+
+def measure() -> list[tuple[str, float, str]]:
+    """Measure all rates in turn, on one thread."""
+    works: dict[str, Callable[[], int]] = {}
+    for ruleset in _RULESETS:
+        works[f"minimax:{_DEPTH} {ruleset}"] = minimax_nodes(ruleset)
+    for ruleset in _RULESETS:
+        works[f"mcts:{_SIMULATIONS} {ruleset}"] = mcts_simulations(ruleset)
+    openspiel = openspiel_simulations()
+    if openspiel is not None:
+        works["OpenSpiel MCTSBot (C++) oware"] = openspiel
+    rates = rates_side_by_side(works)
+    rows = []
+    for name, rate in rates.items():
+        unit = "million nodes/s" if name.startswith("minimax") else "thousand simulations/s"
+        rows.append((name, rate / (1e6 if name.startswith("minimax") else 1e3), unit))
+    if openspiel is not None:
+        ours, theirs = f"mcts:{_SIMULATIONS} layli_goobalay", "OpenSpiel MCTSBot (C++) oware"
+        rows.append((f"{ours} / {theirs}", rates[ours] / rates[theirs], "times"))
+    return rows
+
+
+def print_strength(ruleset: str, games: int) -> None:
+    """Play the matches and print a Markdown table: draws count half, four random opening turns."""
+    from mancala_env.arena import play_matches
+
+    print(f"| {ruleset} | against | score | 95 % interval | mean margin |\n|---|---|---:|---|---:|")
+    for first, second in _MATCHES:
+        played = games if "0000" not in first else games // 10
+        result = play_matches(first, second, ruleset, games=played, opening_turns=4, seed=1)
+        low, high = result.interval
+        print(
+            f"| {first} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
+            f"{result.mean_margin:+.1f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Measure rates, or strength."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("rates", "strength"), default="rates")
+    parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
+    parser.add_argument("--games", type=int, default=4000, help="games of a match, for strength")
+    arguments = parser.parse_args()
+    if arguments.what == "strength":
+        print_strength(arguments.ruleset, arguments.games)
+        return
+    for name, value, unit in measure():
+        print(f"{name:<60} {value:10.2f} {unit}")
+
+
+if __name__ == "__main__":
+    main()
