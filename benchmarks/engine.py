@@ -1,12 +1,11 @@
 """Turns a second of the engine and steps a second of the environments, beside other libraries."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from benchmarks.timing import Row, rates_side_by_side
-from mancala_env import Batch, layli_goobalay_v0, rulesets
+from mancala_env import Batch, bench, layli_goobalay_v0, rulesets
 
 # A hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn reached this on the reference machine.
 AVX_TURNS_PER_SECOND = 30e6
@@ -17,25 +16,6 @@ def random_turns(ruleset: str, num_threads: int) -> Callable[[], int]:
     """Return work that plays random turns inside the kernel."""
     batch = Batch(ruleset, _GAMES, seed=1, num_threads=num_threads)
     return lambda: batch.play_random(_TURNS)
-
-
-class Steps:
-    """`Batch.step` with observation and mask; choosing the actions is not part of the measurement."""
-
-    def __init__(self, ruleset: str, num_threads: int) -> None:
-        self.batch = Batch(ruleset, _GAMES, seed=1, num_threads=num_threads)
-        self.rng = np.random.default_rng(1)
-
-    def rate(self, repeats: int = 200) -> float:
-        """Return the median turns per second of single steps."""
-        seconds = []
-        for _ in range(repeats):
-            mask = self.batch.legal_mask
-            actions = (mask * self.rng.random(mask.shape, np.float32)).argmax(axis=1)
-            start = time.perf_counter()
-            self.batch.step(actions)
-            seconds.append(time.perf_counter() - start)
-        return _GAMES / float(np.median(seconds))
 
 
 def aec_steps(env, steps: int = 300) -> Callable[[], int]:
@@ -135,7 +115,7 @@ def measure() -> list[Row]:
     works["OpenSpiel oware from Python, actions given"] = openspiel_apply()
     found = rates_side_by_side({name: work for name, work in works.items() if work is not None})
     rows = [Row(name, rate, "turns/s") for name, rate in found.items()]
-    rows.append(Row("step with observation and mask, B=4096", Steps("layli_goobalay", 1).rate(), "turns/s"))
+    rows += [Row(*row) for row in bench.measure("layli_goobalay", num_threads=1)]
     ours = found["random turns, layli_goobalay"]
     rows.append(Row("random turns / AVX C++ at 30 million", ours / AVX_TURNS_PER_SECOND, "ratio"))
     return rows

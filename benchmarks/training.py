@@ -1,0 +1,47 @@
+"""Turns learned a second, by what the network sees, and where the time goes."""
+
+import io
+import json
+import tempfile
+
+from rich.console import Console
+
+from benchmarks.timing import Row
+from mancala_env import observation_kinds
+from training.config import read_config
+from training.run import RunFolder
+from training.train import train
+
+_TURNS = 150_000
+
+
+def learn(kind: str, turns: int = _TURNS) -> dict[str, float]:
+    """Train for so many turns on one thread and return the figures of the last update."""
+    with tempfile.TemporaryDirectory() as folder:
+        config, _ = read_config(
+            [
+                f"--network.observation={kind}",
+                f"--turns={turns}",
+                f"--folder={folder}",
+                "--minutes=null",
+                "--checkpoint_minutes=1000",
+                "--name=bench",
+            ]
+        )
+        run = RunFolder.create(config)
+        train(config, run, Console(file=io.StringIO()))
+        lines = (run.path / "metrics.jsonl").read_text().splitlines()
+    return json.loads(lines[-1])
+
+
+def measure() -> list[Row]:
+    """Measure each kind of observation with the default configuration, layli_goobalay, one thread."""
+    rows = []
+    for kind in observation_kinds.KINDS:
+        figures = learn(kind)
+        rows.append(Row(f"training, {kind}", figures["time/turns_per_second"], "turns learned/s"))
+        rows += [
+            Row(f"training, {kind}: share of time in {name}", figures[f"time/{name}"], "ratio")
+            for name in ("environment", "inference", "learning")
+        ]
+    return rows
