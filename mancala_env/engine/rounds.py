@@ -217,7 +217,6 @@ def _eights(rules, game):
         0,
     )
     if territory_of(rules, game, starter) & (1 << last_eight):
-        opened = play_turn(rules, arranged, last_eight)[0]
-    else:  # lost to the opponent in an earlier round: the starter passes
-        opened = settled(rules, with_turn(arranged, 1 - starter, 0, RUNNING))
-    return with_turn(opened, opened.player, 0, opened.end)
+        return play_turn(rules, arranged, last_eight)[0]  # passes the weg, so the stall counter stays at 0
+    # Lost to the opponent in an earlier round: the starter passes.
+    return settled(rules, with_turn(arranged, 1 - starter, 0, RUNNING))
