@@ -8,7 +8,8 @@ position *after* it, the afterstate, always from the side of the player who is t
 left with what people do too: judge positions that lie still.
 
 ``"afterstates"`` shows each afterstate and the lead it leaves. ``"replies"`` adds the lead after each
-reply of whoever moves next.
+reply of whoever moves next, ``"lines"`` also the leads that the best play of one and of two more turns
+brings: a lookahead of one, two and four turns, done by the engine.
 
 Symbols: B games, A actions, F features of the plain observation, G features of an action.
 """
@@ -36,9 +37,10 @@ from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.observation import num_features, write_observation
 from mancala_env.rulesets import Ruleset
 
-ObservationKind = Literal["board", "afterstates", "replies"]
-KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies")
+ObservationKind = Literal["board", "afterstates", "replies", "lines"]
+KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines")
 
+_NO_LEAD = -1000  # below every lead
 # Changes whenever the meaning or the order of a feature of an action does.
 _ACTION_VERSION = 1
 
@@ -84,15 +86,21 @@ def action_parts(ruleset: Ruleset, kind: str, num_actions: int) -> dict[str, Act
         ("legal", 1, "1 where the action is legal"),
         ("lead", 1, "my count minus the opponent's after the action"),
     ]
-    if kind == "replies":
+    if kind in ("replies", "lines"):
+        last = "reply" if kind == "replies" else "fourth turn"
         layout += [
             ("num_replies", 1, "legal actions of whoever moves next; 0 when the round is over"),
             (
                 "reply_leads",
                 num_actions,
-                "my count minus the opponent's after each reply, the replier's best first; past the last "
-                "reply its value again; when the round is over the lead",
+                f"my count minus the opponent's after each reply, the replier's best {last} first; past the "
+                "last reply its value again; when the round is over the lead",
             ),
+        ]
+    if kind == "lines":
+        layout += [
+            ("third_leads", num_actions, "the same after the turn with the best count that follows it"),
+            ("fourth_leads", num_actions, "the same after best play of two turns that follow it"),
         ]
     result, start = {}, 0
     for name, size, meaning in layout:
@@ -135,9 +143,9 @@ def write_seen(
     assert out.shape == (len(games), *shape(ruleset, kind, num_actions))
     assert out.flags.c_contiguous
     rows, base = out.reshape(-1, out.shape[2]), num_features(ruleset)
-    with_replies = kind == "replies"
+    plies = {"afterstates": 1, "replies": 2, "lines": 4}[kind]
     run_in_slices(
-        lambda a, b: _write_actions(rules, games, num_actions, base, with_replies, rows, a, b),
+        lambda a, b: _write_actions(rules, games, num_actions, base, plies, rows, a, b),
         len(games),
         threads,
         fewest=128,  # a game is several turns here
@@ -168,7 +176,7 @@ def _lead(rules, game, player):
 
 
 @kernel
-def _write_actions(rules, games, num_actions, base, with_replies, rows, start, stop):
+def _write_actions(rules, games, num_actions, base, plies, rows, start, stop):
     """Write the features of every action of games start to stop; row b * A + a is action a of game b."""
     for b in range(start, stop):
         game = load(games, b)
@@ -185,13 +193,13 @@ def _write_actions(rules, games, num_actions, base, with_replies, rows, start, s
             rows[row, base] = 1
             lead = _lead(rules, after, mover)
             rows[row, base + 1] = lead
-            if with_replies:
-                _write_replies(rules, after, mover, lead, num_actions, base + 2, rows, row)
+            if plies > 1:
+                _write_replies(rules, after, mover, lead, num_actions, base + 2, plies, rows, row)
 
 
 @kernel
-def _write_replies(rules, after, mover, lead, num_actions, at, rows, row):
-    """Write how many replies there are and the mover's lead after each, best for the replier first."""
+def _write_replies(rules, after, mover, lead, num_actions, at, plies, rows, row):
+    """Write how many replies there are and the mover's leads after each, best for the replier first."""
     replier = after.player
     replies = as_actions(rules, replier, legal_holes(rules, after))
     num_replies = num_bits(replies) if after.end == RUNNING else 0
@@ -199,12 +207,59 @@ def _write_replies(rules, after, mover, lead, num_actions, at, rows, row):
     first = at + 1
     for n in range(num_replies):
         reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
-        value = _lead(rules, reply, mover)
+        value = second = third = _lead(rules, reply, mover)
+        if plies > 2:
+            third = _best_lead(rules, reply, mover)
+            value = _best_lead_of_two(rules, reply, mover)
         i = first + n
-        while i > first and (value > rows[row, i - 1]) == (replier == mover) and value != rows[row, i - 1]:
+        j = i if plies == 2 else i + 2 * num_actions  # by what the replies are sorted
+        while i > first and _is_better(value, rows[row, j - 1], replier == mover):
             rows[row, i] = rows[row, i - 1]
+            if plies > 2:
+                rows[row, i + num_actions] = rows[row, i + num_actions - 1]
+                rows[row, j] = rows[row, j - 1]
             i -= 1
-        rows[row, i] = value
-    last = rows[row, first + num_replies - 1] if num_replies else lead
-    for i in range(num_replies, num_actions):
-        rows[row, first + i] = last
+            j -= 1
+        rows[row, i] = second
+        if plies > 2:
+            rows[row, i + num_actions] = third
+            rows[row, j] = value
+    for part in range(1 if plies == 2 else 3):
+        start = first + part * num_actions
+        last = rows[row, start + num_replies - 1] if num_replies else lead
+        for i in range(start + num_replies, start + num_actions):
+            rows[row, i] = last
+
+
+@kernel
+def _is_better(value, than, is_mine):
+    """Tell whether a lead of the mover's is better for the replier, who may be the mover himself."""
+    return value > than if is_mine else value < than
+
+
+@kernel
+def _best_lead(rules, game, mover):
+    """Return the mover's lead after the turn that is best at once for whoever moves next."""
+    if game.end != RUNNING:
+        return _lead(rules, game, mover)
+    player = game.player
+    actions = as_actions(rules, player, legal_holes(rules, game))
+    best = _NO_LEAD
+    for n in range(num_bits(actions)):
+        after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
+        best = max(best, _lead(rules, after, player))
+    return best if player == mover else -best
+
+
+@kernel
+def _best_lead_of_two(rules, game, mover):
+    """Return the mover's lead after best play over the next two turns."""
+    if game.end != RUNNING:
+        return _lead(rules, game, mover)
+    player = game.player
+    actions = as_actions(rules, player, legal_holes(rules, game))
+    best = _NO_LEAD
+    for n in range(num_bits(actions)):
+        after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
+        best = max(best, _best_lead(rules, after, player))
+    return best if player == mover else -best

@@ -27,6 +27,18 @@ def lead(position: Position, player: int) -> int:
     return position.counts[player] - position.counts[1 - player]
 
 
+def best_lead(position: Position, player: int, depth: int) -> int:
+    """Plain minimax of the lead."""
+    if depth == 0 or position.is_over:
+        return lead(position, player)
+    leads = []
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        leads.append(best_lead(after, player, depth - 1))
+    return max(leads) if position.player == player else min(leads)
+
+
 def expected(position: Position, action: int, kind: str, num_actions: int) -> list[float]:
     """The features of an action, from Position alone."""
     size = shape(position.ruleset, kind, num_actions)[1]
@@ -35,15 +47,19 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
     me, after = position.player, position.copy()
     after.play(action)
     features = [*observation.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
-    if kind == "replies":
+    if kind in ("replies", "lines"):
         leads = []
         for reply in after.legal_actions:
             following = after.copy()
             following.play(reply)
-            leads.append(lead(following, me))
-        leads.sort(reverse=after.player == me)
-        shown = leads or [lead(after, me)]
-        features += [len(leads), *shown, *[shown[-1]] * (num_actions - len(shown))]
+            depths = (0,) if kind == "replies" else (0, 1, 2)
+            leads.append([best_lead(following, me, depth) for depth in depths])
+        leads.sort(key=lambda those: those[-1], reverse=after.player == me)
+        shown = leads or [[lead(after, me)] * (1 if kind == "replies" else 3)]
+        shown = shown + [shown[-1]] * (num_actions - len(shown))
+        features.append(len(leads))
+        for part in zip(*shown, strict=True):
+            features += part
     return features
 
 
@@ -57,7 +73,8 @@ def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> 
         if kind == "board":
             assert (seen == batch.observation).all()
             continue
-        for b in range(0, NUM_GAMES, 3):
+        # Four turns ahead are ten thousand lines on the long board.
+        for b in range(0, NUM_GAMES, 12 if kind == "lines" else 3):
             position = Position.from_games(batch.ruleset, batch.games, b)
             for action in range(batch.num_actions):
                 wanted = expected(position, action, kind, batch.num_actions)

@@ -37,7 +37,8 @@ class NetworkConfig:
 
     Attributes:
         observation: What it sees. "board": the position. "afterstates": the position after each action.
-            "replies": the same with the leads after every reply.
+            "replies": the same with the leads after every reply. "lines": the same with the leads that best
+            play of up to two more turns brings.
         hidden: Units of each hidden layer.
         layers: Hidden layers, at least 1.
         seed_levels: The seeds of a hole are shown as this many flags, "at least 1", "at least 2", ...;
