@@ -1,0 +1,364 @@
+"""Training and the arena on Ray: a local instance with several workers."""
+
+import importlib
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import ray
+import torch
+from ray import cloudpickle
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.pre_checks.env import check_multiagent_environments
+from ray.tune.registry import register_env
+
+from mancala_env import Position, agents, layli_goobalay_v0, rulesets
+from mancala_env.agents import Agent
+from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.agents.network import NetworkConfig
+from mancala_env.arena.on_ray import RayChunks
+from mancala_env.arena.round_robin import round_robin
+from mancala_env.errors import IllegalMove
+from training import rllib_train
+from training.config import CONFIGS, InvalidConfig, read_config
+from training.rllib_selfplay import SHARED, always_shared, module_spec
+
+LAYLI = rulesets.lookup("layli_goobalay")
+BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:ray.*"),
+    pytest.mark.filterwarnings("ignore:.*:FutureWarning:ray.*"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """Ray on this machine."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(
+        address="local",
+        num_cpus=3,
+        include_dashboard=False,
+        object_store_memory=100 * 2**20,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield
+    ray.shutdown()
+
+
+def words(tmp_path: Path, *more: str) -> list[str]:
+    """The command line of a small run."""
+    return [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "run",
+        "--selfplay.games", "32", "--ppo.steps", "16", "--ppo.batch_size", "256",
+        "--evaluation.games", "10", "--evaluation.opponents", "[random]", *more,
+    ]  # fmt: skip
+
+
+def configured(tmp_path: Path, *more: str) -> rllib_train.RayConfig:
+    arguments = words(tmp_path, *more)
+    return read_config(arguments, rllib_train.RayConfig, "rllib_train.py", ("default.yaml", "rllib.yaml"))[0]
+
+
+# Configuration
+
+
+def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        rllib_train.main(words(tmp_path, "--num_env_runner", "2"))
+    assert "num_env_runner" in capsys.readouterr().err
+
+
+def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
+    config = configured(tmp_path, "--num_env_runners", "4")
+    assert (config.games_per_runner, config.turns_per_update) == (8, 512)
+    config = configured(tmp_path, "--num_env_runners", "4", "--num_envs_per_env_runner", "20")
+    assert (config.games_per_runner, config.turns_per_update) == (20, 1280)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--num_env_runners", "64"), "selfplay.games must be at least num_env_runners"),
+        (("--ppo.batch_size", "4096"), "at most the 512 turns"),
+        (("--num_learners", "-1"), "num_learners must be at least 0, not -1"),
+        (("--object_store_mb", "10"), "object_store_mb must be at least 75, not 10"),
+    ],
+)
+def test_values_that_do_not_go_together_are_named(
+    tmp_path: Path, more: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InvalidConfig, match=message):
+        configured(tmp_path, *more)
+
+
+def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 1
+    assert "ask for 9 CPUs, and Ray has 3" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_an_address_where_no_cluster_is_fails_at_once(address: str) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        rllib_train._knock(address)
+
+
+@pytest.mark.parametrize(
+    ("module", "missing"),
+    [
+        ("mancala_env.arena.on_ray", "ray"),
+        ("training.rllib_selfplay", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
+    ],
+)
+def test_without_ray_the_error_names_the_command(
+    monkeypatch: pytest.MonkeyPatch, module: str, missing: str
+) -> None:
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=r'pip install "mancala-env\[ray\]"'):
+        importlib.import_module(module)
+
+
+# Runs
+
+
+def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
+    """Send this process a SIGINT once the run in a folder has saved something."""
+
+    def wait() -> None:
+        while not list(folder.glob("rllib/[0-9]*")):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    interrupter = interrupt_after_a_checkpoint(run)
+    endless = words(
+        tmp_path, "--turns", "null", "--minutes", "10", "--checkpoint_minutes", "0.01",
+        "--num_env_runners", "2", "--pool.share", "0.25", "--pool.opponents", "[greedy]",
+    )  # fmt: skip
+    assert rllib_train.main(endless) == 0
+    interrupter.join()
+    checkpoint = run / "final.zip"
+    first = read_identity(checkpoint)
+    assert first.turns % 512 == 0
+    assert first.turns > 0
+    assert first.ruleset == LAYLI
+    assert "ray" in first.versions
+    assert [state.name for state in (run / "rllib").iterdir()] == [f"{first.turns:010d}"]
+
+    # On other machines than before: no runner, one learner of its own.
+    more = ["--turns", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
+    assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "1"]) == 0
+    assert read_identity(checkpoint).turns == first.turns + 1024
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    turns = [line["turns"] for line in lines]
+    assert turns == list(range(512, first.turns + 1025, 512))
+    assert all(np.isfinite(value) for line in lines for value in line.values())
+
+    opponent = agents.make(str(checkpoint), LAYLI)
+    assert isinstance(opponent, CheckpointAgent)
+    env: Any = gymnasium.make("mancala/LayliGoobalay-v0", opponent=str(checkpoint))
+    env.reset(seed=1)
+    reward, over = 0.0, False
+    while not over:
+        _, reward, over, _, _ = env.step(np.flatnonzero(env.unwrapped.action_masks())[0])
+    assert reward in (-1, 0, 1)
+    aec: Any = layli_goobalay_v0.env()
+    aec.reset()
+    while aec.agents:
+        done = any(aec.last()[2:4])
+        aec.step(None if done else opponent.choose(aec.unwrapped.position))
+
+
+def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wild = words(
+        tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
+    )
+    assert rllib_train.main(wild) == 1
+    message = capsys.readouterr().err
+    assert "the loss is not finite" in message
+    assert "ppo.learning_rate" in message
+
+
+def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
+    assert rllib_train.main(["--resume", str(run)]) == 1
+    assert "no state of RLlib" in capsys.readouterr().err
+
+
+@pytest.fixture
+def algorithm(tmp_path: Path) -> Iterator[Any]:
+    """An algorithm that plays and learns in this process, 8 games of which 2 against greedy."""
+    config = configured(
+        tmp_path, "--num_env_runners", "0", "--num_envs_per_env_runner", "8", "--pool.share", "0.25",
+        "--pool.opponents", "[greedy]", "--ppo.batch_size", "64",
+    )  # fmt: skip
+    built = rllib_train.algorithm_config(config, seed=1).build_algo()
+    yield built
+    built.stop()
+
+
+def test_the_learner_sees_the_turns_that_were_played(algorithm: Any) -> None:
+    pieces = algorithm.env_runner.sample()
+    assert [len(piece) for piece in pieces] == [16] * 8
+    learner = algorithm.learner_group._learner
+    batch = learner._learner_connector(rl_module=learner.module, episodes=pieces)[SHARED]
+    # Weights are those the turns were played with, so the same turns give the same numbers.
+    out = learner.module[SHARED].forward_train(batch)
+    logits = out[Columns.ACTION_DIST_INPUTS].detach()
+    torch.testing.assert_close(logits, batch[Columns.ACTION_DIST_INPUTS])
+    chosen = torch.log_softmax(logits, dim=1).gather(1, batch[Columns.ACTIONS].unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(chosen, batch[Columns.ACTION_LOGP])
+    legal = batch[Columns.OBS]["action_mask"].bool()
+    assert legal.gather(1, batch[Columns.ACTIONS].unsqueeze(1)).all()
+    advantages = batch[Postprocessing.ADVANTAGES]
+    assert len(advantages) == 128
+    assert abs(float(advantages.mean())) < 1e-5
+    assert abs(float(advantages.std()) - 1) < 1e-3
+    # The order of advantages is that of turns: value target minus value, before scaling.
+    raw = batch[Postprocessing.VALUE_TARGETS] - learner.module[SHARED].compute_values(batch).detach()
+    assert float(torch.corrcoef(torch.stack([raw, advantages]))[0, 1]) > 0.999
+
+
+def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    path = tmp_path / "exported.zip"
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    path.write_bytes(rllib_train.export(tensors, config, 0))
+    agent = CheckpointAgent(LAYLI, path, spec=str(path))
+    runner = algorithm.env_runner
+    games = runner.env._batches[0].games
+    logits, values = agent.judge(games)
+    ours, worth = runner._judge(runner.module[SHARED].network, runner.env.action_masks())
+    np.testing.assert_allclose(logits, ours.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(values, worth.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+
+
+# RLlib's own runner over PettingZoo
+
+
+def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
+    env: Any = PettingZooEnv(layli_goobalay_v0.env())
+    check_multiagent_environments(env)
+    rng = np.random.default_rng(1)
+    seen, _ = env.reset(seed=1)
+    total = dict.fromkeys(("player_0", "player_1"), 0.0)
+    over = False
+    while not over:
+        ((agent, what),) = seen.items()
+        assert agent == env.env.agent_selection
+        assert env.observation_spaces[agent].contains(what)
+        action = rng.choice(np.flatnonzero(what["action_mask"]))
+        seen, rewards, ended, _, _ = env.step({agent: int(action)})
+        for name, reward in rewards.items():
+            total[name] += reward
+        over = ended["__all__"]
+    assert sorted(total.values()) in ([-1, 1], [0, 0])
+
+
+def test_the_module_trains_under_rllibs_own_runner() -> None:
+    register_env("layli_goobalay", lambda _: PettingZooEnv(layli_goobalay_v0.env()))
+    algorithm: Any = (
+        PPOConfig()
+        .environment("layli_goobalay")
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=2)
+        .multi_agent(policies={SHARED}, policy_mapping_fn=always_shared)
+        .rl_module(rl_module_spec=module_spec(LAYLI, BOARD))
+        .training(train_batch_size_per_learner=256, minibatch_size=128, num_epochs=1, use_kl_loss=False)
+        .build_algo()
+    )
+    try:
+        games = algorithm.env_runner.sample(num_episodes=2)
+        for game in games:
+            # Each player's own last step brings his reward, whoever played the last turn.
+            returns = [player.get_return() for player in game.agent_episodes.values()]
+            assert sum(returns) == 0
+            for player in game.agent_episodes.values():
+                assert player.is_done
+                masks = player.get_observations(slice(0, len(player)))["action_mask"]
+                assert masks[np.arange(len(player)), player.get_actions()].all()
+        figures: Any = algorithm.train()
+        assert np.isfinite(figures["learners"][SHARED]["total_loss"])
+    finally:
+        algorithm.stop()
+
+
+# The arena
+
+
+class Last(Agent):
+    """Plays the last legal action; no spec makes it."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
+        return np.array([position.legal_actions[-1] for position in positions])
+
+
+class Cheat(Last):
+    """Plays no legal action."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        return np.full(len(games), 99)
+
+
+@pytest.fixture
+def by_value() -> Iterator[None]:
+    """Send the agents of this file with their code, as those of a script are."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.usefixtures("by_value")
+def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tmp_path: Path) -> None:
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    path = tmp_path / "exported.zip"
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    path.write_bytes(rllib_train.export(tensors, configured(tmp_path), 0))
+    specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
+    here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
+    # The file is not read where the games are played.
+    results = tmp_path / "results.jsonl"
+    there = round_robin(specs, LAYLI, games=140, seed=5, results=results, play_chunks=RayChunks())
+    assert len(here) == 6
+    for ours, theirs in zip(here, there, strict=True):
+        assert (ours.first, ours.second) == (theirs.first, theirs.second)
+        np.testing.assert_array_equal(ours.margins, theirs.margins)
+    # What was played on Ray is not played again without it.
+    begun = []
+    again = round_robin(
+        specs, LAYLI, games=140, seed=5, results=results, progress=lambda over, _: begun.append(over)
+    )
+    assert begun == [840]
+    np.testing.assert_array_equal(again[0].margins, here[0].margins)
+
+
+@pytest.mark.usefixtures("by_value")
+def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
+    with pytest.raises(IllegalMove, match="cheat played action 99"):
+        round_robin(["random", Cheat(LAYLI, spec="cheat")], LAYLI, games=2, play_chunks=RayChunks())
