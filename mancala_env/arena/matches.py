@@ -177,7 +177,7 @@ def play_matches(
     """Play two agents against each other, all games side by side.
 
     >>> result = play_matches("greedy", "random", "layli_goobalay", games=200, seed=1)
-    >>> result.games, result.win_rate > 0.8
+    >>> result.games, result.win_rate > 0.6
     (200, True)
 
     Args:
