@@ -15,7 +15,11 @@ class Row(NamedTuple):
 
 
 def rates_side_by_side(
-    works: dict[str, Callable[[], int]], *, repeats: int = 7, min_seconds: float = 0.2
+    works: dict[str, Callable[[], int]],
+    *,
+    repeats: int = 7,
+    min_seconds: float = 0.2,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Measure units of work a second, each work in turn, several times over; the median of each.
 
@@ -23,14 +27,15 @@ def rates_side_by_side(
         works: Name to a function that does some work and returns how many units it did.
         repeats: Times round all works.
         min_seconds: A work is called again until this much time has gone into one repeat.
+        clock: `time.thread_time` counts out what other programs took, for work in one thread.
     """
     rates: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()  # compile, warm up
     for _ in range(repeats):
         for name, work in works.items():
-            units, start = 0, time.perf_counter()
-            while (elapsed := time.perf_counter() - start) < min_seconds:
+            units, start = 0, clock()
+            while (elapsed := clock() - start) < min_seconds:
                 units += work()
             rates[name].append(units / elapsed)
     return {name: statistics.median(found) for name, found in rates.items()}

@@ -4,6 +4,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Callable
+from threading import Event
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -124,6 +125,7 @@ class SearchAgent(Agent):
             search_piece: Called with a thread's memory and games start and stop, searches on from
                 where the memory says and returns the game it stands at, `stop` when all are done.
         """
+        is_cancelled = Event()
 
         def search_slice(start: int, stop: int) -> None:
             memory = self._idle_memories.pop() if self._idle_memories else self._new_memory()
@@ -131,13 +133,16 @@ class SearchAgent(Agent):
                 memory.progress[ACTIVE] = 0  # whatever was interrupted before
                 b = first
                 deadline = perf_counter() + self.budget.seconds
-                while b < last:
+                while b < last and not is_cancelled.is_set():
                     b = search_piece(memory, b, last)
                     if perf_counter() >= deadline:
                         break
             self._idle_memories.append(memory)
 
-        run_in_slices(search_slice, len(games), self.num_threads, fewest=1)
+        try:
+            run_in_slices(search_slice, len(games), self.num_threads, fewest=1)
+        finally:  # Ctrl-C: let the other threads stop too
+            is_cancelled.set()
 
     def _searches(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return which games one call may search: each alone where each has a time of its own."""
