@@ -15,10 +15,13 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.arena import (
     InvalidMatch,
     InvalidResults,
+    NoLadder,
+    ladder,
     openings,
     play_matches,
     play_openings,
     round_robin,
+    stored_ladder,
 )
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, identity_of
 
@@ -326,6 +329,42 @@ def test_an_agent_is_named_once():
         round_robin(["greedy", "random", "greedy"], "leyla", games=2)
     with pytest.raises(InvalidMatch, match="at least two agents, not 1"):
         round_robin(["greedy"], "leyla", games=2)
+
+
+# --- the ladder
+
+
+def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
+    stored = json.loads(ladder.STORED.read_text())["rulesets"]
+    assert tuple(stored) == rulesets.names()
+    for name, entry in stored.items():
+        found = stored_ladder(name)
+        assert set(found.rungs) | set(found.left_out) == set(ladder.RUNGS)
+        assert len(found.matches) == len(found.rungs) * (len(found.rungs) - 1) // 2
+        assert {row["agent"] for row in entry["ratings"]} == set(found.rungs)
+    ratings = stored_ladder("leyla").ratings()
+    for row in stored["leyla"]["ratings"]:
+        assert ratings.of(row["agent"])[0] == pytest.approx(row["elo"], abs=0.1)
+    assert ratings.of("random") == (0, 0, 0)
+
+
+def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
+    monkeypatch.setattr(ladder, "RUNGS", ("random", "greedy", "minimax:1", "mcts:1"))
+    played = ladder.play_ladder("leyla", games=4, left_out={"mcts:1": "to see it said"})
+    assert played.rungs == ("random", "greedy", "minimax:1")
+    path = tmp_path / "ladder.json"
+    ladder.store(played, path)
+    (entry,) = json.loads(path.read_text())["rulesets"].values()
+    assert entry["left_out"] == {"mcts:1": "to see it said"}
+    assert [tuple(match["pairs"]) for match in entry["matches"]] == [match.counts for match in played.matches]
+    assert {sum(match.counts) for match in played.matches} == {2}
+
+
+def test_a_ruleset_of_ones_own_has_no_ladder():
+    with pytest.raises(NoLadder, match="no stored ladder for 'custom', only for layli_goobalay"):
+        stored_ladder(rulesets.Ruleset(row_width=3))
+    with pytest.raises(NoLadder, match="no stored ladder for 'leyla'"):
+        stored_ladder(rulesets.Ruleset(name="leyla", row_width=3))
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -1,0 +1,131 @@
+"""Regret: seeds lost against exact values, over the fixed positions and over an agent's own games."""
+
+import numpy as np
+import pytest
+
+from mancala_env import agents, rulesets
+from mancala_env.agents import Agent
+from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_report
+from mancala_env.arena.evaluation import Evaluation
+from mancala_env.arena.matches import InvalidMatch
+from mancala_env.arena.regret import has_exact_positions
+from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
+
+RULESET = "layli_goobalay"
+
+
+class Best(Agent):
+    """Plays the exact positions by their exact values, or as badly as they allow."""
+
+    def __init__(self, ruleset, sign=1):
+        super().__init__(ruleset, spec="best" if sign > 0 else "worst", seed=0)
+        self.sign = sign
+        shipped = positions(self.ruleset.name)
+        self.values = {row.tobytes(): v for row, v in zip(shipped.games, shipped.action_values, strict=True)}
+
+    def act(self, games):
+        chosen = []
+        for row in games:
+            values = self.values[row.tobytes()].astype(int)
+            legal = values != ILLEGAL
+            chosen.append(int(np.where(legal, self.sign * values, -(10**6)).argmax()))
+        return np.array(chosen)
+
+
+def test_optimal_moves_have_no_regret():
+    for name in rulesets_with_positions():
+        regret = measure_regret(Best(name), name)
+        assert regret.overall.seeds_lost == 0
+        assert regret.overall.optimal_share == 1
+        assert regret.overall.positions == len(positions(name).games)
+
+
+def test_the_worst_moves_lose_what_the_values_say():
+    shipped = positions(RULESET)
+    values = shipped.action_values.astype(int)
+    worst = np.where(values == ILLEGAL, 10**6, values).min(axis=1)
+    regret = measure_regret(Best(RULESET, -1), RULESET)
+    assert regret.overall.seeds_lost == pytest.approx((values.max(axis=1) - worst).mean())
+    for i, part in enumerate(regret.phases):
+        of_phase = shipped.phase == i
+        assert part.positions == of_phase.sum()
+        if part.positions:
+            assert part.seeds_lost == pytest.approx((values.max(axis=1) - worst)[of_phase].mean())
+
+
+def test_deeper_search_loses_less():
+    lost = [
+        measure_regret(agents.make(spec, RULESET, seed=1), RULESET).overall.seeds_lost
+        for spec in ("random", "greedy", "minimax:4")
+    ]
+    assert lost[0] > lost[1] > lost[2] > 0
+
+
+def test_intervals_hold_the_mean():
+    regret = measure_regret(agents.make("random", RULESET, seed=1), RULESET)
+    for part in (*regret.phases, regret.overall):
+        if part.positions > 1:
+            assert part.interval[0] < part.seeds_lost < part.interval[1]
+            assert 0 <= part.optimal_interval[0] < part.optimal_share < part.optimal_interval[1] <= 1
+
+
+def test_a_ruleset_of_ones_own_has_no_exact_positions():
+    mine = rulesets.Ruleset(row_width=3)
+    assert not has_exact_positions(mine)
+    assert has_exact_positions(RULESET)
+    assert not has_exact_positions(rulesets.Ruleset(name=RULESET, row_width=3))
+
+
+def test_regret_over_its_own_games():
+    """On a small board everything is solved, and perfect play has no regret in any game."""
+    small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
+    random = agents.make("random", small, seed=1)
+    regret = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    assert regret.source == "own games against itself"
+    assert (regret.overall.positions, regret.unsolved) == (10, 0)
+    assert regret.overall.seeds_lost > 0
+    again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    assert again.as_dict() == regret.as_dict()
+    perfect = agents.make("perfect", small, seed=1)
+    regret = own_games_regret(perfect, random, games=10, opening_turns=1, memory_mb=16, seed=2)
+    assert regret.source == "own games against random"
+    assert regret.overall.seeds_lost == 0
+    assert regret.overall.positions > 0
+
+
+def test_an_unsolved_position_is_counted_not_guessed():
+    agent = agents.make("random", "layli_goobalay_long", seed=1)
+    regret = own_games_regret(agent, games=2, max_positions=5, time_limit=0.01, memory_mb=16, seed=1)
+    assert regret.unsolved + regret.overall.positions == 5
+    assert regret.unsolved > 0
+    assert regret.as_dict()["unsolved"] == regret.unsolved
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return evaluate("minimax:1", RULESET, games=4, own_games=2, num_threads=1)
+
+
+def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
+    assert evaluation.agents == ("minimax:1",)
+    assert {match.first for match in evaluation.matches} == {"minimax:1"}
+    assert evaluation.ratings.of("random")[0] == 0
+    assert [regret.source for regret in evaluation.regrets] == ["fixed positions", "own games against itself"]
+
+
+def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
+    page = write_report(evaluation, tmp_path / "report.html").read_text()
+    assert page.count("<svg") == 4  # ratings, win rates, regret of each source
+    assert "<script" not in page
+    assert " src=" not in page
+    assert "minimax:1" in page
+    picture = write_report(evaluation, tmp_path / "report.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    with pytest.raises(InvalidMatch, match=r"\.html or \.png"):
+        write_report(evaluation, tmp_path / "report.txt")
+
+
+def test_a_rung_that_is_evaluated_does_not_meet_itself():
+    evaluation = evaluate("minimax:2", RULESET, games=2, regret=False)
+    assert evaluation.ratings is not None
+    assert {match.second for match in evaluation.matches} == set(evaluation.ratings.names) - {"minimax:2"}
