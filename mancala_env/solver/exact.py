@@ -29,6 +29,8 @@ _NODES_PER_CALL = 20_000
 # A question that takes less is answered before a second thread would help.
 _NODES_ALONE = 60_000
 _PROGRESS_SECONDS = 0.2
+_BUSY_WORDS = 1 << 13
+_ALONE = np.zeros(1, np.uint64)
 
 
 class SolverInputError(MancalaError):
@@ -325,9 +327,9 @@ class Solver:
         self._shared_table()
         seats = _seats(self.ruleset, games)
         self._prepare(0, games, seats, beta)
-        if not self._go_on(0, games, seats, _NODES_ALONE):
+        if not self._go_on(0, games, seats, _NODES_ALONE, _ALONE):
             if self.num_threads == 1:
-                while not self._go_on(0, games, seats, _NODES_PER_CALL):
+                while not self._go_on(0, games, seats, _NODES_PER_CALL, _ALONE):
                     pass
             else:
                 return self._ask_together(games, seats, beta)
@@ -343,7 +345,9 @@ class Solver:
         line = self._lines[n]
         search.start(self._rules, games, 0, seats, line.words, line.nums, line.registers, beta)
 
-    def _go_on(self, n: int, games: np.ndarray, seats: tuple[Any, Any], num_nodes: int) -> bool:
+    def _go_on(
+        self, n: int, games: np.ndarray, seats: tuple[Any, Any], num_nodes: int, busy: np.ndarray
+    ) -> bool:
         """Let a thread's line go on for some nodes; tell whether it has the answer."""
         line = self._lines[n]
         search.search(
@@ -351,6 +355,7 @@ class Solver:
             np.int64(games[0, 10]),
             seats,
             self._table,
+            busy,
             line.words,
             line.nums,
             line.kid_words,
@@ -373,11 +378,12 @@ class Solver:
     def _ask_together(self, games: np.ndarray, seats: tuple[Any, Any], beta: int) -> int:
         """Search one question on several threads, which help each other through the table."""
         answered = threading.Event()
+        busy = np.zeros(_BUSY_WORDS, np.uint64)
         answers: list[int] = []
 
         def help_out(n: int) -> None:
             while not answered.is_set():
-                if self._go_on(n, games, seats, _NODES_PER_CALL):
+                if self._go_on(n, games, seats, _NODES_PER_CALL, busy):
                     answers.append(self._answer(n))
                     answered.set()
 

@@ -9,6 +9,7 @@ import numpy as np
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import LEAST_FREE, PHASES
 
@@ -47,6 +48,17 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
     return seen
 
 
+def from_book(book: Book, rng: np.random.Generator) -> list[Position]:
+    """Choose positions of the first phase of which the opening book knows every action."""
+    known = book.depths < book.depths[book.rests == UNKNOWN].min(initial=book.turns + 1) - 1
+    chosen = []
+    for n in rng.permutation(np.flatnonzero(known)):
+        position = Position.from_games(book.ruleset, book.games, n)
+        if phase_of(position) == 0 and len(position.legal_actions) > 1 and len(chosen) < _PER_PHASE:
+            chosen.append(position)
+    return chosen
+
+
 def make(
     ruleset: Ruleset, first_phase: int, seed: int, seconds_each: float, budget: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -57,13 +69,18 @@ def make(
         because they took longer than `seconds_each`.
     """
     rng = np.random.default_rng(seed)
-    solver = Solver(ruleset, memory_mb=1024, use_book=False)
+    solver = Solver(ruleset, memory_mb=1024)
     wanted: list[list[Position]] = [[] for _ in PHASES]
     seen = set()
-    while any(len(wanted[i]) < _PER_PHASE for i in range(first_phase, len(PHASES))):
+    book = load_book(ruleset)
+    if book and first_phase == 0:
+        wanted[0] = from_book(book, rng)
+        seen = {position.games.tobytes() for position in wanted[0]}
+    phases = range(1 if wanted[0] else first_phase, len(PHASES))
+    while any(len(wanted[i]) < _PER_PHASE for i in phases):
         round_positions = sample(ruleset, rng)
         # One position of a round and phase, so that the set is not made of a few rounds.
-        for phase in range(first_phase, len(PHASES)):
+        for phase in phases:
             here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
             if here and len(wanted[phase]) < _PER_PHASE:
                 position = here[int(rng.integers(len(here)))]

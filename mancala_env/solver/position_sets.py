@@ -3,11 +3,14 @@
 A set ships with the package for every ruleset of the catalogue. ``python -m
 mancala_env.solver.make_positions`` makes the sets anew.
 
-Where positions come from: rounds from random openings, half of them played at random throughout, half by
-a player who takes the turn with the most immediate gain three times in four. A position has at least two
-legal actions, and no two of a set are the same. Phases are by the number of free seeds, as a share
-of all seeds: it never rises, and it is what makes a position hard, for a player and for the solver. From
-the phases that cannot be solved in reasonable time for a ruleset there is none in its set.
+Where positions come from: the first phase is drawn from the opening book where there is one; the others
+from rounds after a random opening, half of them played at random throughout, half by players who take
+the turn after which they lead by most three times in four. A position has at least two legal actions, no
+two of a set are the same, and a round gives at most one to a phase. Phases are by the number of free seeds,
+as a share of all seeds: it never rises, and it is what makes a position hard, for a player and for
+the solver. Phases that take too long to solve for a ruleset are not in its set, and the few positions of
+a phase that took longer than the maker's limit are left out, so a hard phase is a little easier than it
+should be.
 """
 
 from dataclasses import dataclass
