@@ -4,7 +4,8 @@ import io
 import json
 import os
 import pickle
-import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -308,11 +309,6 @@ def test_a_member_that_claims_to_unpack_to_gigabytes_is_not_unpacked(tmp_path: P
 
 
 def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    package = tmp_path / "elsewhere"
-    shutil.copytree(Path(mancala_env.__file__).parent, package / "mancala_env")
     code = (
         "import sys\n"
         "sys.modules['training'] = sys.modules['stable_baselines3'] = sys.modules['sb3_contrib'] = None\n"
@@ -321,7 +317,7 @@ def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> 
         "print(agent.choose(Position('layli_goobalay')))\n"
     )
     said = subprocess.run(
-        [sys.executable, "-c", code], cwd=package, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert said.stdout.strip() in "012345"
 

@@ -368,7 +368,10 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert len(lines) == 2
     assert {"train/value_loss", "time/turns_per_second"} <= lines[-1].keys()
     assert list(folder.glob("events.out.tfevents.*"))
-    (match,) = json.loads((folder / "evaluation.json").read_text())["matches"]
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    (match,) = evaluation["matches"]
+    assert 0 < evaluation["regret"]["overall"]["seeds_lost"] < 48
+    assert "<svg" in (folder / "report.html").read_text()
     assert match["games"] == 10
     assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
     identity = read_identity(folder / "final.zip")
@@ -503,6 +506,16 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
         ["random", "greedy", "0000002048", "0000004096"],
         ["random", "greedy", "0000004096", "0000006144"],
     ]
+
+
+def test_a_run_is_measured_against_its_own_past(tmp_path: Path) -> None:
+    words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "4", "--turns", "6144")
+    assert command.main(smoke(tmp_path, *words)) == 0
+    folder = tmp_path / "smoke"
+    past = json.loads((folder / "evaluation.json").read_text())["against_past"]
+    assert [Path(match["second"]).stem for match in past] == ["0000002048", "0000004096"]
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert all(0 <= line["evaluation/random"] <= 1 for line in lines)
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:

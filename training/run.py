@@ -32,7 +32,7 @@ from training.config import CONFIG_FILE, TrainConfig
 from training.selfplay import SelfPlayPPO
 
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
-FINAL = "final.zip"
+FINAL, METRICS = "final.zip", "metrics.jsonl"
 
 
 class RunFolderError(MancalaError):

@@ -5,7 +5,6 @@ python training/train.py --config configs/leyla.yaml --minutes 30 --network.hidd
 python training/train.py --resume runs/leyla --minutes 60
 """
 
-import json
 import signal
 import sys
 import time
@@ -19,21 +18,19 @@ from typing import Any
 
 import torch
 from rich.console import Console
-from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import LinearSchedule
 
 from mancala_env import observation_kinds
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.engine.batch import default_num_threads
-from mancala_env.envs.doors import DOORS
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
 from training.policy import NotFinite, SelfPlayPolicy
 from training.progress import RunProgress
-from training.run import FINAL, JsonLines, RunFolder, RunFolderError, write_atomically
+from training.report import evaluate, report
+from training.run import FINAL, METRICS, JsonLines, RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
@@ -258,7 +255,7 @@ def train(
     model.set_logger(
         Logger(
             str(folder.path),
-            [TensorBoardOutputFormat(str(folder.path)), JsonLines(folder.path / "metrics.jsonl")],
+            [TensorBoardOutputFormat(str(folder.path)), JsonLines(folder.path / METRICS)],
         )
     )
     folder.note_start()
@@ -298,69 +295,6 @@ def stop_on_signals(run: Any) -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
-    """Play a checkpoint against the opponents of the evaluation, from both seats."""
-    return [
-        play_matches(
-            str(checkpoint),
-            opponent,
-            config.game,
-            games=games,
-            opening_turns=config.evaluation.opening_turns,
-            seed=config.seed,
-            rounds=config.rounds,
-            num_threads=config.threads or None,
-        )
-        for opponent in config.evaluation.opponents
-    ]
-
-
-def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
-    """Evaluate the checkpoint a run ended with; write evaluation.json, print the table."""
-    results = evaluate(config, checkpoint, config.evaluation.games)
-    turns = read_identity(checkpoint).turns
-    written = {
-        "checkpoint": str(checkpoint),
-        "turns": turns,
-        "opening_turns": config.evaluation.opening_turns,
-        "matches": [result.as_dict() for result in results],
-    }
-    write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
-    table = Table(
-        title=f"{config.game.title}: the agent after {turns:,} turns, {config.evaluation.games:,} games "
-        f"against each, from {config.evaluation.opening_turns} random turns",
-        title_justify="left",
-    )
-    table.add_column("opponent")
-    for heading in ("win rate", "95 % interval", "as South", "as North", "mean lead in seeds"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        low, high = result.interval
-        table.add_row(
-            result.second,
-            f"{result.win_rate:.1%}",
-            f"{low:.1%} to {high:.1%}",
-            *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
-            f"{result.mean_margin:+.1f}",
-        )
-    console.print(table)
-    console.print(f"Checkpoint: {checkpoint}", highlight=False, soft_wrap=True)
-    console.print("Play against it:", highlight=False)
-    console.print(f"  {_how_to_play(config, checkpoint)}", highlight=False, markup=False, soft_wrap=True)
-    return results
-
-
-def _share(counts: tuple[int, int, int]) -> float:
-    wins, draws, _ = counts
-    return (wins + draws / 2) / sum(counts)
-
-
-def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
-    door = next(door for door in DOORS.values() if door.landing == config.game.landing)
-    ruleset = "" if config.ruleset == door.default else f', ruleset="{config.ruleset}"'
-    return f'gymnasium.make("{door.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,210 @@
+"""How a run ended: its matches, a table, and a page with plots."""
+
+import html
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from mancala_env.agents import make
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
+from mancala_env.envs.doors import DOORS
+from training.config import TrainConfig
+from training.run import METRICS, RunFolder, write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REPORT = "report.html"
+# Enough of the run's own past to see whether something was forgotten.
+_MOST_EARLIER = 10
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } th, td { padding: .25rem .8rem; text-align: right; }
+th { border-bottom: 2px solid #22303c; } td { border-bottom: 1px solid #dde2e6; }
+th:first-child, td:first-child { text-align: left; } svg { max-width: 100%; height: auto; }
+"""
+
+
+def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
+    """Play a checkpoint against the opponents of the evaluation, from both seats."""
+    return [_match(config, checkpoint, opponent, games) for opponent in config.evaluation.opponents]
+
+
+def evaluate_against_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> list[MatchResult]:
+    """Play a checkpoint against earlier ones of its run, spread evenly over it, the oldest first."""
+    turns = read_identity(checkpoint).turns
+    games = config.evaluation.checkpoint_games
+    past = [path for path in folder.saved() if 0 < read_identity(path).turns < turns] if games else []
+    step = max(1, -(-len(past) // _MOST_EARLIER))
+    return [_match(config, checkpoint, str(path), games) for path in past[::step]]
+
+
+def _match(config: TrainConfig, checkpoint: Path, opponent: str, games: int) -> MatchResult:
+    return play_matches(
+        str(checkpoint),
+        opponent,
+        config.game,
+        games=games,
+        opening_turns=config.evaluation.opening_turns,
+        seed=config.seed,
+        rounds=config.rounds,
+        num_threads=config.threads or None,
+    )
+
+
+def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
+    """Evaluate the checkpoint a run ended with; write evaluation.json and report.html, print the table.
+
+    Returns:
+        The matches against the opponents of the evaluation.
+    """
+    results = evaluate(config, checkpoint, config.evaluation.games)
+    past = evaluate_against_past(config, folder, checkpoint)
+    regret = None
+    if has_exact_positions(config.game):
+        regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
+    turns = read_identity(checkpoint).turns
+    written = {
+        "checkpoint": str(checkpoint),
+        "turns": turns,
+        "opening_turns": config.evaluation.opening_turns,
+        "matches": [result.as_dict() for result in results],
+        "against_past": [result.as_dict() for result in past],
+        "regret": regret.as_dict() if regret else None,
+    }
+    write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
+    title = (
+        f"{config.game.title}: the agent after {turns:,} turns, {config.evaluation.games:,} games "
+        f"against each, from {config.evaluation.opening_turns} random turns"
+    )
+    page = _page(title, config, folder, results, past, regret)
+    write_atomically(folder.path / REPORT, page.encode())
+    console.print(_table(title, results))
+    if regret:
+        console.print(_regret_in_words(regret), highlight=False, soft_wrap=True)
+    console.print(f"Checkpoint: {checkpoint}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {folder.path / REPORT}", highlight=False, soft_wrap=True)
+    console.print("Play against it:", highlight=False)
+    console.print(f"  {_how_to_play(config, checkpoint)}", highlight=False, markup=False, soft_wrap=True)
+    return results
+
+
+_HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")
+
+
+def _row(result: MatchResult) -> tuple[str, ...]:
+    low, high = result.interval
+    return (
+        result.second,
+        f"{result.win_rate:.1%}",
+        f"{low:.1%} to {high:.1%}",
+        *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
+        f"{result.mean_margin:+.1f}",
+    )
+
+
+def _share(counts: tuple[int, int, int]) -> float:
+    wins, draws, _ = counts
+    return (wins + draws / 2) / sum(counts)
+
+
+def _table(title: str, results: list[MatchResult]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="left" if heading == _HEADINGS[0] else "right")
+    for result in results:
+        table.add_row(*_row(result))
+    return table
+
+
+def _regret_in_words(regret: Regret) -> str:
+    low, high = regret.overall.interval
+    return (
+        f"Against perfect play: {regret.overall.seeds_lost:.2f} seeds lost a move "
+        f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of the moves optimal"
+    )
+
+
+def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
+    door = next(door for door in DOORS.values() if door.landing == config.game.landing)
+    ruleset = "" if config.ruleset == door.default else f', ruleset="{config.ruleset}"'
+    return f'gymnasium.make("{door.gym_id}"{ruleset}, opponent="{checkpoint}")'
+
+
+def _page(
+    title: str,
+    config: TrainConfig,
+    folder: RunFolder,
+    results: list[MatchResult],
+    past: list[MatchResult],
+    regret: Regret | None,
+) -> str:
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(result)) + "</tr>"
+        for result in results
+    )
+    return (
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html.escape(title)}</title>"
+        f"<style>{_STYLE}</style><h1>{html.escape(str(folder.path.name))}</h1><p>{html.escape(title)}.</p>"
+        f"<table><tr>{''.join(f'<th>{heading}</th>' for heading in _HEADINGS)}</tr>{rows}</table>"
+        + (f"<p>{html.escape(_regret_in_words(regret))}.</p>" if regret else "")
+        + _plots(folder, past)
+        + f"<details><summary>Configuration</summary><pre>{html.escape(config.to_yaml())}</pre></details>"
+        + "</html>\n"
+    )
+
+
+def _plots(folder: RunFolder, past: list[MatchResult]) -> str:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    metrics = [json.loads(line) for line in (folder.path / METRICS).read_text().splitlines()]
+    measured = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
+    figure = Figure(figsize=(9, 7), layout="constrained")
+    strength, history, losses, speed = figure.subplots(2, 2).flat
+    for key in measured:
+        _draw(strength, metrics, key, key.removeprefix("evaluation/"), marker="o")
+    _finish(strength, "win rate at checkpoints", (0, 1))
+    if past:
+        turns = [read_identity(result.second).turns for result in past]
+        rates = [result.win_rate for result in past]
+        low = [result.win_rate - result.interval[0] for result in past]
+        high = [result.interval[1] - result.win_rate for result in past]
+        history.errorbar(turns, rates, yerr=[low, high], fmt="o", color="#b5472f", capsize=2)
+    history.axhline(0.5, color="#7d8794", linewidth=1)
+    _finish(history, "win rate of the last against earlier checkpoints", (0, 1))
+    for key in ("train/value_loss", "train/explained_variance"):
+        _draw(losses, metrics, key, key.removeprefix("train/").replace("_", " "))
+    _draw(losses, metrics, "train/entropy_loss", "entropy", scale=-1.0)
+    _finish(losses, "learning", None)
+    _draw(speed, metrics, "time/turns_per_second", "turns a second")
+    _finish(speed, "speed", None)
+    drawn = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": folder.path.name}):
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()[drawn.getvalue().index("<svg") :]
+
+
+def _draw(
+    axes: "Axes", metrics: list[dict[str, Any]], key: str, label: str, scale: float = 1.0, **kwargs: Any
+) -> None:
+    points = [(line["turns"], scale * line[key]) for line in metrics if key in line]
+    if points:
+        axes.plot(*zip(*points, strict=True), label=label, **kwargs)
+
+
+def _finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
+    axes.set_title(title)
+    axes.set_xlabel("turns learned")
+    axes.grid(alpha=0.3)
+    if limits:
+        axes.set_ylim(*limits)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8)
