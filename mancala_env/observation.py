@@ -13,6 +13,7 @@ from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     LOAN,
     NUM_COLUMNS,
+    PLAYER_COLUMN,
     SOUTH,
     TERRITORY,
     State,
@@ -138,7 +139,7 @@ def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | Non
     """
     out = np.empty((len(games), num_features(ruleset)), np.float32)
     seen_by = np.empty(len(games), np.int64)
-    seen_by[:] = games[:, 7] if players is None else players
+    seen_by[:] = games[:, PLAYER_COLUMN] if players is None else players
     _observe(encode(ruleset), np.ascontiguousarray(games), seen_by, out)
     return out
 

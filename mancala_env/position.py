@@ -9,13 +9,20 @@ from mancala_env import notation
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import (
+    DEBT_COLUMN,
+    END_COLUMN,
     END_REASONS,
     ENDLESS,
     NOBODY,
     NORTH,
     NUM_COLUMNS,
+    PLAYER_COLUMN,
+    ROUND_COLUMN,
     RUNNING,
     SOUTH,
+    STALL_COLUMN,
+    STARTER_COLUMN,
+    STORE_COLUMN,
     State,
     as_actions,
     count_of,
@@ -179,7 +186,7 @@ class Position:
             self.ruleset, seeds, owner, stores, player, stall, territory, round, starter, debts
         )
         if endless:
-            self._games[0, 9] = ENDLESS
+            self._games[0, END_COLUMN] = ENDLESS
         else:
             _settle(self._rules, self._games)
 
@@ -238,42 +245,42 @@ class Position:
     @property
     def stores(self) -> tuple[int, int]:
         """Captured seeds of South and North."""
-        return int(self._games[0, 5]), int(self._games[0, 6])
+        return int(self._games[0, STORE_COLUMN]), int(self._games[0, STORE_COLUMN + 1])
 
     @property
     def player(self) -> int:
         """The player to move, 0 South or 1 North; when the round is over, who would have been."""
-        return int(self._games[0, 7])
+        return int(self._games[0, PLAYER_COLUMN])
 
     @property
     def stall(self) -> int:
         """Turns in a row that left the number of free seeds unchanged, 0 to 50."""
-        return int(self._games[0, 8])
+        return int(self._games[0, STALL_COLUMN])
 
     @property
     def end(self) -> str:
         """Why the round is over: "stuck", "stall" or "endless"; "" while it runs."""
-        return END_REASONS[int(self._games[0, 9])]
+        return END_REASONS[int(self._games[0, END_COLUMN])]
 
     @property
     def is_over(self) -> bool:
         """Whether the round is over."""
-        return bool(self._games[0, 9] != RUNNING)
+        return bool(self._games[0, END_COLUMN] != RUNNING)
 
     @property
     def round(self) -> int:
         """Number of the round in its match, from 1."""
-        return int(self._games[0, 11])
+        return int(self._games[0, ROUND_COLUMN])
 
     @property
     def starter(self) -> int:
         """Who moved first in this round."""
-        return int(self._games[0, 12])
+        return int(self._games[0, STARTER_COLUMN])
 
     @property
     def debts(self) -> tuple[int, int]:
         """Seeds South and North owe each other (Leyla)."""
-        return int(self._games[0, 13]), int(self._games[0, 14])
+        return int(self._games[0, DEBT_COLUMN]), int(self._games[0, DEBT_COLUMN + 1])
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -320,7 +327,7 @@ class Position:
         laps, captured, taken = _play(self._rules, self._games, int(action))
         if laps == 0:
             raise IllegalMove(self._why_illegal(action))
-        endless = bool(self._games[0, 9] == ENDLESS)
+        endless = bool(self._games[0, END_COLUMN] == ENDLESS)
         return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
 
     def copy(self) -> "Position":

@@ -22,6 +22,7 @@ from mancala_env.engine.state import (
     NUM_COLUMNS,
     RUNNING,
     SOUTH,
+    TERRITORY_COLUMN,
     load,
     nth_bit,
     num_bits,
@@ -416,7 +417,7 @@ class MinimaxAgent(SearchAgent):
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:
             rows = (1 << self.ruleset.row_width) - 1
-            elsewhere = np.flatnonzero(games[:, 10] != rows)
+            elsewhere = np.flatnonzero(games[:, TERRITORY_COLUMN] != rows)
             if len(elsewhere):
                 raise ValueError(
                     f"num_actions={size} is too few: in game {elsewhere[0]} territory has changed hands; "

@@ -13,7 +13,7 @@ import numpy as np
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.engine.batch import run_in_slices
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import RUNNING, SOUTH, count_of, seeds_within
+from mancala_env.engine.state import END_COLUMN, RUNNING, SOUTH, count_of, seeds_within
 from mancala_env.errors import IllegalMove
 from mancala_env.rulesets import Ruleset
 
@@ -108,7 +108,7 @@ class SearchAgent(Agent):
         Raises:
             IllegalMove: A game is over.
         """
-        over = np.flatnonzero(games[:, 9] != RUNNING)
+        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
             raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
         return np.array(games, np.uint64, order="C")

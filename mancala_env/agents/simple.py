@@ -6,6 +6,7 @@ from mancala_env.agents.base import Agent
 from mancala_env.engine.batch import random_below, random_hole, run_in_slices
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
+    END_COLUMN,
     NORTH,
     RUNNING,
     SOUTH,
@@ -63,7 +64,7 @@ class RandomAgent(Agent):
         return self._run(_random_actions, games)
 
     def _run(self, work, games: np.ndarray) -> np.ndarray:
-        over = np.flatnonzero(games[:, 9] != RUNNING)
+        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
             raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
         actions = np.empty(len(games), np.int64)

@@ -16,10 +16,12 @@ import numpy as np
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import (
+    END_COLUMN,
     NORTH,
     NUM_COLUMNS,
     RUNNING,
     SOUTH,
+    TERRITORY_COLUMN,
     State,
     as_actions,
     count_of,
@@ -441,11 +443,13 @@ class Batch:
         games = np.asarray(games)
         if games.shape != self.games.shape or games.dtype != np.uint64:
             raise InvalidPosition(f"games must be uint64 {self.games.shape}, not {games.dtype} {games.shape}")
-        over = np.flatnonzero(games[:, 9] != RUNNING)
+        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
             raise InvalidPosition(f"game {over[0]} is over; a batch holds running games only")
         if self.num_actions == self.ruleset.row_width:
-            foreign = np.flatnonzero(games[:, 10] != np.uint64((1 << self.ruleset.row_width) - 1))
+            foreign = np.flatnonzero(
+                games[:, TERRITORY_COLUMN] != np.uint64((1 << self.ruleset.row_width) - 1)
+            )
             if len(foreign):
                 raise InvalidPosition(
                     f"in game {foreign[0]} a player's territory is not his row, and the mask of a batch with "

@@ -145,8 +145,10 @@ class Game(NamedTuple):
     debt_north: Any
 
 
+# Columns of a games array: the three board words, then the other fields of Game in order, and one spare.
 NUM_COLUMNS = 16
-"""Columns of a games array: the three board words, the other fields of Game in order, one spare."""
+OWNED_COLUMN, STORE_COLUMN, PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = 3, 5, 7, 8, 9
+TERRITORY_COLUMN, ROUND_COLUMN, STARTER_COLUMN, DEBT_COLUMN = 10, 11, 12, 13
 
 
 class State(NamedTuple):
@@ -199,18 +201,18 @@ def load(games, b):
     """Return row b of a games array as a Game."""
     return Game(
         Board(games[b, 0], games[b, 1], games[b, 2]),
-        np.int64(games[b, 3]),
-        np.int64(games[b, 4]),
-        np.int64(games[b, 5]),
-        np.int64(games[b, 6]),
-        np.int64(games[b, 7]),
-        np.int64(games[b, 8]),
-        np.int64(games[b, 9]),
-        np.int64(games[b, 10]),
-        np.int64(games[b, 11]),
-        np.int64(games[b, 12]),
-        np.int64(games[b, 13]),
-        np.int64(games[b, 14]),
+        np.int64(games[b, OWNED_COLUMN]),
+        np.int64(games[b, OWNED_COLUMN + 1]),
+        np.int64(games[b, STORE_COLUMN]),
+        np.int64(games[b, STORE_COLUMN + 1]),
+        np.int64(games[b, PLAYER_COLUMN]),
+        np.int64(games[b, STALL_COLUMN]),
+        np.int64(games[b, END_COLUMN]),
+        np.int64(games[b, TERRITORY_COLUMN]),
+        np.int64(games[b, ROUND_COLUMN]),
+        np.int64(games[b, STARTER_COLUMN]),
+        np.int64(games[b, DEBT_COLUMN]),
+        np.int64(games[b, DEBT_COLUMN + 1]),
     )
 
 
@@ -220,18 +222,18 @@ def save(games, b, game):
     games[b, 0] = game.board.low
     games[b, 1] = game.board.middle
     games[b, 2] = game.board.high
-    games[b, 3] = game.owned_south
-    games[b, 4] = game.owned_north
-    games[b, 5] = game.store_south
-    games[b, 6] = game.store_north
-    games[b, 7] = game.player
-    games[b, 8] = game.stall
-    games[b, 9] = game.end
-    games[b, 10] = game.territory
-    games[b, 11] = game.round
-    games[b, 12] = game.starter
-    games[b, 13] = game.debt_south
-    games[b, 14] = game.debt_north
+    games[b, OWNED_COLUMN] = game.owned_south
+    games[b, OWNED_COLUMN + 1] = game.owned_north
+    games[b, STORE_COLUMN] = game.store_south
+    games[b, STORE_COLUMN + 1] = game.store_north
+    games[b, PLAYER_COLUMN] = game.player
+    games[b, STALL_COLUMN] = game.stall
+    games[b, END_COLUMN] = game.end
+    games[b, TERRITORY_COLUMN] = game.territory
+    games[b, ROUND_COLUMN] = game.round
+    games[b, STARTER_COLUMN] = game.starter
+    games[b, DEBT_COLUMN] = game.debt_south
+    games[b, DEBT_COLUMN + 1] = game.debt_north
 
 
 @kernel
@@ -415,8 +417,8 @@ def with_turn(game, player, stall, end):
 
 def unpack(games: np.ndarray, num_holes: int) -> State:
     """Write out a games array uint64 `[B, NUM_COLUMNS]` as a State (fresh arrays)."""
-    board = np.ascontiguousarray(games[:, :3]).view(np.uint8)[:, :num_holes]
-    fields = games[:, 3:].astype(np.int64)
+    board = np.ascontiguousarray(games[:, :OWNED_COLUMN]).view(np.uint8)[:, :num_holes]
+    fields = games.astype(np.int64)
     hole = np.arange(num_holes)
 
     def bits(column: int) -> np.ndarray:
@@ -424,15 +426,15 @@ def unpack(games: np.ndarray, num_holes: int) -> State:
 
     return State(
         seeds=board.astype(np.int16),
-        owner=(bits(0) + 2 * bits(1) - 1).astype(np.int8),
-        territory=(1 - bits(7)).astype(np.int8),
-        stores=fields[:, 2:4].astype(np.int16),
-        player=fields[:, 4].astype(np.int8),
-        stall=fields[:, 5].astype(np.int16),
-        end=fields[:, 6].astype(np.int8),
-        round=fields[:, 8].astype(np.int32),
-        starter=fields[:, 9].astype(np.int8),
-        debts=fields[:, 10:12].astype(np.int16),
+        owner=(bits(OWNED_COLUMN) + 2 * bits(OWNED_COLUMN + 1) - 1).astype(np.int8),
+        territory=(1 - bits(TERRITORY_COLUMN)).astype(np.int8),
+        stores=fields[:, STORE_COLUMN : STORE_COLUMN + 2].astype(np.int16),
+        player=fields[:, PLAYER_COLUMN].astype(np.int8),
+        stall=fields[:, STALL_COLUMN].astype(np.int16),
+        end=fields[:, END_COLUMN].astype(np.int8),
+        round=fields[:, ROUND_COLUMN].astype(np.int32),
+        starter=fields[:, STARTER_COLUMN].astype(np.int8),
+        debts=fields[:, DEBT_COLUMN : DEBT_COLUMN + 2].astype(np.int16),
     )
 
 
@@ -441,18 +443,18 @@ def pack(state: State) -> np.ndarray:
     seeds = np.atleast_2d(state.seeds)
     batch, num_holes = seeds.shape
     games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-    board = np.zeros((batch, 24), np.uint8)
+    board = np.zeros((batch, _MAX_HOLES), np.uint8)
     board[:, :num_holes] = seeds
-    games[:, :3] = board.view(np.uint64)
+    games[:, :OWNED_COLUMN] = board.view(np.uint64)
     weights = 1 << np.arange(num_holes, dtype=np.int64)
-    games[:, 3] = (np.asarray(state.owner) == SOUTH) @ weights
-    games[:, 4] = (np.asarray(state.owner) == NORTH) @ weights
-    games[:, 5:7] = state.stores
-    games[:, 7] = state.player
-    games[:, 8] = state.stall
-    games[:, 9] = state.end
-    games[:, 10] = (np.asarray(state.territory) == SOUTH) @ weights
-    games[:, 11] = state.round
-    games[:, 12] = state.starter
-    games[:, 13:15] = state.debts
+    games[:, OWNED_COLUMN] = (np.asarray(state.owner) == SOUTH) @ weights
+    games[:, OWNED_COLUMN + 1] = (np.asarray(state.owner) == NORTH) @ weights
+    games[:, STORE_COLUMN : STORE_COLUMN + 2] = state.stores
+    games[:, PLAYER_COLUMN] = state.player
+    games[:, STALL_COLUMN] = state.stall
+    games[:, END_COLUMN] = state.end
+    games[:, TERRITORY_COLUMN] = (np.asarray(state.territory) == SOUTH) @ weights
+    games[:, ROUND_COLUMN] = state.round
+    games[:, STARTER_COLUMN] = state.starter
+    games[:, DEBT_COLUMN : DEBT_COLUMN + 2] = state.debts
     return games

@@ -15,13 +15,7 @@ from importlib import resources
 import numpy as np
 
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import (
-    NUM_COLUMNS,
-    RUNNING,
-    encode,
-    load,
-    save,
-)
+from mancala_env.engine.state import NUM_COLUMNS, RUNNING, TERRITORY_COLUMN, encode, load, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
@@ -126,7 +120,7 @@ class Book:
     def rest(self, games: np.ndarray) -> int | None:
         """Return the rest of the running game in row 0, or None if the book does not have it."""
         width = self.ruleset.row_width
-        if int(games[0, 10]) != (1 << width) - 1:  # a later round, with other territories
+        if int(games[0, TERRITORY_COLUMN]) != (1 << width) - 1:  # a later round, with other territories
             return None
         return self._rests.get(int(keys_of(self.ruleset, games[:1])[0]))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.engine.state import NORTH, RIGHTMOST_OPENING, SOUTH, encode
+from mancala_env.engine.state import NORTH, OWNED_COLUMN, RIGHTMOST_OPENING, SOUTH, TERRITORY_COLUMN, encode
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
@@ -352,7 +352,7 @@ class Solver:
         line = self._lines[n]
         search.search(
             self._rules,
-            np.int64(games[0, 10]),
+            np.int64(games[0, TERRITORY_COLUMN]),
             seats,
             self._table,
             busy,
@@ -406,7 +406,7 @@ ILLEGAL = -32768
 
 def _num_free(games: np.ndarray) -> int:
     """Return the seeds in free holes of row 0."""
-    owned = int(games[0, 3] | games[0, 4])
+    owned = int(games[0, OWNED_COLUMN] | games[0, OWNED_COLUMN + 1])
     seeds = games[0, :3].copy().view(np.uint8)
     return int(sum(int(n) for hole, n in enumerate(seeds) if not owned >> hole & 1))
 
@@ -417,7 +417,7 @@ def _seats(ruleset: Ruleset, games: np.ndarray) -> tuple[np.uint64, np.uint64]:
     With rows as territories South's and North's views are the same game. Other territories are told
     by their bits and the seat. So are all positions where South's first turn is restricted (RULES 7).
     """
-    territory, width = int(games[0, 10]), ruleset.row_width
+    territory, width = int(games[0, TERRITORY_COLUMN]), ruleset.row_width
     if territory == (1 << width) - 1 and encode(ruleset).opening != RIGHTMOST_OPENING:
         return np.uint64(0), np.uint64(0)
     # An odd 64-bit constant spreads the numbers over the word they are mixed into.
