@@ -16,15 +16,13 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.engine.batch import Batch, Episode, encode_rounds, play_rows
-from mancala_env.engine.state import NORTH, RUNNING, SOUTH, encode
+from mancala_env.engine.state import END_COLUMN, NORTH, PLAYER_COLUMN, RUNNING, SOUTH, encode
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
 """Called now and then as progress(done, total)."""
 
-# Columns of a games array; see Game.
-_PLAYER, _END = 7, 9
 # The normal quantile of a 95 % interval.
 Z95 = statistics.NormalDist().inv_cdf(0.975)
 # Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
@@ -306,7 +304,7 @@ class Table:
         self.agents = (first, second)
         self.games = games.copy()
         self.first_is_south = np.zeros(len(games), np.bool_)
-        self.is_over = games[:, _END] != RUNNING
+        self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
         limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
         self._episode = Episode(rounds=limit, first_player=SOUTH, opening_turns=0, margin=0)
@@ -317,7 +315,7 @@ class Table:
         seat = np.where(self.first_is_south, SOUTH, NORTH)
         if agent == 1:
             seat = 1 - seat
-        return np.flatnonzero(~self.is_over & (self.games[:, _PLAYER] == seat.astype(np.uint64)))
+        return np.flatnonzero(~self.is_over & (self.games[:, PLAYER_COLUMN] == seat.astype(np.uint64)))
 
     def play_turn(self) -> bool:
         """Let both agents play a turn where they are to move; tells whether a game still runs."""
