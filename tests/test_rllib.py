@@ -24,6 +24,7 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from ray.tune.registry import register_env
+from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
@@ -35,14 +36,13 @@ from mancala_env.errors import IllegalMove
 from training import rllib_train
 from training.config import CONFIGS, InvalidConfig, read_config
 from training.rllib_selfplay import SHARED, always_shared, module_spec
+from training.run import RunFolder
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:ray.*"),
-    pytest.mark.filterwarnings("ignore:.*:FutureWarning:ray.*"),
-]
+# Ray complains about options of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -168,9 +168,9 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     assert "ray" in first.versions
     assert [state.name for state in (run / "rllib").iterdir()] == [f"{first.turns:010d}"]
 
-    # On other machines than before: no runner, one learner of its own.
+    # Laid out in another way than before: no runner, two learners.
     more = ["--turns", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
-    assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "1"]) == 0
+    assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
     assert read_identity(checkpoint).turns == first.turns + 1024
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     turns = [line["turns"] for line in lines]
@@ -200,6 +200,31 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
     message = capsys.readouterr().err
     assert "the loss is not finite" in message
     assert "ppo.learning_rate" in message
+
+
+def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
+    config = configured(tmp_path, "--num_env_runners", "1")
+    folder = RunFolder.create(config)
+    run = rllib_train.ClusterRun(config, folder, resume=False)
+    logger = Logger(str(tmp_path), [])
+    try:
+        run._update(0.0, logger)
+        assert run.turns == 512
+        (worker,) = run._algorithm.env_runner_group.foreach_env_runner(
+            lambda _: os.getpid(), local_env_runner=False
+        )
+        assert worker != os.getpid()
+        os.kill(worker, signal.SIGKILL)
+        while run.turns < 1536:
+            run._update(0.0, logger)
+        before = run._weights()
+        (after,) = run._algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: runner.module[SHARED].get_state(), local_env_runner=False
+        )
+        for name, value in before.items():
+            np.testing.assert_array_equal(value.numpy(), after[name])
+    finally:
+        run.close()
 
 
 def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,6 +282,23 @@ def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) 
     ours, worth = runner._judge(runner.module[SHARED].network, runner.env.action_masks())
     np.testing.assert_allclose(logits, ours.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(values, worth.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+
+
+def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> None:
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    runner = algorithm.env_runner
+    for turns in (512, 1024):
+        snapshot = rllib_train.export(tensors, configured(tmp_path), turns)
+        runner.set_pool(["random"], {f"{turns}.zip": snapshot})
+        drawn = runner.env._pool.opponents
+        assert [type(agent).__name__ for agent in drawn] == ["RandomAgent", "CheckpointAgent"]
+        assert drawn[1].identity.turns == turns
+        assert len(runner.sample()) == 8
+    folder = drawn[1].path.parent
+    assert [file.name for file in folder.iterdir()] == ["1024.zip"]
+    runner.stop()
+    assert not folder.exists()
 
 
 # RLlib's own runner over PettingZoo

@@ -1,6 +1,6 @@
 """Self-play as RLlib sees it: the module, the environment runner, the learner, the configuration.
 
-RLlib's own MultiAgentEnvRunner plays a game at a time in Python, some 1,500 turns a second. The runner
+RLlib's own MultiAgentEnvRunner steps each game in Python, about a thousand turns a second. The runner
 here plays the same games as training/train.py, many at once in the engine, and computes their advantages
 where it has the values at hand; RLlib distributes runners and learners, moves the data and the weights,
 and restarts what fails. Both players share one module.
@@ -23,6 +23,7 @@ from gymnasium import spaces
 from mancala_env import observation_kinds
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
+from training.policy import NotFinite
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv
 
 try:
@@ -107,7 +108,7 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         remote = bool(self.worker_index)
         self._device = get_device(self._settings, self._settings.num_gpus_per_env_runner if remote else 0)
         self._weights_seq_no = 0
-        self._snapshots: TemporaryDirectory[str] | None = None
+        self._folder: TemporaryDirectory[str] | None = None
         self.make_module()
         if remote or not self._settings.num_env_runners:
             self.make_env()
@@ -132,6 +133,7 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
             opening_share=plain["opening_share"],
             pool=plain["pool"],
             pool_share=plain["pool_share"],
+            pool_priority=plain["pool_priority"],
             seed=self._seed,
             num_threads=plain["threads"],
         )
@@ -156,12 +158,18 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         """
         if self.env is None or not self.env.pool_size:
             return
-        folder = TemporaryDirectory(prefix="mancala-pool-")
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="mancala-pool-")
+        folder = Path(self._folder.name)
+        # A snapshot keeps its path, so the pool knows those it has, and how it fared against them.
         for name, content in snapshots.items():
-            Path(folder.name, name).write_bytes(content)
-        self.env.set_pool([*specs, *(str(Path(folder.name, name)) for name in snapshots)])
-        # Agents have read their files by now; the folder before this one is deleted here.
-        self._snapshots = folder
+            if not (folder / name).exists():
+                (folder / name).write_bytes(content)
+        self.env.set_pool([*specs, *(str(folder / name) for name in snapshots)])
+        # Agents have read their files by now.
+        for path in folder.iterdir():
+            if path.name not in snapshots:
+                path.unlink()
 
     def sample(self, **_: Any) -> list[SingleAgentEpisode]:
         """Play T steps of every game, and return a piece of each."""
@@ -191,6 +199,8 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
             legal = env.action_masks().copy()
             buffer.players[step] = env.players
             logits, values = self._judge(network, legal)
+            if not torch.isfinite(logits).all():
+                raise NotFinite("an output of the network is not finite")
             log_probs = torch.log_softmax(logits, dim=1)
             actions = torch.multinomial(log_probs.exp(), 1)
             log_probs = log_probs.gather(1, actions).squeeze(1)
@@ -309,9 +319,9 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
 
     def stop(self) -> None:
         """Delete the snapshots of the pool."""
-        if self._snapshots is not None:
-            self._snapshots.cleanup()
-            self._snapshots = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
 
 def ray_get(value: Any) -> Any:

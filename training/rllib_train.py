@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -40,7 +41,9 @@ from mancala_env.agents.checkpoint import (
 from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from training.policy import NotFinite
 from training.progress import RunProgress
+from training.report import evaluate, report
 from training.rllib_selfplay import (
     SHARED,
     SelfPlayLearner,
@@ -48,14 +51,16 @@ from training.rllib_selfplay import (
     always_shared,
     module_spec,
 )
-from training.run import FINAL, JsonLines, RunFolder, RunFolderError, versions, write_atomically
-from training.train import Clock, TrainingDiverged, check_same_run, evaluate, report, stop_on_signals
+from training.run import FINAL, METRICS, JsonLines, RunFolder, RunFolderError, versions, write_atomically
+from training.train import Clock, TrainingDiverged, check_same_run, stop_on_signals
 
 # After training.rllib_selfplay, which says how to install it.
 import ray  # isort: skip
 from ray.rllib.algorithms.ppo import PPOConfig  # isort: skip
 
 _PROGRESS_FILE = "progress.json"
+# Machines of a cluster can be replaced within this.
+_MOST_IDLE_SECONDS = 600
 # Warnings of RLlib 2.60 about its own defaults and code, and pages of numbers where a run diverges.
 _KNOWN_WARNINGS = (
     "You are running PPO on the new API stack!",
@@ -64,6 +69,10 @@ _KNOWN_WARNINGS = (
     "Gradients Parameter containing:",
     "Setting `nan/inf` gradients to zero.",
 )
+
+
+class RunnersLost(MancalaError):
+    """Nobody plays any more."""
 
 
 @dataclass
@@ -214,6 +223,7 @@ def algorithm_config(config: RayConfig, seed: int) -> PPOConfig:
         "opening_share": config.selfplay.opening_share,
         "pool": config.pool.opponents,
         "pool_share": config.pool.share,
+        "pool_priority": config.pool.priority,
         "threads": config.num_cpus_per_env_runner,
     }
     return (
@@ -269,6 +279,7 @@ class ClusterRun:
         self.turns, seconds = 0, 0.0
         self.stopped_by: str | None = None
         self.last_checkpoint: Path | None = None
+        self._idle_since: float | None = None
         self._config, self._folder = config, folder
         self._states = folder.path / "rllib"
         state = None
@@ -298,7 +309,7 @@ class ClusterRun:
             str(self._folder.path),
             [
                 TensorBoardOutputFormat(str(self._folder.path)),
-                JsonLines(self._folder.path / "metrics.jsonl"),
+                JsonLines(self._folder.path / METRICS),
             ],
         )
         turns_before, seconds_before = self.turns, clock.seconds
@@ -322,10 +333,23 @@ class ClusterRun:
         ppo = self._config.ppo
         rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
         self._algorithm.learner_group.foreach_learner(partial(_set_learning_rate, rate=rate))
-        figures = self._algorithm.train()
-        played, learned = figures["env_runners"], figures["learners"][SHARED]
-        self.turns += int(played["num_env_steps_sampled"])
-        self._check_finite(float(learned["total_loss"]))
+        try:
+            figures = self._algorithm.train()
+            played = figures["env_runners"]
+            # RLlib says not a number, or nothing at all, where no runner answered.
+            turns = float(played.get("num_env_steps_sampled", math.nan))
+            if math.isnan(turns):
+                self._wait_for_runners()
+                return
+            self._idle_since = None
+            self.turns += int(turns)
+            learned = figures["learners"][SHARED]
+            self._check_finite(float(learned["total_loss"]))
+        except NotFinite as error:
+            raise TrainingDiverged(
+                f"after {self.turns:,} turns {error}; the last good checkpoint is "
+                f"{self.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
+            ) from error
         logger.record("rollout/games", float(played["num_episodes"]))
         for name, key in (
             ("policy_gradient_loss", "policy_loss"),
@@ -339,17 +363,25 @@ class ClusterRun:
         for name, key in (("playing", "env_runner_sampling_timer"), ("learning", "learner_update_timer")):
             logger.record(f"time/{name}_seconds", float(figures["timers"][key]))
 
+    def _wait_for_runners(self) -> None:
+        """Give RLlib time to start runners again: all of them are gone."""
+        now = time.monotonic()
+        self._idle_since = self._idle_since or now
+        if now - self._idle_since > _MOST_IDLE_SECONDS:
+            raise RunnersLost(
+                f"no environment runner has answered for {_MOST_IDLE_SECONDS} seconds; the last checkpoint "
+                f"is {self.last_checkpoint or 'none'}; what ended them stands in the logs of Ray, in "
+                "/tmp/ray/session_latest/logs"
+            )
+        time.sleep(1)
+
     def _check_finite(self, loss: float) -> None:
-        """Stop where the numbers ran away. RLlib turns gradients that are not finite into zeros."""
-        wrong = None if math.isfinite(loss) else "the loss"
+        """Raise NotFinite where numbers ran away. RLlib turns gradients that are not finite into zeros."""
+        if not math.isfinite(loss):
+            raise NotFinite("the loss is not finite")
         for name, value in self._weights().items():
             if not torch.isfinite(value).all():
-                wrong = f"weight {name}"
-        if wrong is not None:
-            raise TrainingDiverged(
-                f"after {self.turns} turns {wrong} is not finite; the last good checkpoint is "
-                f"{self.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
-            )
+                raise NotFinite(f"weight {name} is not finite")
 
     def _weights(self) -> dict[str, torch.Tensor]:
         weights = self._algorithm.learner_group.get_weights([SHARED])[SHARED]
