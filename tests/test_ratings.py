@@ -49,8 +49,8 @@ def test_95_percent_intervals_of_ratings_hold_the_truth():
     rng = np.random.default_rng(3)
     strengths = {"random": 0.0, "a": 150.0, "b": 350.0}
     inside = []
-    for _ in range(60):
-        ratings = fit_ratings(simulated(strengths, 60, rng), num_replicates=120)
+    for _ in range(40):
+        ratings = fit_ratings(simulated(strengths, 60, rng), num_replicates=100)
         for name in ("a", "b"):
             _, low, high = ratings.of(name)
             inside.append(low <= strengths[name] <= high)
