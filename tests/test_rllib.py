@@ -75,6 +75,12 @@ def configured(tmp_path: Path, *more: str) -> rllib_train.RayConfig:
     return read_config(arguments, rllib_train.RayConfig, "rllib_train.py", ("default.yaml", "rllib.yaml"))[0]
 
 
+def stop(algorithm: Any) -> None:
+    """Stop an algorithm, and remove the folder it made in the user's home."""
+    algorithm.stop()
+    Path(algorithm.logdir).rmdir()
+
+
 # Configuration
 
 
@@ -244,7 +250,7 @@ def algorithm(tmp_path: Path) -> Iterator[Any]:
     )  # fmt: skip
     built = rllib_train.algorithm_config(config, seed=1).build_algo()
     yield built
-    built.stop()
+    stop(built)
 
 
 def test_the_learner_sees_the_turns_that_were_played(algorithm: Any) -> None:
@@ -347,7 +353,7 @@ def test_the_module_trains_under_rllibs_own_runner() -> None:
         figures: Any = algorithm.train()
         assert np.isfinite(figures["learners"][SHARED]["total_loss"])
     finally:
-        algorithm.stop()
+        stop(algorithm)
 
 
 # The arena
