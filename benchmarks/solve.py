@@ -1,36 +1,34 @@
-"""Measure the solver: openings, positions after eight random turns, two threads beside one.
+"""What solving costs: openings, positions after eight random turns, two threads beside one.
 
-``python benchmarks/solve.py`` prints a table; ``--quick`` leaves out what takes more than seconds.
-Processor time is given beside wall time, which on a busy machine says little.
+python benchmarks/solve.py
+
+Seconds are processor seconds, which other programs disturb less than wall time; the threads' speed-up is
+wall time and only means something on an idle machine. Every solve starts with an empty table and no book.
 """
 
-import argparse
-import os
-import platform
 import statistics
+import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.timing import Row
 from mancala_env import Position, solver
 
-OPENINGS = {"layli_goobalay": 40, "leyla": 25, "leyla_gobale_ii": 90}  # seconds, on one idle core
+# Ruleset to the seconds its opening was to take on one idle core.
+_TARGETS = {"layli_goobalay": 40, "leyla": 25, "leyla_gobale_ii": 90}
+_POSITIONS = 21
 
 
-def fresh(ruleset: str, memory_mb: int, num_threads: int = 1) -> solver.Solver:
+def fresh(ruleset: str, num_threads: int = 1, memory_mb: int = 1024) -> solver.Solver:
     """Return a solver that knows nothing yet, its kernels compiled."""
     new = solver.Solver(ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
     new.value(Position(ruleset, [1] + [0] * (new.ruleset.num_holes - 1)))
     return new
-
-
-def timed(work: Callable[[Position], Any], position: Position) -> tuple[Any, float, float]:
-    """Solve a position; returns the result, processor seconds and wall seconds."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    result = work(position)
-    return result, time.process_time() - cpu, time.perf_counter() - wall
 
 
 def random_positions(ruleset: str, turns: int, count: int, seed: int) -> list[Position]:
@@ -46,60 +44,45 @@ def random_positions(ruleset: str, turns: int, count: int, seed: int) -> list[Po
     return positions
 
 
-def report_openings(memory_mb: int) -> None:
-    print("Openings, one thread, no book: value alone, then every action too")
-    for name, target in OPENINGS.items():
-        new = fresh(name, memory_mb)
-        before = new.nodes
-        value, cpu, wall = timed(new.value, Position(name))
-        print(
-            f"  {name:16} value {value:+3}  {(new.nodes - before) / 1e6:6.1f} M nodes  "
-            f"{cpu:5.1f} s processor  {wall:5.1f} s wall  (target {target} s)"
-        )
-        new = fresh(name, memory_mb)
-        solution, cpu, wall = timed(new.solve, Position(name))
-        print(
-            f"  {'':16} every action {solution.nodes / 1e6:6.1f} M nodes  "
-            f"{cpu:5.1f} s processor  {wall:5.1f} s wall  {solution.action_values}"
-        )
+def value_cost(position: Position, num_threads: int = 1) -> tuple[int, float, float, float]:
+    """Return a value, what it cost in millions of nodes, processor seconds and wall seconds."""
+    new = fresh(position.ruleset.name, num_threads)
+    nodes, cpu, wall = new.nodes, time.process_time(), time.perf_counter()
+    value = new.value(position)
+    return value, (new.nodes - nodes) / 1e6, time.process_time() - cpu, time.perf_counter() - wall
 
 
-def report_after_eight_turns(memory_mb: int, count: int) -> None:
-    values, solves = [], []
-    for position in random_positions("layli_goobalay", 8, count, seed=1):
-        new = fresh("layli_goobalay", memory_mb)
-        values.append(timed(new.value, position)[1])
-        solves.append(values[-1] + timed(new.solve, position)[1])
-    print(f"layli_goobalay after 8 random turns, {count} positions, empty table each, processor seconds")
-    for what, seconds in (("value", values), ("every action", solves)):
-        median, most = statistics.median(seconds), max(seconds)
-        print(f"  {what:13} median {median:.2f}  longest {most:.1f}  (target: median 1)")
+def every_action_cost(position: Position) -> tuple[float, float]:
+    """Return what the values of all actions cost in millions of nodes and processor seconds."""
+    new = fresh(position.ruleset.name)
+    cpu = time.process_time()
+    return new.solve(position).nodes / 1e6, time.process_time() - cpu
 
 
-def report_two_threads(memory_mb: int) -> None:
-    print("layli_goobalay opening, value, 1 and 2 threads in turn")
-    for num_threads in (1, 2, 1, 2):
-        new = fresh("layli_goobalay", memory_mb, num_threads)
-        before = new.nodes
-        _, cpu, wall = timed(new.value, Position("layli_goobalay"))
-        nodes = (new.nodes - before) / 1e6
-        print(f"  {num_threads} threads  {nodes:5.1f} M nodes  {cpu:5.1f} s processor  {wall:5.1f} s wall")
+def measure() -> Iterator[Row]:
+    """Measure one thing after another."""
+    for name, target in _TARGETS.items():
+        value, nodes, cpu, _ = value_cost(Position(name))
+        yield Row(f"{name} opening, value {value:+d}: nodes", nodes, "million")
+        yield Row(f"{name} opening: processor time (target {target})", cpu, "s")
+        nodes, cpu = every_action_cost(Position(name))
+        yield Row(f"{name} opening, every action: processor time", cpu, "s")
+    costs = [value_cost(p)[2] for p in random_positions("layli_goobalay", 8, _POSITIONS, seed=1)]
+    what = "layli_goobalay after 8 random turns, value: processor time"
+    yield Row(f"{what}, median of {_POSITIONS} (target 1)", statistics.median(costs), "s")
+    yield Row(f"{what}, longest", max(costs), "s")
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    for num_threads in (1, 2, 1, 2, 1, 2):
+        _, nodes, _, wall = value_cost(Position("layli_goobalay"), num_threads)
+        walls[num_threads].append(wall)
+        yield Row(f"layli_goobalay opening, {num_threads} threads: nodes", nodes, "million")
+    speed_up = statistics.median(walls[1]) / statistics.median(walls[2])
+    yield Row("layli_goobalay opening, 2 threads: speed-up (target 1.6)", speed_up, "times")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memory-mb", type=int, default=1024)
-    parser.add_argument("--positions", type=int, default=41)
-    parser.add_argument("--quick", action="store_true")
-    arguments = parser.parse_args()
-    load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {load}")
-    if arguments.quick:
-        report_after_eight_turns(64, 5)
-        return
-    report_openings(arguments.memory_mb)
-    report_after_eight_turns(arguments.memory_mb, arguments.positions)
-    report_two_threads(arguments.memory_mb)
+    for row in measure():
+        print(f"{row.name:90} {row.value:8.2f} {row.unit}", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 
-from mancala_env import Position, Ruleset, solver
+from mancala_env import Batch, Position, Ruleset, rulesets, solver
 
 EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
 
@@ -202,3 +202,151 @@ def test_equals_the_independent_solver(example: dict) -> None:
     assert solution.value == example["value"]
     assert solution.action_values == {int(a): v for a, v in example["actions"].items()}
     assert (solution.lower, solution.upper, solution.is_exact) == (solution.value, solution.value, True)
+
+
+def line_value(position: Position, line: tuple[tuple[int, int], ...]) -> int:
+    """Play a line to the end of the round; return the value for the player to move at its start."""
+    after = position.copy()
+    for player, action in line:
+        assert after.player == player
+        after.play(action)
+    assert after.is_over
+    first = position.player
+    won = [after.counts[player] - position.stores[player] for player in (0, 1)]
+    return won[first] - won[1 - first]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_principal_variation_ends_with_the_value(name: str) -> None:
+    shared = solver.Solver(SMALL[name], memory_mb=1)
+    for position in random_positions(SMALL[name], seed=9, count=15):
+        solution = shared.solve(position)
+        fresh = solver.solve(position, memory_mb=1)
+        assert fresh.nodes == 0 or line_value(position, fresh.principal_variation) == fresh.value
+        assert solution.value == fresh.value
+
+
+def test_values_of_best_actions_and_many_games_agree_with_solve() -> None:
+    ruleset = SMALL["weg 2x3, territory"]
+    batch = Batch(ruleset, 10, seed=1, opening_turns=2)
+    shared = solver.Solver(ruleset, memory_mb=1)
+    values = shared.action_values_of(batch.games)
+    assert values.shape == (10, ruleset.num_holes)
+    for b in range(10):
+        position = Position.from_games(ruleset, batch.games, b)
+        solution = shared.solve(position)
+        assert shared.value(position) == solution.value
+        assert shared.best_actions(position) == solution.best_actions
+        row = {a: int(v) for a, v in enumerate(values[b]) if v != solver.ILLEGAL}
+        assert row == solution.action_values
+
+
+def test_stores_count_from_zero_and_owned_holes_count() -> None:
+    owner = [-1, -1, 0, 0, -1, -1]
+    position = Position(SMALL["uur 2x3"], [0, 1, 4, 2, 0, 1], owner, stores=(2, 2))
+    bare = Position(SMALL["uur 2x3"], [0, 1, 4, 2, 0, 1], owner)
+    assert solver.solve(position).value == solver.solve(bare).value >= 4
+
+
+def test_a_finished_round_is_worth_its_count() -> None:
+    position = Position(SMALL["uur 2x3"], [0, 0, 0, 1, 2, 0], player=0, stores=(4, 1))
+    assert position.is_over
+    solution = solver.solve(position)
+    assert (solution.value, solution.action_values, solution.principal_variation) == (-3, {}, ())
+
+
+def test_territory_of_later_rounds_is_part_of_a_position() -> None:
+    ruleset = SMALL["weg 2x3, territory"]
+    seeds = [1, 2, 0, 1, 1, 0]
+    shared = solver.Solver(ruleset, memory_mb=1)
+    for territory in ([0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [1, 0, 0, 1, 1, 1]):
+        for player in (0, 1):
+            position = Position(ruleset, seeds, player=player, territory=territory)
+            assert shared.solve(position).action_values == brute_action_values(position, Brute(50_000))
+
+
+def test_south_and_north_differ_where_only_souths_first_turn_is_restricted() -> None:
+    ruleset = Ruleset(
+        row_width=3, seeds_per_hole=2, landing="uur", opening="rightmost", round_end="either_stuck"
+    )
+    shared = solver.Solver(ruleset, memory_mb=1)
+    for player, num_actions in ((0, 1), (1, 3)):
+        position = Position(ruleset, player=player)
+        solution = shared.solve(position)
+        assert len(solution.action_values) == num_actions
+        assert solution.value == solver.solve(position).value == max(solution.action_values.values())
+
+
+def test_two_threads_find_what_one_finds() -> None:
+    # 20 free seeds, too many for one thread to answer before the second starts.
+    position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
+    together = solver.Solver("layli_goobalay", memory_mb=64, num_threads=2)
+    assert together.value(position) == 4
+
+
+def test_the_time_limit_gives_bounds_that_hold() -> None:
+    position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
+    exact = {0: 4, 2: -2, 3: -2, 4: -2, 5: -4}
+    hurried = solver.Solver("layli_goobalay", memory_mb=16)
+    for _ in range(3):
+        solution = hurried.solve(position, time_limit=0.02)
+        assert solution.lower <= 4 <= solution.upper
+        assert all(low <= exact[a] <= high for a, (low, high) in solution.action_bounds.items())
+        assert solution.is_exact == all(low == high for low, high in solution.action_bounds.values())
+    bounds = solver.solve(Position("gabata_seven_holes"), time_limit=0.05)
+    assert not bounds.is_exact
+    assert bounds.lower < bounds.upper
+
+
+def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
+    position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
+    for num_threads in (1, 2):
+        interrupted = solver.Solver("layli_goobalay", memory_mb=64, num_threads=num_threads)
+        reports = []
+
+        def interrupt(progress: solver.Progress, reports=reports) -> None:
+            reports.append(progress)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.solve(position, progress=interrupt)
+        assert reports[0].lower < reports[0].upper
+        assert interrupted.value(position) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"memory_mb": 0}, "memory_mb must be more than 0, not 0"),
+        ({"num_threads": 0}, "num_threads must be at least 1, not 0"),
+        ({"time_limit": -1}, "time_limit must be more than 0 seconds, not -1"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(arguments: dict, message: str) -> None:
+    with pytest.raises(solver.SolverInputError, match=message):
+        solver.solve(Position("leyla"), **arguments)
+
+
+def test_a_position_of_another_ruleset_is_refused() -> None:
+    with pytest.raises(solver.SolverInputError, match="this solver is for leyla, not for gabata_i"):
+        solver.Solver("leyla", memory_mb=1).value(Position("gabata_i"))
+
+
+def test_rulesets_of_the_catalogue_are_solved_near_the_end() -> None:
+    rng = np.random.default_rng(4)
+    for name in rulesets.names():
+        shared = solver.Solver(name, memory_mb=1)
+        solved = 0
+        while solved < 3:
+            line = [Position(name)]
+            while not line[-1].is_over:
+                after = line[-1].copy()
+                after.play(int(rng.choice(after.legal_actions)))
+                line.append(after)
+            position = line[max(0, len(line) - 5)]
+            try:
+                expected = brute_action_values(position, Brute(3_000))
+            except (TooLarge, RecursionError):
+                continue
+            assert shared.solve(position).action_values == expected, position.to_text()
+            solved += 1

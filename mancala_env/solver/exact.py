@@ -65,7 +65,7 @@ class Solution:
         value: The value under best play; where the time limit struck first, the lower bound.
         action_values: Action -> value after it; where the time limit struck, the lower bound.
         principal_variation: ``(player, action)`` of a line of best play to the end of the round; where
-            the time limit struck, empty or the part that is known.
+            the time limit struck, or the opening book answered, the part that is known.
         nodes: Positions searched (0: the opening book or the table knew).
         seconds: Seconds it took.
         is_exact: Whether `value` and all of `action_values` are exact.
@@ -494,7 +494,7 @@ class _Study:
             self.close_position()
             for turn in self.turns:
                 self.close_action(turn)
-            self.follow_best(line)
+            self.follow_best(line, search=self.solver.nodes > self.nodes_before)
         except OutOfTime:
             self.read_known()
         finally:
@@ -554,8 +554,11 @@ class _Study:
         for action, (lower, upper) in self.bounds.items():
             self.bounds[action] = lower, min(upper, self.upper)
 
-    def follow_best(self, line: list[tuple[int, int]]) -> None:
-        """Write down a line of best play; the table has most of its proofs."""
+    def follow_best(self, line: list[tuple[int, int]], search: bool) -> None:
+        """Write down a line of best play; the table has most of its proofs.
+
+        Without `search`, as far as the book and the table know it: what they answered at once stays fast.
+        """
         position, value = self.position, self.lower
         while not position.is_over:
             turns = _turns(position)
@@ -563,10 +566,17 @@ class _Study:
             turns.sort(key=lambda turn: turn.action != hint)
             for turn in turns:
                 rest = turn.sign * (value - turn.won)
-                if turn is turns[-1] or self.solver.reaches(turn.after, rest, turn.sign):
+                if search:
+                    is_best = turn is turns[-1] or self.solver.reaches(turn.after, rest, turn.sign)
+                else:
+                    lower, upper = self.solver.known_bounds(turn.after)
+                    is_best = (lower if turn.sign > 0 else upper) == rest
+                if is_best:
                     line.append((position.player, turn.action))
                     position, value = turn.after, rest
                     break
+            else:
+                return
 
     def report(self, force: bool = False) -> None:
         now = time.monotonic()

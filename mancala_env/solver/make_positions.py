@@ -74,7 +74,7 @@ def make(
     seen = set()
     book = load_book(ruleset)
     if book and first_phase == 0:
-        wanted[0] = from_book(book, rng)
+        wanted[0] = from_book(book, np.random.default_rng([seed, 1]))
         seen = {position.games.tobytes() for position in wanted[0]}
     phases = range(1 if wanted[0] else first_phase, len(PHASES))
     while any(len(wanted[i]) < _PER_PHASE for i in phases):
