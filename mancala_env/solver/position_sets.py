@@ -1,6 +1,6 @@
 """Positions with the exact value of every action, to measure agents against.
 
-A set ships with the package for every ruleset of the catalogue. ``python -m
+Sets ship with the package for the rulesets that :func:`rulesets_with_positions` lists. ``python -m
 mancala_env.solver.make_positions`` makes the sets anew.
 
 Where positions come from: the first phase is drawn from the opening book where there is one; the others
