@@ -360,6 +360,17 @@ def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
     assert {sum(match.counts) for match in played.matches} == {2}
 
 
+def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeypatch):
+    monkeypatch.setattr(ladder, "RUNGS", ("random", "greedy", "minimax:1"))
+    monkeypatch.setattr(ladder, "SLOW_RUNGS", ("minimax:1",))
+    played = ladder.play_ladder("leyla", games=8, slow_games=4)
+    games = {match[:2]: 2 * sum(match.counts) for match in played.matches}
+    assert games == {("random", "greedy"): 8, ("random", "minimax:1"): 4, ("greedy", "minimax:1"): 4}
+    assert played.rungs == ("random", "greedy", "minimax:1")
+    assert played.quick_rungs == ("random", "greedy")
+    assert set(played.ratings().names) == {"random", "greedy", "minimax:1"}
+
+
 def test_a_ruleset_of_ones_own_has_no_ladder():
     with pytest.raises(NoLadder, match="no stored ladder for 'custom', only for layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))

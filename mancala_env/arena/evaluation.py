@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mancala_env.agents import Agent
-from mancala_env.arena.ladder import stored_ladder
+from mancala_env.arena.ladder import SLOW_RUNGS, stored_ladder
 from mancala_env.arena.matches import InvalidMatch, MatchResult, Progress
 from mancala_env.arena.ratings import ANCHOR, Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, own_games_regret
@@ -112,11 +112,12 @@ def evaluate(
                 f"cannot be used with rounds={rounds!r}, opening_turns={opening_turns}; leave it out"
             )
         identities = {one.identity for one in entrants}
-        others = [rung for rung in rungs.rungs if rung not in identities]
+        others = [rung for rung in rungs.quick_rungs if rung not in identities]
         seated = [entrant(rung, ruleset, num_threads) for rung in others]
         pairings += list(itertools.product(entrants, seated))
         # The random agent is at 0 by definition, whether or not it is one of those asked about.
-        fixed = rungs.ratings().only([rung for rung in rungs.rungs if rung in (*others, ANCHOR)])
+        known = (*others, ANCHOR, *SLOW_RUNGS)
+        fixed = rungs.ratings().only([rung for rung in rungs.rungs if rung in known])
         notes += [f"rung {rung} is left out: {why}" for rung, why in rungs.left_out.items()]
     matches: list[MatchResult] = []
     if pairings:

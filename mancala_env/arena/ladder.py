@@ -19,6 +19,8 @@ from mancala_env.rulesets import Ruleset, lookup, names
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
 RUNGS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", "perfect")
+SLOW_RUNGS = ("perfect",)
+"""Rungs that were rated over fewer games, and that nobody plays to be placed: a game takes too long."""
 OPENING_TURNS = 4
 
 
@@ -46,6 +48,11 @@ class Ladder:
     def rungs(self) -> tuple[str, ...]:
         """Specs of the rungs, in the order of RUNGS."""
         return tuple(dict.fromkeys(name for match in self.matches for name in match[:2]))
+
+    @property
+    def quick_rungs(self) -> tuple[str, ...]:
+        """Specs of the rungs an agent plays to be placed: all but SLOW_RUNGS."""
+        return tuple(rung for rung in self.rungs if rung not in SLOW_RUNGS)
 
     def ratings(self) -> Ratings:
         """Return the ratings of the rungs; the random agent is at 0 Elo."""
@@ -92,6 +99,7 @@ def play_ladder(
     ruleset: str | Ruleset,
     *,
     games: int,
+    slow_games: int = 64,
     results: str | Path | None = None,
     left_out: dict[str, str] | None = None,
     num_threads: int | None = None,
@@ -102,21 +110,30 @@ def play_ladder(
     Args:
         ruleset: The game.
         games: Games of each match, even.
+        slow_games: Games of each match of SLOW_RUNGS, even.
         results: Results file, to resume.
         left_out: Rungs to leave out, and why.
         num_threads: CPU threads.
-        progress: Called as progress(games over, games).
+        progress: Called as progress(games over, games), for each group of matches anew.
     """
     left_out = left_out or {}
-    matches = round_robin(
-        [rung for rung in RUNGS if rung not in left_out],
-        ruleset,
-        games=games,
-        opening_turns=OPENING_TURNS,
-        results=results,
-        num_threads=num_threads,
-        progress=progress,
-    )
+    rungs = [rung for rung in RUNGS if rung not in left_out]
+    quick = [rung for rung in rungs if rung not in SLOW_RUNGS]
+    groups = [(quick, games)]
+    groups += [([other, slow], slow_games) for slow in SLOW_RUNGS if slow in rungs for other in quick]
+    matches = [
+        match
+        for group, num_games in groups
+        for match in round_robin(
+            group,
+            ruleset,
+            games=num_games,
+            opening_turns=OPENING_TURNS,
+            results=results,
+            num_threads=num_threads,
+            progress=progress,
+        )
+    ]
     counts = tuple(
         PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
     )
