@@ -1,6 +1,8 @@
 """Turns a second of the engine and steps a second of the environments, beside other libraries."""
 
+import importlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ def aec_steps(env, steps: int = 300) -> Callable[[], int]:
 def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
     """Return work that plays OpenSpiel's oware from Python, or None where it is not installed."""
     try:
-        import pyspiel
+        pyspiel: Any = importlib.import_module("pyspiel")
     except ImportError:
         return None
     game = pyspiel.load_game("oware")
@@ -63,7 +65,7 @@ def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
 def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
     """Return work that only applies recorded oware actions: what the state itself costs."""
     try:
-        import pyspiel
+        pyspiel: Any = importlib.import_module("pyspiel")
     except ImportError:
         return None
     game = pyspiel.load_game("oware")

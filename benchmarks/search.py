@@ -5,10 +5,12 @@ python benchmarks/search.py strength     matches between the search agents (abou
 """
 
 import argparse
+import importlib
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +76,7 @@ def mcts_simulations(ruleset: str, simulations: int = _SIMULATIONS) -> Callable[
 def openspiel_simulations(simulations: int = _SIMULATIONS) -> Callable[[], int] | None:
     """Return work that searches oware's opening with OpenSpiel's C++ MCTS, or None without OpenSpiel."""
     try:
-        import pyspiel
+        pyspiel: Any = importlib.import_module("pyspiel")
     except ImportError:
         return None
     game = pyspiel.load_game("oware")
