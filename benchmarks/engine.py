@@ -40,13 +40,19 @@ def aec_steps(env, steps: int = 300) -> Callable[[], int]:
     return work
 
 
-def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
-    """Return work that plays OpenSpiel's oware from Python, or None where it is not installed."""
+def oware() -> Any:
+    """Return OpenSpiel's oware, or None where OpenSpiel is not installed."""
     try:
-        pyspiel: Any = importlib.import_module("pyspiel")
+        return importlib.import_module("pyspiel").load_game("oware")
     except ImportError:
         return None
-    game = pyspiel.load_game("oware")
+
+
+def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
+    """Return work that plays OpenSpiel's oware from Python, or None where it is not installed."""
+    game = oware()
+    if game is None:
+        return None
     rng = np.random.default_rng(1)
 
     def work() -> int:
@@ -64,11 +70,9 @@ def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
 
 def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
     """Return work that only applies recorded oware actions: what the state itself costs."""
-    try:
-        pyspiel: Any = importlib.import_module("pyspiel")
-    except ImportError:
+    game = oware()
+    if game is None:
         return None
-    game = pyspiel.load_game("oware")
     rng = np.random.default_rng(1)
     lines = []
     while sum(map(len, lines)) < states:
