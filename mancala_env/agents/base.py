@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mancala_env.engine.batch import default_num_threads
-from mancala_env.engine.state import encode
+from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -74,6 +74,17 @@ class Agent(ABC):
         if position.is_over:
             raise IllegalMove(f"the round is over ({position.end}); there is nothing to choose")
         return int(self.act(position.games)[0])
+
+    def _running(self, games: np.ndarray) -> np.ndarray:
+        """Return the games as kernels take them.
+
+        Raises:
+            IllegalMove: A game is over.
+        """
+        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
+        if len(over):
+            raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
+        return np.array(games, np.uint64, order="C")
 
     def random_seeds(self, size: int) -> np.ndarray:
         """Draw seeds for the generators of kernels, uint64 `[size]`."""

@@ -13,8 +13,7 @@ import numpy as np
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.engine.batch import run_in_slices
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import END_COLUMN, RUNNING, SOUTH, count_of, seeds_within
-from mancala_env.errors import IllegalMove
+from mancala_env.engine.state import SOUTH, count_of, seeds_within
 from mancala_env.rulesets import Ruleset
 
 ACTIVE = 0
@@ -101,17 +100,6 @@ class SearchAgent(Agent):
     @abstractmethod
     def _new_memory(self) -> Any:
         """Allocate what one thread needs for its searches."""
-
-    def _running(self, games: np.ndarray) -> np.ndarray:
-        """Return the games as kernels take them.
-
-        Raises:
-            IllegalMove: A game is over.
-        """
-        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
-        if len(over):
-            raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
-        return np.array(games, np.uint64, order="C")
 
     def _search(
         self,

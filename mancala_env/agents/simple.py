@@ -6,9 +6,7 @@ from mancala_env.agents.base import Agent
 from mancala_env.engine.batch import random_below, random_hole, run_in_slices
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
-    END_COLUMN,
     NORTH,
-    RUNNING,
     SOUTH,
     as_actions,
     count_of,
@@ -18,7 +16,6 @@ from mancala_env.engine.state import (
     num_bits,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.errors import IllegalMove
 
 _NO_MARGIN = -1_000_000
 
@@ -64,9 +61,7 @@ class RandomAgent(Agent):
         return self._run(_random_actions, games)
 
     def _run(self, work, games: np.ndarray) -> np.ndarray:
-        over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
-        if len(over):
-            raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
+        games = self._running(games)
         actions = np.empty(len(games), np.int64)
         randoms = self.random_seeds(len(games))
         run_in_slices(
