@@ -24,6 +24,7 @@ from mancala_env.arena.matches import play_matches
 from mancala_env.observation import games_from
 from training import train as command
 from training.config import CONFIGS, InvalidConfig, read_config
+from training.pool import SnapshotPool
 from training.run import RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv
 
@@ -488,14 +489,14 @@ def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> No
 
 def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> None:
     words = ("--pool.share", "0.5", "--checkpoint_minutes", "0", "--pool.snapshots", "2", "--turns", "8192")
-    config, _ = read_config(smoke(tmp_path, *words))
+    config, _ = read_config(smoke(tmp_path, *words, "--pool.promotion", "0"))
     folder = RunFolder.create(config)
     met: list[list[Any]] = []
     original = SelfPlayEnv.set_pool
 
-    def noted(self: SelfPlayEnv, pool: Sequence[Any]) -> None:
+    def noted(self: SelfPlayEnv, pool: Sequence[Any], *rest: Any) -> None:
         met.append(list(pool))
-        original(self, pool)
+        original(self, pool, *rest)
 
     monkeypatch.setattr(SelfPlayEnv, "set_pool", noted)
     command.train(config, folder, Console(quiet=True))
@@ -508,12 +509,66 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
     ]
 
 
+@pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])
+def test_a_snapshot_joins_by_its_score_against_the_last_that_joined(
+    tmp_path: Path, promotion: str, joined: int, capsys
+) -> None:
+    words = (
+        "--pool.share", "0.5", "--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0",
+        "--pool.promotion", promotion, "--pool.promotion_games", "20", "--turns", "6144",
+    )  # fmt: skip
+    assert command.main(smoke(tmp_path, *words)) == 0
+    folder = tmp_path / "smoke"
+    names = ["0000000000.zip", "0000002048.zip", "0000004096.zip"]
+    assert list(json.loads((folder / "pool.json").read_text())["snapshots"]) == names[:joined]
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    rates = [line["promotion/win_rate"] for line in lines if "promotion/win_rate" in line]
+    assert len(rates) == 2, "the first joins without a match"
+    last = play_matches(
+        str(folder / "checkpoints" / names[1]), str(folder / "checkpoints" / names[0]), LAYLI, games=20,
+        opening_turns=4, seed=1,
+    )  # fmt: skip
+    assert rates[0] == last.win_rate
+    assert ("did not join the pool" in capsys.readouterr().out) == (joined == 1)
+
+
+def test_a_resumed_run_meets_the_same_pool_with_the_same_scores(tmp_path: Path) -> None:
+    words = (
+        "--pool.share",
+        "0.5",
+        "--checkpoint_minutes",
+        "0",
+        "--pool.promotion",
+        "0.01",
+        "--turns",
+        "6144",
+    )
+    assert command.main(smoke(tmp_path, *words)) == 0
+    config, folder = read_config(["--resume", str(tmp_path / "smoke")])
+    assert folder is not None
+    run = RunFolder(folder)
+    kept = SnapshotPool(config, run)
+    assert [file.name for file in kept.snapshots] == ["0000000000.zip", "0000002048.zip", "0000004096.zip"]
+    env = command.make_env(config, run, seed=1)
+    assert env.pool_scores == kept.scores
+    assert kept.scores["random"] != 0.5
+    kept.snapshots[1].unlink()
+    assert [file.name for file in SnapshotPool(config, run).snapshots] == ["0000000000.zip", "0000004096.zip"]
+    (folder / "pool.json").write_text("[]")
+    with pytest.raises(RunFolderError, match=r"pool\.json cannot be read"):
+        SnapshotPool(config, run)
+
+
 def test_a_run_is_measured_against_its_own_past(tmp_path: Path) -> None:
     words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "4", "--turns", "6144")
     assert command.main(smoke(tmp_path, *words)) == 0
     folder = tmp_path / "smoke"
     past = json.loads((folder / "evaluation.json").read_text())["against_past"]
     assert [Path(match["second"]).stem for match in past] == ["0000002048", "0000004096"]
+    rated = json.loads((folder / "evaluation.json").read_text())["ratings_over_the_run"]
+    assert [each["turns"] for each in rated] == [2048, 4096, 6144]
+    assert [each["games"] for each in rated] == [8, 8, 8]
+    assert all(each["interval"][0] < each["elo"] < each["interval"][1] for each in rated)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert all(0 <= line["evaluation/random"] <= 1 for line in lines)
 

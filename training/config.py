@@ -51,7 +51,10 @@ class PoolConfig:
     Attributes:
         share: Share of the games that are played against the pool, 0 to 1.
         opponents: Specs of agents in the pool: scripted ones, or checkpoints.
-        snapshots: How many checkpoints of this run are in the pool too, the latest ones.
+        snapshots: How many checkpoints of this run are in the pool too, the latest that joined.
+        promotion: A checkpoint joins if it scores at least this share, 0 to 1, against the one that
+            joined last; the first joins in any case. 0 lets all of them join.
+        promotion_games: Games of the match that decides it, half of them from either seat; even.
         priority: 0 meets all of them alike. Above, an opponent is met in proportion to its recent win
             rate to this power: the ones that win are met more.
     """
@@ -59,6 +62,8 @@ class PoolConfig:
     share: float
     opponents: list[str]
     snapshots: int
+    promotion: float
+    promotion_games: int
     priority: float
 
 
@@ -180,6 +185,8 @@ class TrainConfig:
             ("selfplay.opening_share", self.selfplay.opening_share, 0, 1),
             ("pool.share", self.pool.share, 0, 1),
             ("pool.snapshots", self.pool.snapshots, 0, None),
+            ("pool.promotion", self.pool.promotion, 0, 1),
+            ("pool.promotion_games", self.pool.promotion_games, 2, None),
             ("pool.priority", self.pool.priority, 0, None),
             ("ppo.steps", self.ppo.steps, 1, None),
             ("ppo.batch_size", self.ppo.batch_size, 2, None),
@@ -193,11 +200,13 @@ class TrainConfig:
             if value is not None and (value < low or (high is not None and value > high)):
                 allowed = f"at least {low}" if high is None else f"{low} to {high}"
                 raise InvalidConfig(f"{key} must be {allowed}, not {value}")
-        for key in ("games", "checkpoint_games"):
-            if getattr(self.evaluation, key) % 2:
-                raise InvalidConfig(
-                    f"evaluation.{key} must be even (both seats), not {getattr(self.evaluation, key)}"
-                )
+        for key, games in (
+            ("evaluation.games", self.evaluation.games),
+            ("evaluation.checkpoint_games", self.evaluation.checkpoint_games),
+            ("pool.promotion_games", self.pool.promotion_games),
+        ):
+            if games % 2:
+                raise InvalidConfig(f"{key} must be even (both seats), not {games}")
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(
                 "pool.share is above 0, so pool.opponents must name at least one agent, such as random; "

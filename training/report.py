@@ -3,16 +3,20 @@
 import html
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from mancala_env.agents import make
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.ratings import Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
+from mancala_env.arena.round_robin import round_robin
 from mancala_env.envs.doors import DOORS
 from training.config import TrainConfig
 from training.run import METRICS, RunFolder, write_atomically
@@ -32,21 +36,55 @@ th:first-child, td:first-child { text-align: left; } svg { max-width: 100%; heig
 """
 
 
+@dataclass(frozen=True, eq=False)
+class Past:
+    """How the snapshots of a run fare against each other.
+
+    Attributes:
+        against: The last one's matches against each earlier one, the oldest first.
+        ratings: Of all of them, the last one at the end; fitted to the matches of everybody with
+            everybody, 0 being the mean. None where there was nothing earlier.
+    """
+
+    against: list[MatchResult]
+    ratings: Ratings | None
+
+    def as_dict(self) -> list[dict[str, Any]]:
+        """Return the ratings as plain data, the snapshot of fewest turns first."""
+        if self.ratings is None:
+            return []
+        rated = {each["agent"]: each for each in self.ratings.as_dict()["agents"]}
+        return [{**rated[name], "turns": read_identity(name).turns} for name in self.ratings.names]
+
+
 def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
     """Play a checkpoint against the opponents of the evaluation, from both seats."""
-    return [_match(config, checkpoint, opponent, games) for opponent in config.evaluation.opponents]
+    return [play(config, checkpoint, opponent, games) for opponent in config.evaluation.opponents]
 
 
-def evaluate_against_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> list[MatchResult]:
-    """Play a checkpoint against earlier ones of its run, spread evenly over it, the oldest first."""
+def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
+    """Let a checkpoint and earlier ones of its run, spread evenly over it, all play each other."""
     turns = read_identity(checkpoint).turns
     games = config.evaluation.checkpoint_games
     past = [path for path in folder.saved() if 0 < read_identity(path).turns < turns] if games else []
-    step = max(1, -(-len(past) // _MOST_EARLIER))
-    return [_match(config, checkpoint, str(path), games) for path in past[::step]]
+    if not past:
+        return Past([], None)
+    step = -(-len(past) // _MOST_EARLIER)
+    matches = round_robin(
+        [*map(str, past[::step]), str(checkpoint)],
+        config.game,
+        games=games,
+        opening_turns=config.evaluation.opening_turns,
+        seed=config.seed,
+        rounds=config.rounds,
+        num_threads=config.threads or None,
+    )
+    against = [match.flipped() for match in matches if match.second == str(checkpoint)]
+    return Past(against, fit_ratings(matches))
 
 
-def _match(config: TrainConfig, checkpoint: Path, opponent: str, games: int) -> MatchResult:
+def play(config: TrainConfig, checkpoint: Path, opponent: str, games: int) -> MatchResult:
+    """Play a checkpoint against an agent, from both seats, after the evaluation's random openings."""
     return play_matches(
         str(checkpoint),
         opponent,
@@ -66,7 +104,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
         The matches against the opponents of the evaluation.
     """
     results = evaluate(config, checkpoint, config.evaluation.games)
-    past = evaluate_against_past(config, folder, checkpoint)
+    past = evaluate_past(config, folder, checkpoint)
     regret = None
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
@@ -76,7 +114,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
         "turns": turns,
         "opening_turns": config.evaluation.opening_turns,
         "matches": [result.as_dict() for result in results],
-        "against_past": [result.as_dict() for result in past],
+        "against_past": [result.as_dict() for result in past.against],
+        "ratings_over_the_run": past.as_dict(),
         "regret": regret.as_dict() if regret else None,
     }
     write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
@@ -143,7 +182,7 @@ def _page(
     config: TrainConfig,
     folder: RunFolder,
     results: list[MatchResult],
-    past: list[MatchResult],
+    past: Past,
     regret: Regret | None,
 ) -> str:
     rows = "".join(
@@ -161,25 +200,34 @@ def _page(
     )
 
 
-def _plots(folder: RunFolder, past: list[MatchResult]) -> str:
+def _plots(folder: RunFolder, past: Past) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
     metrics = [json.loads(line) for line in (folder.path / METRICS).read_text().splitlines()]
     measured = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
-    figure = Figure(figsize=(9, 7), layout="constrained")
-    strength, history, losses, speed = figure.subplots(2, 2).flat
+    figure = Figure(figsize=(9, 10), layout="constrained")
+    strength, rating, history, pool, losses, speed = figure.subplots(3, 2).flat
     for key in measured:
         _draw(strength, metrics, key, key.removeprefix("evaluation/"), marker="o")
     _finish(strength, "win rate at checkpoints", (0, 1))
-    if past:
-        turns = [read_identity(result.second).turns for result in past]
-        rates = [result.win_rate for result in past]
-        low = [result.win_rate - result.interval[0] for result in past]
-        high = [result.interval[1] - result.win_rate for result in past]
-        history.errorbar(turns, rates, yerr=[low, high], fmt="o", color="#b5472f", capsize=2)
+    if past.ratings is not None:
+        draw_ratings(rating, past.ratings)
+    _finish(rating, "rating of each checkpoint, Elo (mean = 0)", None)
+    turns = [read_identity(result.second).turns for result in past.against]
+    _draw_intervals(
+        history,
+        turns,
+        [result.win_rate for result in past.against],
+        [result.interval[0] for result in past.against],
+        [result.interval[1] for result in past.against],
+    )
     history.axhline(0.5, color="#7d8794", linewidth=1)
     _finish(history, "win rate of the last against earlier checkpoints", (0, 1))
+    for key in sorted({key for line in metrics for key in line if key.startswith("pool/")}):
+        _draw(pool, metrics, key, key.removeprefix("pool/"), linewidth=1)
+    _draw(pool, metrics, "promotion/win_rate", "to join", marker="o", linestyle="", color="#22303c")
+    _finish(pool, "score against the pool", (0, 1))
     for key in ("train/value_loss", "train/explained_variance"):
         _draw(losses, metrics, key, key.removeprefix("train/").replace("_", " "))
     _draw(losses, metrics, "train/entropy_loss", "entropy", scale=-1.0)
@@ -190,6 +238,20 @@ def _plots(folder: RunFolder, past: list[MatchResult]) -> str:
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": folder.path.name}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]
+
+
+def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = "#b5472f") -> None:
+    """Draw the ratings of checkpoints over their turns, with 95 % intervals."""
+    turns = [read_identity(name).turns for name in ratings.names]
+    _draw_intervals(axes, turns, ratings.elo, ratings.low, ratings.high, label, color)
+
+
+def _draw_intervals(
+    axes: "Axes", x: Any, y: Any, low: Any, high: Any, label: str | None = None, color: str = "#b5472f"
+) -> None:
+    if len(x):
+        beyond = [np.subtract(y, low), np.subtract(high, y)]
+        axes.errorbar(x, y, yerr=beyond, marker="o", color=color, capsize=2, linewidth=1, label=label)
 
 
 def _draw(

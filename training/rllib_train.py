@@ -42,6 +42,7 @@ from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
 from training.policy import NotFinite
+from training.pool import SnapshotPool
 from training.progress import RunProgress
 from training.report import evaluate, report
 from training.rllib_selfplay import (
@@ -281,6 +282,7 @@ class ClusterRun:
         self.last_checkpoint: Path | None = None
         self._idle_since: float | None = None
         self._config, self._folder = config, folder
+        self._pool = SnapshotPool(config, folder)
         self._states = folder.path / "rllib"
         state = None
         if resume:
@@ -388,9 +390,12 @@ class ClusterRun:
         return {name: torch.as_tensor(value) for name, value in weights.items()}
 
     def _report_checkpoint(self, path: Path, logger: Logger, progress: RunProgress) -> None:
-        """Let the snapshot join the pool, and measure it."""
-        self._renew_pool()
+        """Let the snapshot join the pool if it may, and measure it."""
         said = []
+        match = self._pool.admit(path)
+        if match is not None:
+            logger.record("promotion/win_rate", match.win_rate)
+        self._renew_pool()
         if self._config.evaluation.checkpoint_games:
             for result in evaluate(self._config, path, self._config.evaluation.checkpoint_games):
                 logger.record(f"evaluation/{result.second}", result.win_rate)
@@ -398,12 +403,12 @@ class ClusterRun:
         progress.say(f"{self.turns:,} turns: {', '.join(said) or 'saved'}")
 
     def _renew_pool(self) -> None:
-        """Send the latest snapshots to the runners."""
+        """Send the pool's snapshots to the runners, who keep the scores."""
         pool = self._config.pool
         if not (pool.share and pool.snapshots):
             return
-        latest = sorted(self._folder.checkpoints.glob("*.zip"))[-pool.snapshots :]
-        snapshots = {file.name: file.read_bytes() for file in latest}
+        self._pool.keep({})
+        snapshots = {file.name: file.read_bytes() for file in self._pool.snapshots}
         self._algorithm.env_runner_group.foreach_env_runner(
             partial(SelfPlayRunner.set_pool, specs=pool.opponents, snapshots=snapshots),
             local_env_runner=not self._config.num_env_runners,

@@ -16,7 +16,7 @@ Symbols: T steps of a rollout, B games, A actions.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class SelfPlayEnv(VecEnv):
         opening_turns: int = 0,
         opening_share: float = 0.0,
         pool: Sequence[str | Agent] = (),
+        pool_scores: Mapping[str, float] | None = None,
         pool_share: float = 0.0,
         pool_priority: float = 0.0,
         seed: int | None = None,
@@ -78,6 +79,7 @@ class SelfPlayEnv(VecEnv):
             opening_turns: Uniformly random turns that start an opened game.
             opening_share: Share of the mirror games that are opened; all pool games are.
             pool: Agents, or their specs, that the policy meets.
+            pool_scores: The learner's recent score against some of them, by spec, where it is known.
             pool_share: Share of the games that are played against them.
             pool_priority: How much more often opponents that win are met; 0 meets all alike.
             seed: Seed of everything random here.
@@ -116,7 +118,7 @@ class SelfPlayEnv(VecEnv):
         if num_pool:
             self._pool = _PoolGames(self._batches.pop(), pool_priority, self._next_seed())
             self._pool_slice = self._slices.pop()
-            self.set_pool(pool)
+            self.set_pool(pool, pool_scores)
         shape = observation_kinds.shape(ruleset, kind, self.num_actions)
         self._seen = np.zeros((num_games, *shape), observation_kinds.dtype(kind))
         self._actions = np.zeros(num_games, np.int64)
@@ -131,9 +133,15 @@ class SelfPlayEnv(VecEnv):
         )
         super().__init__(num_games, space, spaces.Discrete(self.num_actions))
 
-    def set_pool(self, pool: Sequence[str | Agent]) -> None:
-        """Change the opponents of pool games; games that are under way go on against the old ones."""
+    def set_pool(self, pool: Sequence[str | Agent], scores: Mapping[str, float] | None = None) -> None:
+        """Change the opponents of pool games; games that are under way go on against the old ones.
+
+        Args:
+            pool: Agents, or their specs.
+            scores: The learner's recent score against some of them, by spec, from an earlier run.
+        """
         if self._pool is not None:
+            self._pool.scores.update(scores or {})
             known = {opponent.spec: opponent for opponent in self._pool.opponents}
             self._pool.set_opponents(
                 [
@@ -248,7 +256,7 @@ class _PoolGames:
         self.batch = batch
         self.opponents: list[Agent] = []
         self._priority = priority
-        self._scores: dict[str, float] = {}
+        self.scores: dict[str, float] = {}
         self._seats = (np.arange(batch.num_games) % 2).astype(np.int8)
         self._rng = np.random.default_rng(seed)
         self._met = np.zeros(batch.num_games, object)
@@ -261,7 +269,7 @@ class _PoolGames:
 
     def score(self, opponent: Agent) -> float:
         """Return the learner's recent score against an opponent; 0.5 before they have met."""
-        return self._scores.get(opponent.spec, 0.5)
+        return self.scores.get(opponent.spec, 0.5)
 
     def reset(self, seed: int | None) -> None:
         if seed is not None:
@@ -281,7 +289,7 @@ class _PoolGames:
         for row in np.flatnonzero(dones):
             before = self.score(met[row])
             result = (1 + np.sign(rewards[row])) / 2
-            self._scores[met[row].spec] = before + _SCORE_RATE * (float(result) - before)
+            self.scores[met[row].spec] = before + _SCORE_RATE * (float(result) - before)
         return rewards, dones
 
     def _let_opponents_play(self, dones: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -28,6 +28,7 @@ from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
 from training.policy import NotFinite, SelfPlayPolicy
+from training.pool import SnapshotPool
 from training.progress import RunProgress
 from training.report import evaluate, report
 from training.run import FINAL, METRICS, JsonLines, RunFolder, RunFolderError, write_atomically
@@ -95,6 +96,7 @@ class RunCallback(BaseCallback):
         self.stopped_by: str | None = None
         self.last_checkpoint: Path | None = None
         self._config, self._folder, self._clock, self._progress = config, folder, clock, progress
+        self._pool = SnapshotPool(config, folder)
         self._next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
         self._turns_before = 0
 
@@ -128,27 +130,31 @@ class RunCallback(BaseCallback):
         """Save, let the snapshot join the pool, and measure it."""
         path = self._folder.save(self.model, self._config)  # type: ignore[arg-type]
         self.last_checkpoint = path
-        if self._config.pool.snapshots:
-            self.training_env.set_pool(pool_of(self._config, self._folder))  # type: ignore[attr-defined]
-        said = []
+        said = self._renew_pool(path) if self._config.pool.share else []
         if self._config.evaluation.checkpoint_games:
             for result in evaluate(self._config, path, self._config.evaluation.checkpoint_games):
                 self.logger.record(f"evaluation/{result.second}", result.win_rate)
                 said.append(f"{result.win_rate:.0%} against {result.second}")
         self._progress.say(f"{turns:,} turns: {', '.join(said) or 'saved'}")
 
+    def _renew_pool(self, checkpoint: Path) -> list[str]:
+        """Let a checkpoint join the pool if it may; returns what there is to say about it."""
+        pool = self._pool
+        match = pool.admit(checkpoint)
+        env: SelfPlayEnv = self.training_env  # type: ignore[assignment]
+        env.set_pool(pool.specs)
+        pool.keep(env.pool_scores)
+        self.logger.record("promotion/snapshots", len(pool.snapshots))
+        if match is None:
+            return []
+        self.logger.record("promotion/win_rate", match.win_rate)
+        joined = "joined the pool" if checkpoint in pool.snapshots else "did not join the pool"
+        return [f"{joined} with {match.win_rate:.0%} against {Path(match.second).stem}"]
+
     def _check_weights(self) -> None:
         for name, weights in self.model.policy.named_parameters():
             if not torch.isfinite(weights).all():
                 raise NotFinite(f"weight {name} is not finite")
-
-
-def pool_of(config: TrainConfig, folder: RunFolder) -> list[str]:
-    """Return the specs of the pool: the configured ones and the run's latest checkpoints."""
-    latest = (
-        sorted(folder.checkpoints.glob("*.zip"))[-config.pool.snapshots :] if config.pool.snapshots else []
-    )
-    return [*config.pool.opponents, *map(str, latest)]
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
@@ -176,6 +182,7 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
     """Set up the games of a run."""
+    pool = SnapshotPool(config, folder)
     return SelfPlayEnv(
         config.game,
         config.network.observation,
@@ -184,7 +191,8 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
         reward=config.selfplay.reward,
         opening_turns=config.selfplay.opening_turns,
         opening_share=config.selfplay.opening_share,
-        pool=pool_of(config, folder),
+        pool=pool.specs,
+        pool_scores=pool.scores,
         pool_share=config.pool.share,
         pool_priority=config.pool.priority,
         seed=seed,
