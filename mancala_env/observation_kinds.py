@@ -41,6 +41,7 @@ ObservationKind = Literal["board", "afterstates", "replies", "lines"]
 KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines")
 
 _NO_LEAD = -1000  # below every lead
+_HIGHEST = int(np.iinfo(np.int16).max)
 # Changes whenever the meaning or the order of a feature of an action does.
 _ACTION_VERSION = 1
 
@@ -50,6 +51,8 @@ class ActionPart(NamedTuple):
 
     start: int
     stop: int
+    low: int
+    high: int
     meaning: str
 
 
@@ -75,11 +78,25 @@ def dtype(kind: str) -> type[np.generic]:
     return np.float32 if kind == "board" else np.int16
 
 
+def bounds(ruleset: Ruleset, kind: str, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest value of what is seen, of :func:`shape` and :func:`dtype` each."""
+    low, high = observation.bounds(ruleset)
+    if kind == "board":
+        return low, high
+    parts = list(action_parts(ruleset, kind, num_actions).values())[1:]
+    sizes = [part.stop - part.start for part in parts]
+    # An action that is not legal is all zeros; rounds are counted as far as int16 goes.
+    low = np.append(np.minimum(low, 0), np.repeat([part.low for part in parts], sizes))
+    high = np.append(np.minimum(high, _HIGHEST), np.repeat([part.high for part in parts], sizes))
+    both = np.stack([low, high]).astype(np.int16)
+    return np.tile(both[0], (num_actions, 1)), np.tile(both[1], (num_actions, 1))
+
+
 def action_parts(ruleset: Ruleset, kind: str, num_actions: int) -> dict[str, ActionPart]:
     """Return the parts of an action's features, in order, by name.
 
-    ``position`` is laid out as :func:`mancala_env.observation.parts` says. The features of an action
-    that is not legal are all zero.
+    ``position`` is laid out as :func:`mancala_env.observation.parts` says, which also bounds its features
+    one by one. The features of an action that is not legal are all zero.
     """
     layout = [
         ("position", num_features(ruleset), "the observation of the afterstate, seen by who chooses now"),
@@ -102,9 +119,12 @@ def action_parts(ruleset: Ruleset, kind: str, num_actions: int) -> dict[str, Act
             ("third_leads", num_actions, "the same after the turn with the best count that follows it"),
             ("fourth_leads", num_actions, "the same after best play of two turns that follow it"),
         ]
+    # All others are leads.
+    ranges = {"position": (-1, _HIGHEST), "legal": (0, 1), "num_replies": (0, num_actions)}
     result, start = {}, 0
     for name, size, meaning in layout:
-        result[name] = ActionPart(start, start + size, meaning)
+        low, high = ranges.get(name, (-ruleset.total_seeds, ruleset.total_seeds))
+        result[name] = ActionPart(start, start + size, low, high, meaning)
         start += size
     return result
 

@@ -17,6 +17,7 @@ from torchrl.envs.utils import check_env_specs
 
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.doors import DOORS
+from mancala_env.observation_kinds import KINDS
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the way it is about to drop
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
@@ -28,6 +29,12 @@ ALL = [*rulesets.names(), CUSTOM]
 DOOR_OF = {door.landing: door for door in DOORS.values()}
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 IDS = [door.gym_id for door in DOORS.values()]
+# Every ruleset shows the board; one of each game shows everything else there is to see.
+SHOWN = [
+    *((ruleset, "board") for ruleset in ALL),
+    *((door.default, kind) for door in DOORS.values() for kind in KINDS if kind != "board"),
+]
+every_ruleset_and_kind = pytest.mark.parametrize(("ruleset", "kind"), SHOWN, ids=str)
 
 
 def aec_env(ruleset, **options) -> Any:
@@ -40,24 +47,28 @@ def gym_env(ruleset, **options) -> Any:
     return gymnasium.make(DOOR_OF[ruleset.landing].gym_id, ruleset=ruleset, **options).unwrapped
 
 
-# api_test knows PettingZoo's own environments with dict observations by name and warns of all others.
+# api_test knows PettingZoo's own environments with dict observations by name and warns of all others, and
+# it takes whatever has two dimensions for a picture. Who has no legal action sees zeros.
 @pytest.mark.filterwarnings(
     "error",
+    "ignore:The observation contains negative numbers and is in the shape of a graphical:UserWarning",
+    "ignore:Observation numpy array is all zeros:UserWarning",
     "ignore:Observation is not a NumPy array:UserWarning",
     "ignore:Observation space for each agent probably should be:UserWarning",
 )
 @pytest.mark.parametrize("rounds", [1, "match"])
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_pettingzoo_api(ruleset, rounds):
-    api_test(aec_env(ruleset, rounds=rounds), num_cycles=60)
-    api_test(aec_env(ruleset, rounds=rounds).unwrapped, num_cycles=20)
+@every_ruleset_and_kind
+def test_pettingzoo_api(ruleset, rounds, kind):
+    api_test(aec_env(ruleset, rounds=rounds, observation=kind), num_cycles=60)
+    api_test(aec_env(ruleset, rounds=rounds, observation=kind).unwrapped, num_cycles=20)
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_pettingzoo_seed(ruleset):
-    seed_test(lambda: aec_env(ruleset, first_player="random", rounds="match"), num_cycles=40)
-    seed_test(lambda: aec_env(ruleset).unwrapped, num_cycles=40)
+@every_ruleset_and_kind
+def test_pettingzoo_seed(ruleset, kind):
+    options = {"first_player": "random", "rounds": "match", "observation": kind}
+    seed_test(lambda: aec_env(ruleset, **options), num_cycles=40)
+    seed_test(lambda: aec_env(ruleset, observation=kind).unwrapped, num_cycles=40)
 
 
 @pytest.mark.parametrize("ruleset", ALL, ids=str)
@@ -67,11 +78,12 @@ def test_pettingzoo_render(ruleset):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_gymnasium_check_env(ruleset):
+@every_ruleset_and_kind
+def test_gymnasium_check_env(ruleset, kind):
     # check_env draws some actions in one position and plays them in another, so they may be illegal there.
-    check_env(gym_env(ruleset, illegal="lose"))
-    check_env(gym_env(ruleset, illegal="lose", seat="random", rounds="match", render_mode="ansi"))
+    options: Any = {"illegal": "lose", "observation": kind}
+    check_env(gym_env(ruleset, **options))
+    check_env(gym_env(ruleset, seat="random", rounds="match", render_mode="ansi", **options))
 
 
 @pytest.mark.filterwarnings("error")
@@ -80,17 +92,21 @@ def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id):
     check_env(gymnasium.make(gym_id).unwrapped)
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_stable_baselines3_check_env(ruleset):
-    sb3_check_env(gym_env(ruleset, seat="random", render_mode="ansi"), skip_render_check=False)
-    sb3_check_env(gym_env(ruleset, rounds="match"))
+# Its advice where an observation has two dimensions is a policy made for it; docs/environments.md has one.
+@pytest.mark.filterwarnings("error", "ignore:Your observation  has an unconventional shape:UserWarning")
+@every_ruleset_and_kind
+def test_stable_baselines3_check_env(ruleset, kind):
+    options: Any = {"seat": "random", "render_mode": "ansi", "observation": kind}
+    sb3_check_env(gym_env(ruleset, **options), skip_render_check=False)
+    sb3_check_env(gym_env(ruleset, rounds="match", observation=kind))
 
 
 @pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array' that is not in the possible:UserWarning")
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gym_id", IDS)
-def test_maskable_ppo_learns_on_what_make_vec_env_makes(gym_id):
-    env = make_vec_env(gym_id, n_envs=2, seed=0, env_kwargs={"opponent": "greedy", "rounds": 2})
+def test_maskable_ppo_learns_on_what_make_vec_env_makes(gym_id, kind):
+    options = {"opponent": "greedy", "rounds": 2, "observation": kind}
+    env = make_vec_env(gym_id, n_envs=2, seed=0, env_kwargs=options)
     masks = env.env_method("action_masks")
     assert [mask.dtype for mask in masks] == [np.bool_, np.bool_]
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
@@ -108,9 +124,9 @@ def test_an_algorithm_without_masks_learns_where_illegal_actions_lose():
 
 
 @pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested using version:UserWarning")
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_torchrl_check_env_specs_and_a_rollout(ruleset):
-    env = PettingZooWrapper(aec_env(ruleset), use_mask=True)
+@every_ruleset_and_kind
+def test_torchrl_check_env_specs_and_a_rollout(ruleset, kind):
+    env = PettingZooWrapper(aec_env(ruleset, observation=kind), use_mask=True)
     check_env_specs(env, seed=0)
     env.set_seed(0)
     rollout = env.rollout(300)
@@ -119,9 +135,9 @@ def test_torchrl_check_env_specs_and_a_rollout(ruleset):
     assert float(last["player_0", "reward"] + last["player_1", "reward"]) == 0
 
 
-@pytest.mark.parametrize("ruleset", ALL, ids=str)
-def test_tianshou_plays_an_episode(ruleset):
-    env = PettingZooEnv(aec_env(ruleset))
+@every_ruleset_and_kind
+def test_tianshou_plays_an_episode(ruleset, kind):
+    env = PettingZooEnv(aec_env(ruleset, observation=kind))
     seen, _ = env.reset(seed=0)
     rng = np.random.default_rng(0)
     rewards, terminated = [], False

@@ -16,6 +16,7 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.envs.doors import DOORS
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.observation_kinds import KINDS
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]
@@ -107,13 +108,15 @@ def test_one_game_is_the_single_env_chance_included(ruleset):
     assert num_episodes > 2
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gym_id", IDS)
-def test_it_returns_what_sync_vector_env_returns(gym_id):
+def test_it_returns_what_sync_vector_env_returns(gym_id, kind):
     """The same names, shapes and types as Gymnasium's own vector env with the same autoreset."""
-    native = gymnasium.make_vec(gym_id, num_envs=2)
+    native = gymnasium.make_vec(gym_id, num_envs=2, observation=kind)
     sync = gymnasium.make_vec(
         gym_id,
         num_envs=2,
+        observation=kind,
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
     )

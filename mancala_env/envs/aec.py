@@ -7,6 +7,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
+from mancala_env import observation_kinds
 from mancala_env.engine.batch import encode_rounds
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.envs.doors import (
@@ -19,8 +20,9 @@ from mancala_env.envs.doors import (
     reward_of_south,
     ruleset_of,
 )
-from mancala_env.envs.spaces import observation_space
+from mancala_env.envs.spaces import metadata_of, observation_space
 from mancala_env.observation import observe
+from mancala_env.observation_kinds import KINDS, ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -35,6 +37,7 @@ class Options(TypedDict, total=False):
     rounds: Rounds
     reward: Reward
     first_player: FirstPlayer
+    observation: ObservationKind
     render_mode: str | None
 
 
@@ -47,6 +50,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     Attributes:
         ruleset: The ruleset.
         rounds: Most rounds of an episode, or "match".
+        observation_kind: What agents see; `metadata` names its version.
         render_mode: None or "ansi".
     """
 
@@ -58,6 +62,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         rounds: Rounds = 1,
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
+        observation: ObservationKind = "board",
         render_mode: str | None = None,
     ) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
@@ -67,6 +72,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             rounds: Most rounds of an episode, or "match" to play until the match is over.
             reward: "outcome" (+1, 0, -1) or "margin" (lead in the last count over all seeds).
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
+            observation: What agents see: "board", or what each action leads to: "afterstates", "replies"
+                or "lines"; see :mod:`mancala_env.observation_kinds`.
             render_mode: None or "ansi".
 
         Raises:
@@ -79,6 +86,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.rounds = rounds
         self._reward: Reward = one_of("reward", reward, ("outcome", "margin"))
         self._first_player = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
+        self.observation_kind: ObservationKind = one_of("observation", observation, KINDS)
+        self.metadata = metadata_of(getattr(type(self), "metadata", {}), self.observation_kind)
         self.render_mode = render_mode_of(render_mode)
         self._rng = np.random.default_rng()
         self._num_actions = self.ruleset.num_actions(rounds)
@@ -89,7 +98,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": observation_space(self.ruleset),
+                    "observation": observation_space(self.ruleset, self.observation_kind, self._num_actions),
                     "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
                 }
             )
@@ -152,11 +161,22 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """Return what an agent sees, and his mask: all zeros where it is not his turn."""
+        """Return what an agent sees, and his mask: all zeros where it is not his turn.
+
+        Where it is not his turn he sees the board all the same, but of his actions, none of which is
+        legal, all zeros.
+        """
         assert self._position is not None
         player = AGENTS.index(agent)
-        seen = observe(self.ruleset, self._position.games, player)[0]
-        return {"observation": seen, "action_mask": self._mask(player)}
+        mask, games = self._mask(player), self._position.games
+        if self.observation_kind == "board":
+            seen = observe(self.ruleset, games, player)
+        else:
+            shape = observation_kinds.shape(self.ruleset, self.observation_kind, self._num_actions)
+            seen = np.zeros((1, *shape), observation_kinds.dtype(self.observation_kind))
+            if mask.any():
+                observation_kinds.write_seen(self.ruleset, self.observation_kind, games, seen)
+        return {"observation": seen[0], "action_mask": mask}
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the position as text (`render_mode="ansi"`)."""

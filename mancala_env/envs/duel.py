@@ -8,13 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from mancala_env import agents
+from mancala_env import agents, observation_kinds
 from mancala_env.agents import Agent
 from mancala_env.engine.batch import Batch
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.envs.doors import FirstPlayer, InvalidArgument, Reward, Rounds, one_of, reward_of_south
 from mancala_env.errors import IllegalMove
 from mancala_env.observation import observe
+from mancala_env.observation_kinds import KINDS, ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -36,6 +37,7 @@ class Duel:
     Attributes:
         batch: The games; between calls the learner is to move in each.
         opponent: The other player.
+        kind: What the learner sees.
         seats: int8 `[B]`, the learner's seat: 0 South, 1 North.
         reward: float64 `[B]`, the learner's reward for his last turn and what followed.
         done: bool `[B]`, whether his last turn, or a turn of the opponent's after it, ended the episode.
@@ -58,6 +60,7 @@ class Duel:
         first_player: FirstPlayer,
         opening_turns: int,
         illegal: Illegal,
+        observation: ObservationKind,
         num_threads: int | None = None,
     ) -> None:
         """Check the arguments, which are those of the environments, and set up; then call :meth:`reset`."""
@@ -68,6 +71,8 @@ class Duel:
                 f"opponent must be an agent or its spec, such as 'random', not {opponent!r}"
             )
         self._reward = one_of("reward", reward, ("outcome", "margin"))
+        self.kind: ObservationKind = one_of("observation", observation, KINDS)
+        self._num_threads = num_threads
         # The outcome tells the winner as well; the margin follows from the counts.
         self.batch = Batch(
             ruleset,
@@ -153,9 +158,29 @@ class Duel:
             self.done |= ended
         self._finish(south)
 
+    def observation(self) -> np.ndarray:
+        """Return what the learner sees, float32 `[B, F]` or int16 `[B, A, G]`; the caller's to keep."""
+        if self.kind == "board":
+            return self.batch.observation.copy()
+        seen = self._unseen(len(self._rows))
+        observation_kinds.write_seen(
+            self.batch.ruleset, self.kind, self.batch.games, seen, num_threads=self._num_threads
+        )
+        return seen
+
     def final_observation(self, rows: np.ndarray) -> np.ndarray:
-        """Return what the learner sees of the games the episodes in some rows ended in, float32 `[R, F]`."""
-        return observe(self.batch.ruleset, self.final_games[rows], self.seats[rows])
+        """Return what the learner sees of the games the episodes in some rows ended in.
+
+        Returns:
+            float32 `[R, F]`, or int16 `[R, A, G]`, all zeros: no action is legal any more.
+        """
+        if self.kind == "board":
+            return observe(self.batch.ruleset, self.final_games[rows], self.seats[rows])
+        return self._unseen(len(rows))
+
+    def _unseen(self, num_games: int) -> np.ndarray:
+        shape = observation_kinds.shape(self.batch.ruleset, self.kind, self.batch.num_actions)
+        return np.zeros((num_games, *shape), observation_kinds.dtype(self.kind))
 
     def _legal(self, actions: np.ndarray) -> np.ndarray:
         """Return which actions are legal, bool `[B]`, where illegal ones are forgiven."""

@@ -17,8 +17,9 @@ from mancala_env.envs.doors import (
     ruleset_of,
 )
 from mancala_env.envs.duel import Duel, Illegal, Seat
-from mancala_env.envs.spaces import LegalDiscrete, observation_space
+from mancala_env.envs.spaces import LegalDiscrete, metadata_of, observation_space
 from mancala_env.errors import IllegalMove
+from mancala_env.observation_kinds import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -38,7 +39,10 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
     ## Observation Space
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
-    ``mancala_env.observation.parts(ruleset)`` names the features.
+    ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
+    ``"replies"`` or ``"lines"`` int16 `[A, G]`, what each action leads to, all zeros for one that is not
+    legal and for all when the episode is over; ``mancala_env.observation_kinds.action_parts`` names the
+    features.
 
     ## Starting State
     The start of round 1, `opening_turns` random turns, and the opponent's turns up to the learner's first.
@@ -71,6 +75,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         first_player: FirstPlayer = 0,
         opening_turns: int = 0,
         illegal: Illegal = "raise",
+        observation: ObservationKind = "board",
         render_mode: str | None = None,
     ) -> None:
         """Set up the game; nothing is played before :meth:`reset`.
@@ -86,6 +91,8 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
             opening_turns: Uniformly random turns before the episode begins.
             illegal: What an illegal action does: "raise" an IllegalMove, or "lose" the episode.
+            observation: What the learner sees: "board", or what each action leads to: "afterstates",
+                "replies" or "lines"; see :mod:`mancala_env.observation_kinds`.
             render_mode: None or "ansi".
 
         Raises:
@@ -105,11 +112,15 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             first_player=first_player,
             opening_turns=opening_turns,
             illegal=illegal,
+            observation=observation,
         )
         self._illegal = illegal
         self._legal_actions = LegalDiscrete(self._duel.batch.num_actions)
         self.action_space = self._legal_actions
-        self.observation_space = observation_space(self.ruleset)
+        self.observation_space = observation_space(
+            self.ruleset, self._duel.kind, self._duel.batch.num_actions
+        )
+        self.metadata = metadata_of(type(self).metadata, self._duel.kind)
         self._is_running = self._has_started = False
 
     @property
@@ -145,7 +156,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         super().reset(seed=seed)
         self._duel.reset(self.np_random, reseed=seed is not None)
         self._is_running = self._has_started = True
-        return self._duel.batch.observation[0].copy(), self._info()
+        return self._duel.observation()[0], self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play the learner's turn, then the opponent's until the learner is to move again.
@@ -161,7 +172,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         self._is_running = not self._duel.done[0]
         info = self._info()
         if self._is_running:
-            observation = self._duel.batch.observation[0].copy()
+            observation = self._duel.observation()[0]
         else:
             observation = self._duel.final_observation(np.array([0]))[0]
             info["counts"] = self._duel.final_counts[0].copy()

@@ -20,8 +20,9 @@ from mancala_env.envs.doors import (
     ruleset_of,
 )
 from mancala_env.envs.duel import Duel, Illegal, Seat
-from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, observation_space
+from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of, observation_space
 from mancala_env.errors import IllegalMove
+from mancala_env.observation_kinds import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -38,7 +39,7 @@ class MancalaVectorEnv(VectorEnv):
     one, and ``infos["final_info"]`` holds its ``counts`` `[B, 2]`, ``winner`` `[B]`, ``illegal`` `[B]`,
     ``action_mask`` `[B, A]` and ``seat`` `[B]`.
 
-    Symbols: B games, A actions, F features.
+    Symbols: B games, A actions, F features of the board, G features of an action.
     """
 
     metadata = {  # noqa: RUF012 - as Gymnasium declares it
@@ -60,6 +61,7 @@ class MancalaVectorEnv(VectorEnv):
         first_player: FirstPlayer = 0,
         opening_turns: int = 0,
         illegal: Illegal = "raise",
+        observation: ObservationKind = "board",
         render_mode: str | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -76,6 +78,7 @@ class MancalaVectorEnv(VectorEnv):
             first_player: Who starts round 1; "random" draws it for each game and episode.
             opening_turns: Uniformly random turns before an episode begins.
             illegal: What an illegal action does: "raise" an IllegalMove, or "lose" the episode.
+            observation: What the learner sees: "board", "afterstates", "replies" or "lines".
             render_mode: None or "ansi".
             num_threads: CPU threads; None takes every core this process may use.
 
@@ -99,13 +102,15 @@ class MancalaVectorEnv(VectorEnv):
             first_player=first_player,
             opening_turns=opening_turns,
             illegal=illegal,
+            observation=observation,
             num_threads=num_threads,
         )
         num_actions = self._duel.batch.num_actions
         self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
         self.action_space = self._legal_actions
         self.single_action_space = LegalDiscrete(num_actions)
-        self.single_observation_space = observation_space(self.ruleset)
+        self.single_observation_space = observation_space(self.ruleset, self._duel.kind, num_actions)
+        self.metadata = metadata_of(type(self).metadata, self._duel.kind)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._has_started = False
 
@@ -133,7 +138,8 @@ class MancalaVectorEnv(VectorEnv):
             options: Not used.
 
         Returns:
-            The observations `[B, F]`, and infos with ``action_mask`` `[B, A]` and ``seat`` `[B]`.
+            The observations `[B, F]`, or `[B, A, G]`, and infos with ``action_mask`` `[B, A]` and ``seat``
+            `[B]`.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
             raise InvalidArgument(
@@ -142,7 +148,7 @@ class MancalaVectorEnv(VectorEnv):
         super().reset(seed=None if seed is None else int(seed))
         self._duel.reset(self.np_random, reseed=seed is not None)
         self._has_started = True
-        return self._duel.batch.observation.copy(), self._infos()
+        return self._duel.observation(), self._infos()
 
     def step(
         self, actions: np.ndarray | Sequence[int]
@@ -153,8 +159,8 @@ class MancalaVectorEnv(VectorEnv):
             actions: Integers `[B]`.
 
         Returns:
-            Observations float32 `[B, F]`, rewards float64 `[B]`, terminations and truncations (never) bool
-            `[B]`, and infos.
+            Observations float32 `[B, F]`, or int16 `[B, A, G]`, rewards float64 `[B]`, terminations and
+            truncations (never) bool `[B]`, and infos.
 
         Raises:
             IllegalMove: An action is not legal, and `illegal` is "raise", or it is not in the action space.
@@ -172,7 +178,7 @@ class MancalaVectorEnv(VectorEnv):
             duel.begin(terminations)
         infos |= self._infos()
         truncations = np.zeros(self.num_envs, np.bool_)
-        return duel.batch.observation.copy(), duel.reward.copy(), terminations, truncations, infos
+        return duel.observation(), duel.reward.copy(), terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now, bool `[B, A]`."""

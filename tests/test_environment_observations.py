@@ -1,0 +1,166 @@
+"""The kinds of observation of every environment: what is seen, where it is empty, and how it is declared."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from test_observation_kinds import expected
+
+from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
+from mancala_env.envs.aec import AGENTS
+from mancala_env.envs.doors import DOORS
+from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.observation import observe
+from mancala_env.observation_kinds import KINDS, action_parts, bounds, dtype, shape, version, write_seen
+
+MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
+OF_ACTIONS = KINDS[1:]
+# One of each family, one with territory; the wide boards would take minutes for four turns ahead in Python.
+CASES = [("layli_goobalay", 1), ("leyla", 3), ("gabata_five_holes", "match")]
+SMALL = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
+
+
+def aec(ruleset, **options) -> Any:
+    ruleset = rulesets.lookup(ruleset)
+    return MODULE_OF[ruleset.landing].raw_env(ruleset=ruleset, **options)
+
+
+@pytest.mark.parametrize(("ruleset", "rounds"), CASES, ids=str)
+@pytest.mark.parametrize("kind", OF_ACTIONS)
+def test_the_mover_sees_his_actions_and_the_other_agent_nothing(kind, ruleset, rounds):
+    env = aec(ruleset, rounds=rounds, first_player="random", observation=kind)
+    rng = np.random.default_rng(3)
+    env.reset(seed=2)
+    num_actions = env.action_space("player_0").n
+    for turn in range(40 if kind == "lines" else 90):
+        if not env.terminations["player_0"] and turn % 8 == 0:
+            mover = env.position.player
+            seen = env.observe(AGENTS[mover])["observation"]
+            wanted = [expected(env.position, action, kind, num_actions) for action in range(num_actions)]
+            assert seen.tolist() == wanted
+            assert seen.dtype == dtype(kind)
+            other = env.observe(AGENTS[1 - mover])
+            assert not other["observation"].any()
+            assert not other["action_mask"].any()
+        for agent in AGENTS:
+            assert env.observation_space(agent).contains(env.observe(agent))
+        if env.terminations["player_0"]:
+            assert not any(env.observe(agent)["observation"].any() for agent in AGENTS)
+            env.reset()
+        env.step(rng.choice(np.flatnonzero(env.infos[env.agent_selection]["action_mask"])))
+
+
+@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize(("ruleset", "rounds"), CASES, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_learner_sees_his_actions_until_the_episode_is_over(kind, ruleset, rounds, illegal):
+    options: Any = {"rounds": rounds, "opponent": "greedy", "seat": "random", "opening_turns": 3}
+    env: Any = MancalaEnv(ruleset, observation=kind, illegal=illegal, **options)
+    rng = np.random.default_rng(1)
+    ends = 0
+    seen, info = env.reset(seed=4)
+    for _ in range(80):
+        assert env.observation_space.contains(seen)
+        wanted = np.zeros((1, *env.observation_space.shape), env.observation_space.dtype)
+        legal = np.zeros((1, env.action_space.n), np.bool_)
+        write_seen(env.ruleset, kind, env.position.games, wanted, legal)
+        np.testing.assert_array_equal(seen, wanted[0])
+        np.testing.assert_array_equal(info["action_mask"], legal[0])
+        forfeits = illegal == "lose" and rng.random() < 0.05 and not info["action_mask"].all()
+        action = rng.choice(np.flatnonzero(info["action_mask"] == (0 if forfeits else 1)))
+        seen, _, is_over, _, info = env.step(action)
+        if is_over:
+            ends += 1
+            assert env.observation_space.contains(seen)
+            if kind == "board":
+                np.testing.assert_array_equal(seen, observe(env.ruleset, env.position.games, env.seat)[0])
+            else:
+                assert not seen.any()
+            seen, info = env.reset()
+    assert ends or rounds == "match"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_vector_env_shows_each_game_as_the_single_env_does(kind, threads):
+    options: Any = {"opponent": "greedy", "observation": kind, "illegal": "lose"}
+    vector = MancalaVectorEnv(300, "leyla", num_threads=threads, **options)
+    seen, infos = vector.reset(seed=0)
+    rng = np.random.default_rng(0)
+    space, ended = vector.single_observation_space, 0
+    for _ in range(20):
+        assert vector.observation_space.contains(seen)
+        kept = seen.copy()
+        wanted = np.zeros_like(seen)
+        games = np.concatenate([vector.position(b).games for b in range(300)])
+        write_seen(vector.ruleset, kind, games, wanted)
+        np.testing.assert_array_equal(seen, wanted)
+        actions = rng.integers(0, 6, 300) if rng.random() < 0.2 else infos["action_mask"].argmax(axis=1)
+        following, _, terminations, _, infos = vector.step(actions)
+        np.testing.assert_array_equal(seen, kept)  # what was returned is the caller's
+        for b in np.flatnonzero(terminations):
+            ended += 1
+            final = infos["final_obs"][b]
+            assert space.contains(final)
+            assert (kind == "board") == bool(final.any())
+        seen = following
+    assert ended > 100
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ruleset", [*rulesets.names(), SMALL], ids=str)
+def test_nothing_seen_is_out_of_bounds_and_the_bounds_are_declared(ruleset, kind):
+    ruleset = rulesets.lookup(ruleset)
+    rounds: Any = 1 if ruleset.row_width > 8 else "match"
+    envs = MancalaVectorEnv(16, ruleset, rounds=rounds, observation=kind, seat="random")
+    space: Any = envs.single_observation_space
+    num_actions = ruleset.num_actions(rounds)
+    assert space.shape == shape(ruleset, kind, num_actions)
+    assert space.dtype == dtype(kind)
+    assert space.is_bounded()
+    low, high = bounds(ruleset, kind, num_actions)
+    np.testing.assert_array_equal(space.low, low)
+    np.testing.assert_array_equal(space.high, high)
+    seen, _ = envs.reset(seed=0)
+    for _ in range(15 if ruleset.row_width > 8 else 60):
+        assert envs.observation_space.contains(seen)
+        seen, *_ = envs.step(envs.action_space.sample())
+    if kind != "board":
+        for part in list(action_parts(ruleset, kind, num_actions).values())[1:]:
+            assert (low[:, part.start : part.stop] == part.low).all()
+            assert (high[:, part.start : part.stop] == part.high).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("door", DOORS.values(), ids=lambda door: door.game)
+def test_the_metadata_names_kind_and_version(door, kind):
+    module = MODULE_OF[door.landing]
+    for env in (
+        module.env(observation=kind),
+        gymnasium.make(door.gym_id, observation=kind),
+        gymnasium.make_vec(door.gym_id, num_envs=2, observation=kind),
+    ):
+        assert env.metadata["observation"] == kind
+        assert env.metadata["observation_version"] == version(kind)
+        assert "ansi" in env.metadata["render_modes"]
+
+
+def test_environments_show_the_board_unless_told_otherwise():
+    assert MancalaEnv().metadata["observation"] == "board"
+    assert layli_goobalay_v0.env().metadata["observation"] == "board"
+    assert MancalaVectorEnv().metadata["observation"] == "board"
+    assert "observation" not in MancalaEnv.metadata, "what one environment shows is no matter of the class"
+
+
+@pytest.mark.parametrize("kind", ["pixels", "Board", None, 1])
+def test_an_unknown_kind_names_the_kinds(kind):
+    message = rf"observation must be 'board' or 'afterstates' or 'replies' or 'lines', not {kind!r}"
+    for make in (
+        lambda: layli_goobalay_v0.env(observation=kind),
+        lambda: gymnasium.make("mancala/Leyla-v0", observation=kind),
+        lambda: gymnasium.make_vec("mancala/Gabata-v0", num_envs=2, observation=kind),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
