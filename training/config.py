@@ -68,6 +68,30 @@ class PoolConfig:
 
 
 @dataclass
+class TeacherConfig:
+    """What the network learns from a search before self-play begins; see :mod:`training.teacher`.
+
+    Attributes:
+        positions: Positions the teacher values; 0 for no teacher. The time counts as training.
+        spec: The teacher: minimax:DEPTH, or perfect:SECONDSs, which leaves out what it cannot solve.
+        exploration: Share of the turns of its games that are random, 0 to 1.
+        temperature: Seeds; an action that is worth this much less than another is copied e times less
+            often. 0 copies the best actions alone.
+        epochs: Passes over the positions.
+        batch_size: Positions of a minibatch.
+        learning_rate: Adam's step size at the start; it falls to nothing.
+    """
+
+    positions: int
+    spec: str
+    exploration: float
+    temperature: float
+    epochs: int
+    batch_size: int
+    learning_rate: float
+
+
+@dataclass
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO.
 
@@ -135,6 +159,7 @@ class TrainConfig:
         network: What the network sees and how large it is.
         selfplay: The games it learns from.
         pool: Games against others.
+        teacher: What it learns from a search before self-play.
         ppo: The learning algorithm.
         evaluation: How the agent is measured.
     """
@@ -152,6 +177,7 @@ class TrainConfig:
     network: NetworkConfig
     selfplay: SelfPlayConfig
     pool: PoolConfig
+    teacher: TeacherConfig
     ppo: PPOConfig
     evaluation: EvaluationConfig
 
@@ -188,6 +214,11 @@ class TrainConfig:
             ("pool.promotion", self.pool.promotion, 0, 1),
             ("pool.promotion_games", self.pool.promotion_games, 2, None),
             ("pool.priority", self.pool.priority, 0, None),
+            ("teacher.positions", self.teacher.positions, 0, None),
+            ("teacher.exploration", self.teacher.exploration, 0, 1),
+            ("teacher.temperature", self.teacher.temperature, 0, None),
+            ("teacher.epochs", self.teacher.epochs, 1, None),
+            ("teacher.batch_size", self.teacher.batch_size, 1, None),
             ("ppo.steps", self.ppo.steps, 1, None),
             ("ppo.batch_size", self.ppo.batch_size, 2, None),
             ("ppo.epochs", self.ppo.epochs, 1, None),

@@ -138,6 +138,10 @@ class RayConfig(TrainConfig):
                 f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), so that each has "
                 f"a game to play, not {self.selfplay.games}"
             )
+        if self.teacher.positions:
+            raise InvalidConfig(
+                f"teacher.positions must be 0 here, not {self.teacher.positions}: train.py gives lessons"
+            )
         if self.turns_per_update < self.ppo.batch_size:
             raise InvalidConfig(
                 f"ppo.batch_size must be at most the {self.turns_per_update} turns of an update "
