@@ -95,7 +95,11 @@ def read_identity(path: str | Path) -> Identity:
     Raises:
         InvalidCheckpoint: There is no such file, or it is no checkpoint; the message says what is wrong.
     """
-    return Identity.from_json(_read_member(path, IDENTITY_MEMBER).decode(errors="replace"))
+    text = _read_member(path, IDENTITY_MEMBER).decode(errors="replace")
+    try:
+        return Identity.from_json(text)
+    except InvalidCheckpoint as error:
+        raise InvalidCheckpoint(f"{path}: {error}") from error
 
 
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
