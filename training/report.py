@@ -210,12 +210,12 @@ def _plots(folder: RunFolder, past: Past) -> str:
     strength, rating, history, pool, losses, speed = figure.subplots(3, 2).flat
     for key in measured:
         _draw(strength, metrics, key, key.removeprefix("evaluation/"), marker="o")
-    _finish(strength, "win rate at checkpoints", (0, 1))
+    finish(strength, "win rate at checkpoints", (0, 1))
     if past.ratings is not None:
         draw_ratings(rating, past.ratings)
-    _finish(rating, "rating of each checkpoint, Elo (mean = 0)", None)
+    finish(rating, "rating of each checkpoint, Elo (mean = 0)", None)
     turns = [read_identity(result.second).turns for result in past.against]
-    _draw_intervals(
+    draw_intervals(
         history,
         turns,
         [result.win_rate for result in past.against],
@@ -223,17 +223,17 @@ def _plots(folder: RunFolder, past: Past) -> str:
         [result.interval[1] for result in past.against],
     )
     history.axhline(0.5, color="#7d8794", linewidth=1)
-    _finish(history, "win rate of the last against earlier checkpoints", (0, 1))
+    finish(history, "win rate of the last against earlier checkpoints", (0, 1))
     for key in sorted({key for line in metrics for key in line if key.startswith("pool/")}):
         _draw(pool, metrics, key, key.removeprefix("pool/"), linewidth=1)
     _draw(pool, metrics, "promotion/win_rate", "to join", marker="o", linestyle="", color="#22303c")
-    _finish(pool, "score against the pool", (0, 1))
+    finish(pool, "score against the pool", (0, 1))
     for key in ("train/value_loss", "train/explained_variance"):
         _draw(losses, metrics, key, key.removeprefix("train/").replace("_", " "))
     _draw(losses, metrics, "train/entropy_loss", "entropy", scale=-1.0)
-    _finish(losses, "learning", None)
+    finish(losses, "learning", None)
     _draw(speed, metrics, "time/turns_per_second", "turns a second")
-    _finish(speed, "speed", None)
+    finish(speed, "speed", None)
     drawn = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": folder.path.name}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
@@ -243,15 +243,25 @@ def _plots(folder: RunFolder, past: Past) -> str:
 def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = "#b5472f") -> None:
     """Draw the ratings of checkpoints over their turns, with 95 % intervals."""
     turns = [read_identity(name).turns for name in ratings.names]
-    _draw_intervals(axes, turns, ratings.elo, ratings.low, ratings.high, label, color)
+    draw_intervals(axes, turns, ratings.elo, ratings.low, ratings.high, label, color)
 
 
-def _draw_intervals(
-    axes: "Axes", x: Any, y: Any, low: Any, high: Any, label: str | None = None, color: str = "#b5472f"
+def draw_intervals(
+    axes: "Axes",
+    x: Any,
+    y: Any,
+    low: Any,
+    high: Any,
+    label: str | None = None,
+    color: str = "#b5472f",
+    linestyle: str = "-",
 ) -> None:
+    """Draw points with their intervals; none are fine."""
     if len(x):
-        beyond = [np.subtract(y, low), np.subtract(high, y)]
-        axes.errorbar(x, y, yerr=beyond, marker="o", color=color, capsize=2, linewidth=1, label=label)
+        # An interval over few games can leave its own mean out.
+        beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
+        style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
+        axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
 
 
 def _draw(
@@ -262,7 +272,8 @@ def _draw(
         axes.plot(*zip(*points, strict=True), label=label, **kwargs)
 
 
-def _finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
+def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
+    """Give a plot over turns its title, limits, grid and legend."""
     axes.set_title(title)
     axes.set_xlabel("turns learned")
     axes.grid(alpha=0.3)

@@ -49,14 +49,14 @@ class Lessons:
     def __len__(self) -> int:
         return len(self.games)
 
-    def part(self, rows: slice) -> "Lessons":
+    def chosen(self, rows: slice | np.ndarray) -> "Lessons":
         """Return some of the positions."""
         return Lessons(self.ruleset, self.games[rows], self.values[rows], self.outcomes[rows])
 
     def split(self) -> tuple["Lessons", "Lessons"]:
         """Return what to learn from, and what to keep back: the last tenth, which is other games."""
         kept = max(1, round(_HELD_OUT * len(self)))
-        return self.part(slice(0, len(self) - kept)), self.part(slice(len(self) - kept, None))
+        return self.chosen(slice(0, len(self) - kept)), self.chosen(slice(len(self) - kept, None))
 
 
 class Marks(NamedTuple):
@@ -227,15 +227,20 @@ def soft_targets(values: np.ndarray, temperature: float) -> torch.Tensor:
     return torch.from_numpy((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
-def examine(network: nn.Module, kind: str, lessons: Lessons) -> Marks:
-    """Say how well a network's favourite actions follow the teacher."""
+def favourites(network: nn.Module, kind: str, lessons: Lessons) -> np.ndarray:
+    """Return the action a network scores highest in each position, int64 `[N]`."""
     seen, legal = _shown(lessons, kind, next(network.parameters()).device)
     network.eval()
     with torch.inference_mode():
         logits = torch.cat(
             [network(*part)[0] for part in zip(seen.split(4096), legal.split(4096), strict=True)]
         )
-    return marks(lessons.values, logits.argmax(dim=1).cpu().numpy())
+    return logits.argmax(dim=1).cpu().numpy()
+
+
+def examine(network: nn.Module, kind: str, lessons: Lessons) -> Marks:
+    """Say how well a network's favourite actions follow the teacher."""
+    return marks(lessons.values, favourites(network, kind, lessons))
 
 
 def marks(values: np.ndarray, actions: np.ndarray) -> Marks:

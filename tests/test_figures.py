@@ -1,0 +1,97 @@
+"""The commands that measure training: the table of all configurations, comparisons, the ceiling."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mancala_env.agents.checkpoint import read_identity
+from training import ceiling, compare, figures
+from training import train as command
+from training.config import CONFIGS
+
+TINY = {
+    "ruleset": "gabata_i",
+    "device": "cpu",
+    "network": {"hidden": 16},
+    "selfplay": {"games": 64},
+    "ppo": {"steps": 8, "batch_size": 256},
+}
+
+
+def tiny_config(folder: Path, name: str, **values: object) -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(TINY | values))
+    return path
+
+
+def test_every_ruleset_of_the_written_sources_and_the_match_are_in_the_table() -> None:
+    stems = [path.stem for path in figures.ruleset_configs()]
+    assert {"layli_goobalay", "layli_goobalay_match", "leyla", "gabata_3"} <= set(stems)
+    assert not {"default", "run", "smoke", "rllib"} & set(stems)
+    assert yaml.safe_load((CONFIGS / "layli_goobalay_match.yaml").read_text())["rounds"] == "match"
+
+
+def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Path, capsys) -> None:
+    first = tiny_config(tmp_path, "gabata_i_tiny")
+    second = tiny_config(tmp_path, "layli_tiny", ruleset="layli_goobalay", rounds="match")
+    words = ["--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "runs")]
+    words += ["--out", str(tmp_path / "figures.md")]
+    assert figures.main([str(first), *words]) == 0
+    kept = (tmp_path / "figures.json").read_text()
+    assert figures.main([str(first), str(second), *words]) == 0
+    rows = json.loads((tmp_path / "figures.json").read_text())
+    assert [row["config"] for row in rows] == ["gabata_i_tiny", "layli_tiny"]
+    assert rows[0] == json.loads(kept)[0], "the first row was made once"
+    assert rows[1]["rounds"] == "match"
+    assert [match["games"] for match in rows[1]["matches"]] == [4] * 4
+    assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns > 0
+    table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
+    assert len(table) == 4
+    assert table[2].startswith("| `gabata_i_tiny` | replies, 16 hidden |")
+    rate = rows[0]["matches"][0]["win_rate"]
+    assert f"| {rate:.1%} (" in table[2]
+    assert len({line.count("|") for line in table}) == 1
+    assert figures.main([str(first), *words, "--out", str(tmp_path / "nowhere" / "figures.md")]) == 1
+    assert "--out must be" in capsys.readouterr().err
+
+
+def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
+    for name, seed in (("a", "1"), ("b", "2")):
+        words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]
+        words += ["--seed", seed, "--turns", "6144", "--checkpoint_minutes", "0", "--evaluation.games", "2"]
+        assert command.main(words) == 0
+    capsys.readouterr()
+    picture = tmp_path / "compared.png"
+    runs = [str(tmp_path / name) for name in "ab"]
+    assert (
+        compare.main([*runs, "--games", "4", "--no-ladder", "--snapshots", "2", "--out", str(picture)]) == 0
+    )
+    said = capsys.readouterr().out
+    assert said.count("6,144") == 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    own = compare.snapshots(tmp_path / "a", 3)
+    assert [read_identity(path).turns for path in own] == [2048, 4096, 6144]
+    assert [read_identity(path).turns for path in compare.snapshots(tmp_path / "a", 2)] == [2048, 6144]
+    assert compare.main([str(tmp_path)]) == 1
+    assert "holds 0 checkpoints" in capsys.readouterr().err
+
+
+def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) -> None:
+    words = ["--positions", "600", "--teacher", "minimax:3", "--kinds", "replies", "--hidden", "16"]
+    assert ceiling.main([*words, "--epochs", "1", "minimax:3", "random"]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+    assert set(cells) == {"agent", "replies, 16 hidden", "minimax:3", "random"}
+    assert cells["minimax:3"][:2] == ["100.0%", "0.00"]
+    assert float(cells["random"][1]) > 1
+    assert 0 < float(cells["minimax:3"][3]) < float(cells["random"][3])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [(["--kinds", "pixels"], "--kinds must be of"), (["--teacher", "greedy"], "teacher")]
+)
+def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
+    assert ceiling.main(words) == 1
+    assert says in capsys.readouterr().err

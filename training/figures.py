@@ -1,0 +1,160 @@
+"""The figures every configuration reaches, as a table made by one command.
+
+python training/figures.py --minutes 3 --games 1000 --out docs/figures.md
+python training/figures.py configs/leyla.yaml --minutes 10
+
+trains each configuration (all that are for a ruleset, unless some are named), evaluates it and writes a row
+at once, to a Markdown table and, with every number, to a JSON file beside it. A row of as many minutes and
+games is kept, and a run that was interrupted goes on, so the command can be stopped and given again; delete
+the JSON file and the folder of the runs to start anew.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.errors import MancalaError
+from training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
+from training.report import report
+from training.run import RunFolder, git_revision, write_atomically
+from training.train import train
+
+OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
+
+
+def ruleset_configs() -> list[Path]:
+    """Return the files of configs/ that are for a ruleset: they bear its name."""
+    return [
+        path
+        for path in sorted(CONFIGS.glob("*.yaml"))
+        if path.stem.startswith(str((yaml.safe_load(path.read_text()) or {}).get("ruleset", "-")))
+    ]
+
+
+def make_row(path: Path, minutes: float, games: int, folder: Path, console: Console) -> dict[str, Any] | None:
+    """Train and evaluate a configuration, or go on with that.
+
+    Returns:
+        Its figures; None where a signal ended the training.
+    """
+    words = ["--config", str(path), "--folder", str(folder), "--minutes", str(minutes), "--turns", "null"]
+    words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
+    config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
+    place = folder / str(config.name)
+    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+    console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
+    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+    if stopped_by:
+        return None
+    report(config, run, checkpoint, console)
+    return _figures(config, run, checkpoint, minutes)
+
+
+def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
+    evaluation = json.loads((run.path / "evaluation.json").read_text())
+    turns = read_identity(checkpoint).turns
+    return {
+        "config": config.name,
+        "ruleset": config.ruleset,
+        "rounds": config.rounds,
+        "network": f"{config.network.observation}, {config.network.hidden} hidden",
+        "minutes": minutes,
+        "games": config.evaluation.games,
+        "turns": turns,
+        "turns_per_second": round(turns / (60 * minutes)),
+        "matches": evaluation["matches"],
+        "regret": evaluation["regret"],
+        "git": git_revision(),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    headings = ["configuration", "network", "turns", "turns/s", *OPPONENTS, "seeds lost a move", "revision"]
+    lines = [headings, ["---"] * len(headings)]
+    for row in rows:
+        rates = {match["second"]: _rate(match) for match in row["matches"]}
+        lines.append(
+            [
+                f"`{row['config']}`",
+                row["network"],
+                f"{row['turns'] / 1e6:.1f} M",
+                f"{row['turns_per_second']:,}",
+                *(rates[opponent] for opponent in OPPONENTS),
+                _seeds_lost(row["regret"]),
+                row["git"],
+            ]
+        )
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _rate(match: dict[str, Any]) -> str:
+    low, high = match["win_rate_interval"]
+    return f"{match['win_rate']:.1%} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _seeds_lost(regret: dict[str, Any] | None) -> str:
+    if regret is None:
+        return ""
+    low, high = regret["overall"]["seeds_lost_interval"]
+    return f"{regret['overall']['seeds_lost']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
+    """Return the page that holds the table."""
+    return (
+        "# What the configurations reach\n\n"
+        f"Made by `python training/figures.py --minutes {minutes:g} --games {games}`: each configuration of "
+        f"`configs/` trained for {minutes:g} minutes, then {games:,} games against each opponent, half of "
+        "them from either seat, after 4 random turns. Win rates with 95 % intervals, a draw counting as half "
+        "a win; seeds lost a move against perfect play over the solved positions that are shipped. The "
+        "network plays alone, one evaluation a move. Turns depend on how busy the machine was. The JSON file "
+        "beside this page holds every number.\n\n" + table(rows)
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the table as the command line says; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="training/figures.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
+    parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
+    parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")
+    parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="where the runs lie")
+    parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
+    words = parser.parse_args(arguments)
+    console = Console()
+    kept = words.out.with_suffix(".json")
+    try:
+        if words.out.suffix != ".md" or not words.out.parent.is_dir():
+            raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
+        if not words.minutes > 0:
+            raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
+        found = json.loads(kept.read_text()) if kept.exists() else []
+        asked = (words.minutes, words.games)
+        rows = {row["config"]: row for row in found if (row["minutes"], row["games"]) == asked}
+        for path in words.configs or ruleset_configs():
+            if path.stem in rows:
+                continue
+            row = make_row(path, *asked, words.folder, console)
+            if row is None:
+                console.print("Stopped; the same command goes on from here.")
+                return 0
+            rows[path.stem] = row
+            ordered = [rows[name] for name in sorted(rows)]
+            write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
+            write_atomically(words.out, page(ordered, *asked).encode())
+    except MancalaError as error:
+        Console(stderr=True).print(f"figures.py: {error}", highlight=False, markup=False, soft_wrap=True)
+        return 1
+    console.print(f"{len(rows)} rows in {words.out}", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
