@@ -2,8 +2,8 @@
 
 python training/ceiling.py --positions 60000 --teacher minimax:10 runs/layli_goobalay/final.zip
 
-prints a table in Markdown: networks of several kinds and sizes fitted to the search's values, and for comparison
-searches and checkpoints. Each is judged by how often its favourite action is one of the teacher's best, and
+prints a table in Markdown: networks of several kinds and sizes fitted to the values of the search, and for
+comparison searches and checkpoints. Each is judged by how often its favourite action is one of the best, and
 by the seeds it loses, over positions kept back (with a choice, by the teacher's values) and over the solved
 positions shipped with the package (by exact values).
 """
