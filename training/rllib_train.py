@@ -29,7 +29,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import torch
 from rich.console import Console
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import Logger
 
 from mancala_env import observation_kinds
 from mancala_env.agents.checkpoint import (
@@ -52,7 +52,16 @@ from training.rllib_selfplay import (
     always_shared,
     module_spec,
 )
-from training.run import FINAL, METRICS, JsonLines, RunFolder, RunFolderError, versions, write_atomically
+from training.run import (
+    FINAL,
+    METRICS,
+    Events,
+    JsonLines,
+    RunFolder,
+    RunFolderError,
+    versions,
+    write_atomically,
+)
 from training.train import Clock, TrainingDiverged, check_same_run, stop_on_signals
 
 # After training.rllib_selfplay, which says how to install it.
@@ -314,7 +323,7 @@ class ClusterRun:
         logger = Logger(
             str(self._folder.path),
             [
-                TensorBoardOutputFormat(str(self._folder.path)),
+                Events(self._folder.path),
                 JsonLines(self._folder.path / METRICS),
             ],
         )
@@ -513,7 +522,8 @@ def train(
     try:
         folder.note_start()
         if resume:
-            console.print(f"Going on from {run.last_checkpoint} after {run.turns:,} turns.", highlight=False)
+            line = f"Going on from {run.last_checkpoint} after {run.turns:,} turns."
+            console.print(line, highlight=False, soft_wrap=True)
         with RunProgress(console) as progress, stop_on_signals(run):
             run.train(progress)
             return run.save(FINAL), run.stopped_by
@@ -544,7 +554,8 @@ def main(arguments: list[str] | None = None) -> int:
             )
             checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
         if stopped_by:
-            console.print(f"Ended early by {stopped_by}; go on with --resume {folder.path}", highlight=False)
+            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+            console.print(line, highlight=False, soft_wrap=True)
         report(config, folder, checkpoint, console)
     except MancalaError as error:
         Console(stderr=True).print(f"rllib_train.py: {error}", highlight=False, markup=False, soft_wrap=True)

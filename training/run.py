@@ -10,13 +10,17 @@ runs/NAME/
   evaluation.json    how it played at the end
 """
 
+import itertools
 import json
 import os
 import platform
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
+import zlib
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
@@ -24,6 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from stable_baselines3.common.logger import KVWriter
+from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
+from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from mancala_env import observation_kinds
 from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
@@ -70,7 +77,10 @@ class RunFolder:
             except OSError as error:
                 raise RunFolderError(f"cannot make the folder {path} of the run: {error.strerror}") from error
         folder = cls(path)
-        folder.checkpoints.mkdir()
+        try:
+            folder.checkpoints.mkdir()
+        except OSError as error:
+            raise RunFolderError(f"cannot make the folder {folder.checkpoints}: {error.strerror}") from error
         write_atomically(path / CONFIG_FILE, config.to_yaml().encode())
         return folder
 
@@ -119,38 +129,118 @@ class RunFolder:
         return path
 
     def saved(self) -> list[Path]:
-        """Return the run's readable checkpoints, the one with most turns last."""
-        found = []
-        for path in [*sorted(self.checkpoints.glob("*.zip")), self.path / FINAL]:
+        """Return the run's whole checkpoints, the one with most turns last."""
+        return self.examine()[0]
+
+    def examine(self) -> tuple[list[Path], list[str]]:
+        """Look at every checkpoint of the run.
+
+        Returns:
+            Those that are whole, the one with most turns last, and what is wrong with each of the others.
+        """
+        found, faults = [], []
+        for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
+                _check_whole(path)
                 found.append((read_identity(path).turns, path))
-            except InvalidCheckpoint:
-                continue
-        return [path for _, path in sorted(found)]
+            except InvalidCheckpoint as error:
+                faults.append(str(error))
+        return [path for _, path in sorted(found)], faults
+
+    def clear(self) -> None:
+        """Remove what a killed process was about to write; call it where no other one writes."""
+        for folder in (self.path, self.checkpoints):
+            for part in folder.glob(".*.part"):
+                part.unlink(missing_ok=True)
 
 
-class JsonLines(KVWriter):
-    """Add the figures of each update to a file, one JSON object a line; going on where it ends."""
+def _check_whole(path: Path) -> None:
+    """Raise InvalidCheckpoint where a member is not what was written."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error) as error:
+        raise InvalidCheckpoint(f"{path} cannot be read: {error}") from error
+    if damaged:
+        raise InvalidCheckpoint(f"{path}: {damaged} is damaged")
+
+
+class _Log(KVWriter):
+    """A file that the figures of each update are added to, every time as a whole."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
-            self._file = path.open("a", buffering=1)
+            self._file = path.open("ab", buffering=0)
         except OSError as error:
-            raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
+            raise self._cannot_write(error) from error
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Write one line."""
-        figures = {
-            key: float(value) for key, value in sorted(key_values.items()) if isinstance(value, int | float)
-        }
+    def _add(self, content: bytes) -> None:
+        rest = memoryview(content)
         try:
-            self._file.write(json.dumps({"turns": step} | figures) + "\n")
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
-            raise RunFolderError(f"cannot write {self._file.name}: {error.strerror or error}") from error
+            raise self._cannot_write(error) from error
+
+    def _cannot_write(self, error: OSError) -> RunFolderError:
+        return RunFolderError(f"cannot write {self._path}: {error.strerror or error}")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class JsonLines(_Log):
+    """Add the figures of each update to a file, one JSON object a line; going on where it ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; half a line that a killed process left is cut off.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        super().__init__(path)
+        if path.is_file():
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
+        """Write one line."""
+        self._add((json.dumps({"turns": step} | _figures(key_values)) + "\n").encode())
+
+
+class Events(_Log):
+    """Add the figures of each update to a file that TensorBoard shows.
+
+    TensorBoard's own writer works in a thread of its own, where a full disk ends nothing and says little.
+    """
+
+    _number = itertools.count()
+
+    def __init__(self, folder: Path) -> None:
+        """Start a new file in a folder.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(self._number)}"
+        super().__init__(folder / f"events.out.tfevents.{name}")
+        self._add_event(file_version="brain.Event:2")
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
+        """Write the figures of one update."""
+        figures = _figures(key_values).items()
+        values = [Summary.Value(tag=key, simple_value=value) for key, value in figures]
+        self._add_event(step=step, summary=Summary(value=values))
+
+    def _add_event(self, **fields: Any) -> None:
+        record = BytesIO()
+        RecordWriter(record).write(Event(wall_time=time.time(), **fields).SerializeToString())
+        self._add(record.getvalue())
+
+
+def _figures(key_values: dict[str, Any]) -> dict[str, float]:
+    return {key: float(value) for key, value in sorted(key_values.items()) if isinstance(value, int | float)}
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -161,7 +251,9 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
+        ) as file:
             temporary = Path(file.name)
             file.write(content)
             file.flush()

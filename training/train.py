@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule
 
 from mancala_env import observation_kinds
@@ -31,7 +31,7 @@ from training.policy import NotFinite, SelfPlayPolicy
 from training.pool import SnapshotPool
 from training.progress import RunProgress
 from training.report import evaluate, report
-from training.run import FINAL, METRICS, JsonLines, RunFolder, RunFolderError, write_atomically
+from training.run import FINAL, METRICS, Events, JsonLines, RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from training.teacher import examine, give_lessons, learn
 
@@ -217,11 +217,14 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None) -
         "max_grad_norm": ppo.max_grad_norm,
     }
     if checkpoint is not None:
-        seed = config.seed + read_identity(checkpoint).turns
-        model = ScheduledPPO.load(
-            checkpoint, env, device=config.device, custom_objects=settings | {"seed": seed}
-        )
-        return model
+        settings["seed"] = config.seed + read_identity(checkpoint).turns
+        try:
+            return ScheduledPPO.load(checkpoint, env, device=config.device, custom_objects=settings)
+        except Exception as error:  # what unpickling a foreign file raises can be anything
+            raise RunFolderError(
+                f"cannot go on from {checkpoint}, though it may still play: {error or type(error).__name__}; "
+                "take it out of the folder to go on from the one before"
+            ) from error
     return ScheduledPPO(
         SelfPlayPolicy,
         env,
@@ -247,9 +250,13 @@ def train(
     """
     checkpoint = None
     if resume:
-        saved = folder.saved()
+        saved, faults = folder.examine()
         if not saved:
-            raise RunFolderError(f"{folder.path} holds no checkpoint to resume from")
+            why = f": {'; '.join(faults)}" if faults else ""
+            raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
+        for fault in faults:
+            console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
+        folder.clear()
         checkpoint = saved[-1]
         check_same_run(config, checkpoint)
         write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
@@ -264,12 +271,13 @@ def train(
     model.set_logger(
         Logger(
             str(folder.path),
-            [TensorBoardOutputFormat(str(folder.path)), JsonLines(folder.path / METRICS)],
+            [Events(folder.path), JsonLines(folder.path / METRICS)],
         )
     )
     folder.note_start()
     if checkpoint is not None:
-        console.print(f"Going on from {checkpoint} after {turns_before:,} turns.", highlight=False)
+        line = f"Going on from {checkpoint} after {turns_before:,} turns."
+        console.print(line, highlight=False, soft_wrap=True)
     with RunProgress(console) as progress:
         callback = RunCallback(config, folder, clock, progress)
         callback.last_checkpoint = checkpoint
@@ -285,6 +293,10 @@ def train(
                     f"after {model.num_timesteps:,} turns {error}; the last good checkpoint is "
                     f"{callback.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
                 ) from error
+            except RunFolderError:
+                with suppress(RunFolderError):  # what cannot be written may be the log alone
+                    folder.save(model, config)
+                raise
             finally:
                 model.logger.close()
     return folder.save(model, config, FINAL), callback.stopped_by
@@ -371,7 +383,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
         checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
         if stopped_by:
-            console.print(f"Ended early by {stopped_by}; go on with --resume {folder.path}", highlight=False)
+            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+            console.print(line, highlight=False, soft_wrap=True)
         report(config, folder, checkpoint, console)
     except MancalaError as error:
         Console(stderr=True).print(f"train.py: {error}", highlight=False, markup=False, soft_wrap=True)
