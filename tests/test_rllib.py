@@ -24,6 +24,7 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from ray.tune.registry import register_env
+from rich.console import Console
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
@@ -32,11 +33,13 @@ from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.on_ray import RayChunks
 from mancala_env.arena.round_robin import round_robin
+from mancala_env.engine.batch import Batch
 from mancala_env.errors import IllegalMove
 from training import rllib_train
 from training.config import CONFIGS, InvalidConfig, read_config
 from training.rllib_selfplay import SHARED, always_shared, module_spec
 from training.run import RunFolder
+from training.teacher import marks
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
@@ -239,6 +242,22 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
     assert rllib_train.main(["--resume", str(run)]) == 1
     assert "no state of RLlib" in capsys.readouterr().err
+
+
+def test_a_run_starts_from_its_teacher(tmp_path: Path) -> None:
+    lessons = ("--teacher.positions", "3000", "--teacher.spec", "minimax:1", "--teacher.epochs", "10")
+    still = ("--ppo.learning_rate", "1e-9", "--ppo.final_learning_rate", "1e-9")
+    more = ("--num_env_runners", "1", "--turns", "512", "--teacher.learning_rate", "0.01")
+    config = configured(tmp_path, *lessons, *still, *more)
+    folder = RunFolder.create(config)
+    final, _ = rllib_train.train(config, folder, Console(quiet=True))
+    assert "teacher/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
+    assert read_identity(folder.saved()[0]).turns == 0
+    # Self-play moved nothing here, so what plays is what the teacher left: it follows greedy play.
+    assert read_identity(final).turns == 512
+    batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
+    values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
+    assert marks(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ from mancala_env.agents.checkpoint import (
     WEIGHTS_PREFIX,
     Identity,
 )
+from mancala_env.agents.network import build_network
 from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
@@ -62,6 +63,7 @@ from training.run import (
     versions,
     write_atomically,
 )
+from training.teacher import teach
 from training.train import Clock, TrainingDiverged, check_same_run, stop_on_signals
 
 # After training.rllib_selfplay, which says how to install it.
@@ -146,10 +148,6 @@ class RayConfig(TrainConfig):
             raise InvalidConfig(
                 f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), so that each has "
                 f"a game to play, not {self.selfplay.games}"
-            )
-        if self.teacher.positions:
-            raise InvalidConfig(
-                f"teacher.positions must be 0 here, not {self.teacher.positions}: train.py gives lessons"
             )
         if self.turns_per_update < self.ppo.batch_size:
             raise InvalidConfig(
@@ -330,6 +328,8 @@ class ClusterRun:
         turns_before, seconds_before = self.turns, clock.seconds
         next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
         try:
+            if config.teacher.positions and self.last_checkpoint is None:
+                self._learn_from_teacher(logger, progress)
             while not self.stopped_by and (done := clock.part_done(self.turns)) < 1:
                 if clock.seconds >= next_checkpoint:
                     next_checkpoint += 60 * config.checkpoint_minutes
@@ -342,6 +342,18 @@ class ClusterRun:
                 progress.update(done, f"{self.turns:,} turns learned, {rate:,.0f}/s")
         finally:
             logger.close()
+
+    def _learn_from_teacher(self, logger: Logger, progress: RunProgress) -> None:
+        """Start from what a search teaches, on this machine; see :mod:`training.teacher`."""
+        config, algorithm = self._config, self._algorithm
+        network = build_network(config.game, config.game.num_actions(config.rounds), config.network)
+        weights = self._weights()
+        network.load_state_dict({name.removeprefix(WEIGHTS_PREFIX): weights[name] for name in weights})
+        teach(network, config, logger, progress, self)
+        taught = {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
+        algorithm.learner_group.set_weights({SHARED: taught})
+        algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
+        self.save()
 
     def _update(self, done: float, logger: Logger) -> None:
         """Play, learn and hand the weights round, once."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from stable_baselines3.common.logger import Logger
 from torch import nn
 
 from mancala_env import Position, agents, observation_kinds
@@ -23,7 +24,8 @@ from mancala_env.engine.batch import Batch
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
-from training.config import InvalidConfig, TeacherConfig
+from training.config import InvalidConfig, TeacherConfig, TrainConfig
+from training.progress import RunProgress
 
 # One position in ten is kept back, to see what was learned and what only remembered.
 _HELD_OUT = 0.1
@@ -69,6 +71,55 @@ class Marks(NamedTuple):
 
     accuracy: float
     regret: float
+
+
+def teach(network: nn.Module, config: TrainConfig, logger: Logger, progress: RunProgress, run: Any) -> None:
+    """Let a network learn from the teacher of a run before self-play; shows and logs how well it follows.
+
+    Args:
+        network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
+        config: The run's configuration, with a teacher.
+        logger: Where the figures go, at 0 turns.
+        progress: Where to show how far it is.
+        run: Whose `stopped_by` is looked at now and then: once it is set, the rest is left out.
+
+    Raises:
+        InvalidConfig: The agent named cannot teach.
+    """
+    teacher, kind = config.teacher, config.network.observation
+
+    def listen(count: int) -> bool:
+        progress.update(0, f"{teacher.spec} has valued {count:,} of {teacher.positions:,} positions")
+        return run.stopped_by is not None
+
+    def study(part: float) -> bool:
+        progress.update(0, f"copying {teacher.spec}, {part:.0%} done")
+        return run.stopped_by is not None
+
+    lessons = give_lessons(
+        teacher.spec,
+        config.game,
+        teacher.positions,
+        exploration=teacher.exploration,
+        opening_turns=config.selfplay.opening_turns,
+        rounds=config.rounds,
+        reward=config.selfplay.reward,
+        seed=config.seed,
+        num_threads=config.threads or None,
+        progress=listen,
+    )
+    if run.stopped_by is not None:
+        return
+    taught, kept_back = lessons.split()
+    learn(network, kind, taught, teacher, value_weight=config.ppo.value, seed=config.seed, progress=study)
+    found = examine(network, kind, kept_back)
+    for name, value in (("positions", len(lessons)), *found._asdict().items()):
+        logger.record(f"teacher/{name}", value)
+    logger.dump(0)
+    progress.say(
+        f"Taught by {teacher.spec} with {len(taught):,} positions: of {len(kept_back):,} others, the best "
+        f"action in {found.accuracy:.0%}, {found.regret:.2f} seeds lost on average"
+    )
 
 
 def give_lessons(

@@ -33,7 +33,7 @@ from training.progress import RunProgress
 from training.report import evaluate, report
 from training.run import FINAL, METRICS, Events, JsonLines, RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
-from training.teacher import examine, give_lessons, learn
+from training.teacher import teach
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -285,7 +285,8 @@ def train(
             try:
                 # The callback ends the run; no number of steps does.
                 if checkpoint is None and config.teacher.positions:
-                    learn_from_teacher(config, model, callback, progress)
+                    network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
+                    teach(network, config, model.logger, progress, callback)
                     callback.last_checkpoint = folder.save(model, config)
                 model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
             except NotFinite as error:
@@ -300,52 +301,6 @@ def train(
             finally:
                 model.logger.close()
     return folder.save(model, config, FINAL), callback.stopped_by
-
-
-def learn_from_teacher(
-    config: TrainConfig, model: ScheduledPPO, callback: RunCallback, progress: RunProgress
-) -> None:
-    """Fit the network to a teacher's values before self-play; says how well it follows them.
-
-    Raises:
-        InvalidConfig: The agent named cannot teach.
-    """
-    teacher, kind = config.teacher, config.network.observation
-    network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
-
-    def listen(count: int) -> bool:
-        progress.update(0, f"{teacher.spec} has valued {count:,} of {teacher.positions:,} positions")
-        return callback.stopped_by is not None
-
-    def learning(part: float) -> bool:
-        progress.update(0, f"copying {teacher.spec}, {part:.0%} done")
-        return callback.stopped_by is not None
-
-    lessons = give_lessons(
-        teacher.spec,
-        config.game,
-        teacher.positions,
-        exploration=teacher.exploration,
-        opening_turns=config.selfplay.opening_turns,
-        rounds=config.rounds,
-        reward=config.selfplay.reward,
-        seed=config.seed,
-        num_threads=config.threads or default_num_threads(),
-        progress=listen,
-    )
-    if callback.stopped_by is not None:
-        return
-    taught, kept_back = lessons.split()
-    learn(network, kind, taught, teacher, value_weight=config.ppo.value, seed=config.seed, progress=learning)
-    marks = examine(network, kind, kept_back)
-    model.logger.record("teacher/positions", len(lessons))
-    model.logger.record("teacher/accuracy", marks.accuracy)
-    model.logger.record("teacher/regret", marks.regret)
-    model.logger.dump(0)
-    progress.say(
-        f"Taught by {teacher.spec} with {len(taught):,} positions: of {len(kept_back):,} others, the best "
-        f"action in {marks.accuracy:.0%}, {marks.regret:.2f} seeds lost on average"
-    )
 
 
 @contextmanager
