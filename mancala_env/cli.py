@@ -174,10 +174,12 @@ def _evaluate(options: Any) -> int:
 def _ruleset_of(specs: Sequence[str]) -> Any:
     """Return the ruleset of the first checkpoint among the specs, else the default."""
     for spec in specs:
-        if Path(spec).is_file():
-            from mancala_env.agents.checkpoint import read_identity
+        # A checkpoint stands alone or at the end of a spec: sample:PATH, policy+minimax:6:PATH.
+        for path in (spec, *(spec.split(":", n)[-1] for n in (1, 2))):
+            if Path(path).is_file():
+                from mancala_env.agents.checkpoint import read_identity
 
-            return read_identity(spec).ruleset
+                return read_identity(path).ruleset
     return DEFAULT_RULESET
 
 

@@ -116,6 +116,12 @@ _AGENTS: dict[str, tuple[str, str, str, str]] = {
         "sample:CHECKPOINT",
         "a trained network that draws its actions by their probabilities",
     ),
+    "policy+minimax": (
+        "policy_minimax",
+        "PolicyMinimaxAgent",
+        "policy+minimax:DEPTH:CHECKPOINT",
+        "minimax of a depth or time whose leaves are judged by the checkpoint's value network",
+    ),
     "perfect": (
         "perfect",
         "PerfectAgent",

@@ -3,7 +3,8 @@
 A checkpoint is one zip: what Stable-Baselines3 saves of a run, plus ``identity.json``. To play, two
 members are read, neither as code: the identity as JSON, the weights (``policy.pth``) by
 ``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
-``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here.
+``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. A third member may hold
+a value network for search (``value_network.f32``): plain numbers, as many as the identity says.
 """
 
 import json
@@ -18,6 +19,7 @@ import numpy as np
 from mancala_env import observation_kinds
 from mancala_env.agents.base import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
+from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.engine.batch import encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
@@ -25,6 +27,7 @@ from mancala_env.rulesets import Ruleset
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
 IDENTITY_MEMBER, WEIGHTS_MEMBER = "identity.json", "policy.pth"
+VALUE_NETWORK_MEMBER = "value_network.f32"
 # The network lies under this name in the policy that Stable-Baselines3 saves.
 WEIGHTS_PREFIX = "network."
 # No network of this package comes near it; a zip can claim to unpack to anything.
@@ -49,6 +52,7 @@ class Identity:
         turns: Turns learned from so far.
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
+        value_network: What its value network for search is; None where it has none yet.
     """
 
     ruleset: Ruleset
@@ -58,6 +62,7 @@ class Identity:
     turns: int
     config: dict[str, Any]
     versions: dict[str, str]
+    value_network: ValueNetworkConfig | None = None
 
     def to_json(self) -> str:
         """Return the identity as JSON text; :meth:`from_json` reads it back."""
@@ -81,6 +86,8 @@ class Identity:
                 )
             fields["ruleset"] = Ruleset(**fields["ruleset"])
             fields["network"] = NetworkConfig(**fields["network"])
+            if fields.get("value_network") is not None:
+                fields["value_network"] = ValueNetworkConfig(**fields["value_network"])
             encode_rounds(fields["rounds"])
             return Identity(**fields)
         except InvalidCheckpoint:
@@ -127,6 +134,37 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         if not torch.isfinite(value).all():
             raise InvalidCheckpoint(f"{path}: weight {name} holds numbers that are not finite")
     return network.eval()
+
+
+def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
+    """Read the value network of a checkpoint, plain numbers.
+
+    Raises:
+        InvalidCheckpoint: It has none, or one that is damaged or of another version.
+    """
+    if identity.value_network is None:
+        raise InvalidCheckpoint(
+            f"{path} has no value network for search yet; this fits one: python training/fit_value.py {path}"
+        )
+    try:
+        identity.value_network.check(identity.ruleset)
+        content = _read_member(path, VALUE_NETWORK_MEMBER)
+        return ValueWeights.from_bytes(content, identity.value_network)
+    except InvalidValueNetwork as error:
+        raise InvalidCheckpoint(
+            f"{path}: {error}; fit it again: python training/fit_value.py {path}"
+        ) from error
+
+
+def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
+    """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
+    theirs, ours = _dials(identity.ruleset), _dials(ruleset)
+    if theirs != ours:
+        dial = next(name for name in ours if ours[name] != theirs[name])
+        raise InvalidCheckpoint(
+            f"{path} was trained on {identity.ruleset.name}, not {ruleset.name}: "
+            f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
+        )
 
 
 def _read_member(path: str | Path, member: str) -> bytes:
@@ -188,13 +226,7 @@ class CheckpointAgent(Agent):
         self._num_actions = self.ruleset.num_actions(self.identity.rounds)
 
     def _check_fit(self) -> None:
-        theirs, ours = _dials(self.identity.ruleset), _dials(self.ruleset)
-        if theirs != ours:
-            dial = next(name for name in ours if ours[name] != theirs[name])
-            raise InvalidCheckpoint(
-                f"{self.path} was trained on {self.identity.ruleset.name}, not {self.ruleset.name}: "
-                f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
-            )
+        check_ruleset(self.path, self.identity, self.ruleset)
         kind = self.identity.network.observation
         version = observation_kinds.version(kind)
         if self.identity.observation_version != version:

@@ -2,7 +2,8 @@
 
 ``minimax:6`` is worth exactly what plain minimax six turns deep is worth, whatever the table remembers,
 so its choice depends on the position and the seed alone. The margin of counts (RULES 4) is the value of
-a leaf; where the round is over it is final.
+a leaf; where the round is over it is final. The same kernels search with a small value network at the leaves
+(:mod:`mancala_env.agents.value_network`); without one numba compiles them as if there were none.
 
 A position's value never depends on what is already in the stores but for the sum, so the table keeps
 values with the stores taken off: the same board reached with other captures is found again.
@@ -15,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds, read_budget
+from mancala_env.agents.search import ACTIVE, SearchAgent, num_seeds, read_budget
+from mancala_env.agents.value_network import leaf_value, unit_of
 from mancala_env.engine.batch import random_below
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -40,8 +42,8 @@ _INFINITE = 1_000_000
 _TAKEN = -_INFINITE
 # Tried first: a turn the table remembers as best.
 _REMEMBERED = 10_000
-# Turns played between two looks at the clock: one or two milliseconds.
-_PIECE = 20_000
+# Turns played between two looks: at Ctrl-C, every one or two milliseconds, or at the clock.
+_PIECE, _TIMED_PIECE = 20_000, 2_000
 
 # Columns of a frame: a position on the line being searched, seen by its player to move.
 _PLAYER, _DEPTH, _ALPHA, _BETA, _FIRST_ALPHA = 0, 1, 2, 3, 4
@@ -93,12 +95,14 @@ class Answers(NamedTuple):
         values: int16 `[B, A]`, margin after each action; filled where all of them are wanted.
         depths: int64 `[B]`, depth of the last finished search.
         nodes: int64 `[B]`, turns played.
+        best: int64 `[B]`, value of the best action, in units of the search.
     """
 
     actions: np.ndarray
     values: np.ndarray
     depths: np.ndarray
     nodes: np.ndarray
+    best: np.ndarray
 
 
 @kernel
@@ -117,9 +121,9 @@ def _key_of(game, depth):
 
 
 @kernel
-def _lead_in_stores(game):
-    """Return how far the store of the player to move leads."""
-    lead = game.store_south - game.store_north
+def _lead_in_stores(game, network):
+    """Return how far the store of the player to move leads, in units of a value."""
+    lead = unit_of(network) * (game.store_south - game.store_north)
     return lead if game.player == SOUTH else -lead
 
 
@@ -130,7 +134,7 @@ def _pack(value, depth, bound, is_open, hole):
 
 
 @kernel
-def _recall(table, key, game, depth, alpha, beta):
+def _recall(table, key, game, depth, alpha, beta, network):
     """Look a position up.
 
     A value found to this very depth counts, and one that saw no horizon counts to any greater depth:
@@ -144,7 +148,7 @@ def _recall(table, key, game, depth, alpha, beta):
     if table[slot, 0] != key:
         return False, 0, 0, -1
     packed = np.int64(table[slot, 1])
-    value = (packed & 0xFFFF) - 32768 + _lead_in_stores(game)
+    value = (packed & 0xFFFF) - 32768 + _lead_in_stores(game, network)
     found_depth = (packed >> 16) & 0xFF
     bound = (packed >> 24) & 3
     is_open = (packed >> 26) & 1
@@ -157,7 +161,7 @@ def _recall(table, key, game, depth, alpha, beta):
 
 
 @kernel
-def _last_turn(rules, game, total, beta):
+def _last_turn(rules, game, total, beta, network):
     """Search a position one turn before the horizon.
 
     Returns:
@@ -169,7 +173,7 @@ def _last_turn(rules, game, total, beta):
     best, is_open, played = -_INFINITE, 0, 0
     for i in range(num_bits(legal)):
         after = play_turn(rules, game, nth_bit(legal, i))[0]
-        value = margin_for(rules, after, total, mover)
+        value = leaf_value(rules, after, total, mover, network)
         played += 1
         is_leaf = 1 if after.end == RUNNING else 0
         if value >= beta:
@@ -180,15 +184,15 @@ def _last_turn(rules, game, total, beta):
 
 
 @kernel
-def _write_children(rules, game, total, first, remembered_hole, children, scores, holes):
-    """Play every turn of a position; returns their number. The score is the margin after the turn."""
+def _write_children(rules, game, total, first, remembered_hole, children, scores, holes, network):
+    """Play every turn of a position; returns their number. The score is what a leaf there is worth."""
     legal = legal_holes(rules, game)
     count = num_bits(legal)
     for i in range(count):
         hole = nth_bit(legal, i)
         after = play_turn(rules, game, hole)[0]
         save(children, first + i, after)
-        score = margin_for(rules, after, total, game.player)
+        score = leaf_value(rules, after, total, game.player, network)
         scores[first + i] = score + (_REMEMBERED if hole == remembered_hole else 0)
         holes[first + i] = hole
     return count
@@ -231,7 +235,7 @@ def _take_value(frames, ply, value, is_open, hole):
 
 
 @kernel
-def _remember(table, key, game, depth, first_alpha, beta, value, is_open, hole):
+def _remember(table, key, game, depth, first_alpha, beta, value, is_open, hole, network):
     """Put a searched position into the table, over whatever was there."""
     bound = _EXACT
     if value >= beta:
@@ -240,7 +244,7 @@ def _remember(table, key, game, depth, first_alpha, beta, value, is_open, hole):
         bound = _AT_MOST
     slot = np.int64(key & np.uint64(len(table) - 1))
     table[slot, 0] = key
-    table[slot, 1] = _pack(value - _lead_in_stores(game), depth, bound, is_open, hole)
+    table[slot, 1] = _pack(value - _lead_in_stores(game, network), depth, bound, is_open, hole)
 
 
 @kernel
@@ -260,7 +264,7 @@ def _take_root_value(frames, root_values, row, value, is_open, wants_all):
 
 @kernel
 def _search_depth(
-    rules, total, wants_all, frames, keys, children, scores, holes, root_values, table, ply, budget
+    rules, network, total, wants_all, frames, keys, children, scores, holes, root_values, table, ply, budget
 ):
     """Search the root in frame 0 to its depth, or go on with that from the frame at `ply`.
 
@@ -281,7 +285,7 @@ def _search_depth(
             ply -= 1
             row = frames[ply, _CURRENT]
             child = load(children, row)
-            _remember(table, key, child, depth, first_alpha, beta, value, is_open, hole)
+            _remember(table, key, child, depth, first_alpha, beta, value, is_open, hole, network)
         elif budget <= 0:
             return False, ply, budget
         else:
@@ -295,17 +299,19 @@ def _search_depth(
             if mover != frames[ply, _PLAYER]:  # the same player moves on where the other passes
                 alpha, beta = -beta, -alpha
             if child.end != RUNNING or depth == 0:
-                value = margin_for(rules, child, total, mover)
+                value = leaf_value(rules, child, total, mover, network)
                 is_open = 1 if child.end == RUNNING else 0
             elif depth == 1:
-                value, is_open, played = _last_turn(rules, child, total, beta)
+                value, is_open, played = _last_turn(rules, child, total, beta, network)
                 budget -= played
             else:
                 key = _key_of(child, depth)
-                is_known, value, is_open, hole = _recall(table, key, child, depth, alpha, beta)
+                is_known, value, is_open, hole = _recall(table, key, child, depth, alpha, beta, network)
                 if not is_known:
                     ply += 1
-                    count = _write_children(rules, child, total, ply * width, hole, children, scores, holes)
+                    count = _write_children(
+                        rules, child, total, ply * width, hole, children, scores, holes, network
+                    )
                     _open_frame(frames, ply, mover, depth, alpha, beta, count)
                     keys[ply] = key
                     budget -= count
@@ -318,22 +324,24 @@ def _search_depth(
 
 
 @kernel
-def _search_piece(rules, games, randoms, deepest, step, wants_all, answers, memory, start, stop):
+def _search_piece(
+    rules, network, games, randoms, deepest, step, wants_all, piece, answers, memory, start, stop
+):
     """Search games from start to stop, each `step` turns deeper at a time, to `deepest` turns or until
     the round is seen through.
 
-    Returns the game it stands at after about _PIECE turns; called again, it goes on from there.
+    Returns the game it stands at after about `piece` turns; called again, it goes on from there.
     """
     frames, keys, children, scores = memory.frames, memory.keys, memory.children, memory.scores
     holes, root_values, table, progress = memory.holes, memory.root_values, memory.table, memory.progress
     actions, values, depths, nodes = answers.actions, answers.values, answers.depths, answers.nodes
-    budget = _PIECE
+    budget = piece
     b = start
     while b < stop and budget > 0:
         if not progress[ACTIVE]:
             game = load(games, b)
             total = num_seeds(game)
-            count = _write_children(rules, game, total, 0, -1, children, scores, holes)
+            count = _write_children(rules, game, total, 0, -1, children, scores, holes, network)
             _open_frame(frames, 0, game.player, (deepest - 1) % step + 1, -_INFINITE, _INFINITE, count)
             progress[ACTIVE], progress[_PLY], progress[_TOTAL] = 1, 0, total
             budget -= count
@@ -341,6 +349,7 @@ def _search_piece(rules, games, randoms, deepest, step, wants_all, answers, memo
         before = budget
         is_done, progress[_PLY], budget = _search_depth(
             rules,
+            network,
             progress[_TOTAL],
             wants_all,
             frames,
@@ -357,6 +366,7 @@ def _search_piece(rules, games, randoms, deepest, step, wants_all, answers, memo
         if is_done:
             depth, count, player = frames[0, _DEPTH], frames[0, _COUNT], frames[0, _PLAYER]
             depths[b] = depth
+            answers.best[b] = frames[0, _BEST]
             _write_answer(rules, player, frames, holes, root_values, randoms, actions, values, b)
             if depth == deepest or not frames[0, _OPEN] or (count == 1 and not wants_all):
                 progress[ACTIVE] = 0
@@ -389,10 +399,12 @@ class MinimaxAgent(SearchAgent):
         last_depth: int64 `[B]`, turns searched to the end for each game of the last call; fewer than
             asked for where the round was seen through, or nothing had to be chosen.
         last_nodes: int64 `[B]`, turns played in search of each.
+        last_values: float64 `[B]`, what that search found each worth to its player to move, in seeds.
     """
 
     last_depth: np.ndarray
     last_nodes: np.ndarray
+    last_values: np.ndarray
 
     def __init__(
         self,
@@ -402,11 +414,18 @@ class MinimaxAgent(SearchAgent):
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
+        network: np.ndarray | None = None,
     ) -> None:
-        """Read the depth or time from the spec; see :class:`SearchAgent`."""
+        """Read the depth or time from the spec; see :class:`SearchAgent`.
+
+        `network` is a packed value network (:mod:`mancala_env.agents.value_network`) for the leaves, None for
+        the margin of counts.
+        """
         budget = read_budget(spec, argument, "DEPTH", MOST_TURNS)
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
         self.last_depth = self.last_nodes = np.zeros(0, np.int64)
+        self.last_values = np.zeros(0)
+        self._network = network
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
@@ -427,21 +446,25 @@ class MinimaxAgent(SearchAgent):
 
     def _answer(self, games: np.ndarray, num_values: int, randoms: np.ndarray) -> Answers:
         games = self._running(games)
+        unit, is_timed = unit_of(self._network), not math.isinf(self.budget.seconds)
         answers = Answers(
             actions=np.zeros(len(games), np.int64),
-            values=np.full((len(games), num_values), ILLEGAL, np.int16),
+            values=np.full((len(games), num_values), unit * ILLEGAL, np.int16),
             depths=np.zeros(len(games), np.int64),
             nodes=np.zeros(len(games), np.int64),
+            best=np.zeros(len(games), np.int64),
         )
 
         def search_piece(memory: Memory, start: int, stop: int) -> int:
             return _search_piece(
                 self._rules,
+                self._network,
                 games,
                 randoms,
                 self.budget.steps,
-                2 if math.isinf(self.budget.seconds) else 1,
+                1 if is_timed else 2,
                 num_values > 0,
+                _TIMED_PIECE if is_timed else _PIECE,
                 answers,
                 memory,
                 start,
@@ -450,6 +473,7 @@ class MinimaxAgent(SearchAgent):
 
         self._search(games, search_piece)
         self.last_depth, self.last_nodes = answers.depths, answers.nodes
+        self.last_values = answers.best / unit
         return answers
 
     def _new_memory(self) -> Memory:

@@ -57,6 +57,23 @@ def read_budget(spec: str, argument: str, word: str, most: int) -> Budget:
     )
 
 
+def split_argument(spec: str, argument: str, form: str) -> tuple[str, str]:
+    """Return the budget and the checkpoint of a spec such as ``policy+minimax:6:runs/first/final.zip``.
+
+    Args:
+        spec: The whole spec, for messages.
+        argument: What follows its first colon.
+        form: The form of the spec.
+
+    Raises:
+        InvalidSpec: There is no second colon, or nothing after it.
+    """
+    budget, _, checkpoint = argument.partition(":")
+    if not checkpoint:
+        raise InvalidSpec(f"spec {spec!r}: the form is {form}")
+    return budget, checkpoint
+
+
 @kernel
 def num_seeds(game):
     """Return all seeds of a game, in holes and stores; turns never change it."""

@@ -1,0 +1,58 @@
+"""policy+minimax: alpha-beta search with a checkpoint's value network at the leaves.
+
+The network of a checkpoint takes some 30 µs for a position, in which minimax plays 500 turns: at its leaves
+it would cost eight turns of depth. So the checkpoint also holds a value network of a thousandth of that cost,
+which was fitted to the games that the checkpoint plays (``training/fit_value.py``) and runs inside the
+search: :mod:`mancala_env.agents.value_network`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env.agents.checkpoint import check_ruleset, load_value_weights, read_identity
+from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.search import split_argument
+from mancala_env.agents.value_network import UNIT
+from mancala_env.rulesets import Ruleset, lookup
+
+
+class PolicyMinimaxAgent(MinimaxAgent):
+    """Play the turn that leads, so many turns ahead, to what the value network likes best.
+
+    Attributes:
+        path: The checkpoint.
+        identity: What it is.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        argument: str,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Read the depth or time from the spec, and the value network from the checkpoint it names.
+
+        Raises:
+            InvalidSpec: No such depth or time, or no checkpoint is named.
+            InvalidCheckpoint: No such file, damaged, trained on another ruleset, or without a value network;
+                the message says what to do.
+        """
+        budget, path = split_argument(spec, argument, "policy+minimax:DEPTH:CHECKPOINT")
+        self.path = Path(path)
+        self.identity = read_identity(path)
+        check_ruleset(path, self.identity, lookup(ruleset))
+        network = load_value_weights(path, self.identity).packed()
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network)
+
+    def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
+        """Search every legal action of each game, as :meth:`MinimaxAgent.action_values`.
+
+        Returns:
+            float32 `[B, A]`, seeds that the player to move is expected to win by after the action, and
+            ILLEGAL where it is not legal.
+        """
+        return (super().action_values(games, num_actions) / UNIT).astype(np.float32)

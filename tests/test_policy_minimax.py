@@ -1,0 +1,299 @@
+"""policy+minimax: the value network in the search is the one that was fitted, and no other is let in."""
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boards import position
+from test_checkpoint import identity_of, write_checkpoint
+
+from mancala_env import Batch, Position, Ruleset, agents, rulesets
+from mancala_env.agents.checkpoint import (
+    VALUE_NETWORK_MEMBER,
+    Identity,
+    InvalidCheckpoint,
+    load_value_weights,
+    read_identity,
+)
+from mancala_env.agents.minimax import ILLEGAL
+from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
+from mancala_env.agents.value_network import (
+    NUM_CODES,
+    NUM_UNITS,
+    UNIT,
+    ValueNetworkConfig,
+    ValueWeights,
+    certain_leads,
+    codes_of,
+    position_values,
+)
+from mancala_env.arena import play_matches
+from training import fit_value
+
+EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+
+
+def weights_of(ruleset: str | Ruleset) -> ValueWeights:
+    """Return random weights of the size that fitted ones have."""
+    draw = np.random.default_rng(1)
+    shape = (rulesets.lookup(ruleset).num_holes, NUM_CODES, NUM_UNITS)
+    parts = (draw.normal(0, 0.5, shape), draw.normal(0, 1, NUM_UNITS), draw.normal(0, 1, NUM_UNITS), [0.3])
+    return ValueWeights(*(np.asarray(part, np.float32) for part in parts))
+
+
+def checkpoint_of(path: Path, ruleset: str = "layli_goobalay") -> Path:
+    """Write a checkpoint with random weights and a random value network."""
+    identity = identity_of(ruleset)
+    write_checkpoint(path, identity)
+    path.write_bytes(fit_value.with_value_network(path, identity, weights_of(ruleset)))
+    return path
+
+
+def search(depth: object, path: Path, ruleset: str = "layli_goobalay", **options) -> PolicyMinimaxAgent:
+    spec = f"policy+minimax:{depth}:{path}"
+    agent = agents.make(spec, ruleset, **{"seed": 1, "num_threads": 1} | options)
+    assert isinstance(agent, PolicyMinimaxAgent)
+    return agent
+
+
+def reached(ruleset: str, turns: int) -> Batch:
+    batch = Batch(ruleset, 30, seed=turns, num_threads=1)
+    batch.play_random(turns)
+    return batch
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_seven_holes", "layli_goobalay_long"])
+def test_kernels_compute_the_network_they_were_given(ruleset):
+    weights = weights_of(ruleset)
+    for turns in (0, 4, 25):
+        games = reached(ruleset, turns).games
+        sums = np.take_along_axis(
+            weights.embeddings[None], codes_of(rulesets.lookup(ruleset), games)[:, :, None, None], axis=2
+        ).sum(axis=(1, 2))
+        further = np.maximum(sums + weights.unit_biases, 0) @ weights.unit_weights + weights.bias[0]
+        total = rulesets.lookup(ruleset).total_seeds
+        wanted = np.clip(certain_leads(rulesets.lookup(ruleset), games) + further, -total, total)
+        found = position_values(rulesets.lookup(ruleset), games, weights.packed())
+        assert np.abs(found - wanted).max() < 1.5 / UNIT
+
+
+def test_what_a_network_sees_turns_with_the_player_to_move():
+    """Holes with more than 21 seeds look alike; owned holes show their owner, not their seeds."""
+    drawing = "1 2n 3 4 5 22\n0 2n 4 0 3 0"
+    south = position("layli_goobalay", drawing, stores=(2, 0))
+    assert codes_of(south.ruleset, south.games)[0].tolist() == [0, 23, 4, 0, 3, 0, 21, 5, 4, 3, 23, 1]
+    assert certain_leads(south.ruleset, south.games) == [2 - 4]
+    north = position("layli_goobalay", drawing, stores=(2, 0), player=1)
+    assert codes_of(north.ruleset, north.games)[0].tolist() == [21, 5, 4, 3, 22, 1, 0, 22, 4, 0, 3, 0]
+    assert certain_leads(north.ruleset, north.games) == [4 - 2]
+
+
+def plain_value(game: Position, depth: int, network: np.ndarray) -> float:
+    """Return what South can reach under plain minimax, without pruning."""
+    if game.is_over or depth == 0:
+        value = position_values(game.ruleset, game.games, network)[0]
+        if game.is_over:
+            return game.counts[0] - game.counts[1]
+        return value if game.player == 0 else -value
+    values = []
+    for action in game.legal_actions:
+        after = game.copy()
+        after.play(action)
+        values.append(plain_value(after, depth - 1, network))
+    return max(values) if game.player == 0 else min(values)
+
+
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_values_equal_plain_minimax_on_the_same_leaves(tmp_path, ruleset):
+    path = checkpoint_of(tmp_path / "agent.zip", ruleset)
+    network = weights_of(ruleset).packed()
+    for turns in (0, 12, 25):
+        games = reached(ruleset, turns).games[:3]
+        for depth in (1, 2, 4):
+            agent = search(depth, path, ruleset)
+            values = agent.action_values(games)
+            actions = agent.act(games)
+            for b in range(3):
+                game = Position.from_games(ruleset, games, b)
+                for action in range(6):
+                    if action not in game.legal_actions:
+                        assert values[b, action] == ILLEGAL
+                        continue
+                    after = game.copy()
+                    after.play(action)
+                    wanted = plain_value(after, depth - 1, network)
+                    assert values[b, action] == (wanted if game.player == 0 else -wanted)
+                assert values[b, actions[b]] == values[b].max() == agent.last_values[b]
+
+
+def test_a_player_who_passes_does_not_change_the_sign(tmp_path):
+    """North has no hole to sow, so South plays turn after turn."""
+    path = checkpoint_of(tmp_path / "agent.zip", "gabata_i")
+    game = position("gabata_i", "0 0 0 0 0 0\n3 0 0 1 0 0")
+    for depth in (1, 2, 3):
+        agent = search(depth, path, "gabata_i")
+        agent.choose(game)
+        assert agent.last_values[0] == plain_value(game, depth, weights_of("gabata_i").packed())
+
+
+@pytest.mark.parametrize("ruleset", sorted({entry["ruleset"] for entry in EXACT}))
+def test_a_round_seen_to_its_end_is_played_perfectly(tmp_path, ruleset):
+    path = checkpoint_of(tmp_path / "agent.zip", ruleset)
+    for entry in EXACT:
+        free = sum(seeds for seeds, owner in zip(entry["seeds"], entry["owner"], strict=True) if owner < 0)
+        if entry["ruleset"] == ruleset and free <= 8:
+            game = Position(ruleset, entry["seeds"], entry["owner"])
+            values = search(60, path, ruleset).action_values(game.games)[0]
+            assert {str(a): values[a] for a in game.legal_actions} == entry["actions"]
+
+
+def test_a_choice_depends_on_the_position_and_the_seed_alone(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    games = Batch("layli_goobalay", 40, seed=6, opening_turns=5).games
+    together = search(5, path).act(games)
+    assert (search(5, path, num_threads=2).act(games) == together).all()
+    alone = search(5, path)
+    assert [alone.act(games[b : b + 1])[0] for b in range(40)] == together.tolist()
+
+
+def test_time_is_a_budget_too(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    agent = search("0.002s", path)
+    game = Position("layli_goobalay")
+    assert agent.choose(game) in game.legal_actions
+    assert agent.last_depth[0] >= 1
+
+
+def test_where_territory_has_changed_hands_leaves_are_counted(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip", "gabata_i")
+    batch = Batch("gabata_i", 40, rounds="match", seed=3)
+    batch.play_random(300)
+    plain = agents.make("minimax:3", "gabata_i", seed=1, num_threads=1)
+    territory = [Position.from_games("gabata_i", batch.games, b).territory for b in range(40)]
+    moved = [b for b in range(40) if any(territory[b][6:] == 0) or any(territory[b][:6] == 1)]
+    assert moved
+    assert (search(3, path, "gabata_i").act(batch.games[moved]) == plain.act(batch.games[moved])).all()
+
+
+def test_a_checkpoint_without_a_value_network_is_told_the_command(tmp_path):
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    with pytest.raises(
+        InvalidCheckpoint, match=r"no value network .* python training/fit_value\.py .*agent\.zip"
+    ):
+        search(4, path)
+
+
+def test_another_ruleset_is_refused(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    with pytest.raises(InvalidCheckpoint, match="trained on layli_goobalay, not leyla"):
+        search(4, path, "leyla")
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("policy+minimax:6", "the form is policy\\+minimax:DEPTH:CHECKPOINT"),
+        ("policy+minimax:6:", "the form is policy\\+minimax:DEPTH:CHECKPOINT"),
+        ("policy+minimax:x:{path}", "after the colon comes DEPTH"),
+    ],
+)
+def test_a_wrong_spec_is_refused(tmp_path, spec, says):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    with pytest.raises(agents.InvalidSpec, match=says):
+        agents.make(spec.format(path=path), "layli_goobalay")
+
+
+def with_member(path: Path, content: bytes | None, identity: Identity | None = None) -> Path:
+    """Rewrite a checkpoint with another value network, or none, and maybe another identity."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    if identity is not None:
+        members["identity.json"] = identity.to_json().encode()
+    del members[VALUE_NETWORK_MEMBER]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, kept in members.items():
+            archive.writestr(name, kept)
+        if content is not None:
+            archive.writestr(VALUE_NETWORK_MEMBER, content)
+    return path
+
+
+def test_a_damaged_value_network_is_refused(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    good = weights_of("layli_goobalay")
+    numbers = good.bias.copy()
+    numbers[0] = np.nan
+    huge = good.unit_weights * 1e9
+    for content, says in (
+        (None, f"no member {VALUE_NETWORK_MEMBER}"),
+        (good.to_bytes()[:-4], "bytes; .* would be right"),
+        (b"cos\nsystem\n(S'false'\ntR.", "bytes; .* would be right"),
+        (good._replace(bias=numbers).to_bytes(), "not finite"),
+        (good._replace(unit_weights=huge).to_bytes(), "beyond 10000"),
+    ):
+        checkpoint_of(path)
+        with pytest.raises(InvalidCheckpoint, match=says):
+            search(4, with_member(path, content))
+
+
+def test_another_version_or_board_is_refused(tmp_path):
+    path = checkpoint_of(tmp_path / "agent.zip")
+    identity = read_identity(path)
+    right = ValueNetworkConfig(num_holes=12)
+    assert identity.value_network == right
+    for wrong in (
+        replace(right, version=99),
+        replace(right, num_holes=14),
+        replace(right, num_units=1 << 40),
+    ):
+        checkpoint_of(path)
+        with_member(path, weights_of("layli_goobalay").to_bytes(), replace(identity, value_network=wrong))
+        with pytest.raises(InvalidCheckpoint, match=r"version=.* would be right; fit it again"):
+            search(4, path)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory) -> Path:
+    """Return a checkpoint with random weights whose value network was fitted to its games."""
+    path = tmp_path_factory.mktemp("fitted") / "agent.zip"
+    write_checkpoint(
+        path, identity_of(kind="replies"), extra={"data": b"anything", "pytorch_variables.pth": b""}
+    )
+    before = path.read_bytes()
+    assert fit_value.main([str(path), "--games", "1500", "--depth", "3"]) == 0
+    assert path.read_bytes() != before
+    return path
+
+
+def test_fitting_leaves_the_rest_as_it_was(fitted):
+    with zipfile.ZipFile(fitted) as archive:
+        assert archive.read("data") == b"anything"
+    assert replace(read_identity(fitted), value_network=None) == identity_of(kind="replies")
+
+
+def test_a_fitted_network_is_better_than_the_lead_at_equal_depth(fitted):
+    spec = f"policy+minimax:4:{fitted}"
+    assert play_matches(spec, "minimax:4", "layli_goobalay", games=400, seed=2).interval[0] > 0.5
+
+
+def test_the_same_seed_fits_the_same_network(fitted, tmp_path):
+    for name, seed in (("one", "5"), ("two", "5"), ("three", "6")):
+        words = [str(fitted), "--out", str(tmp_path / name), "--games", "60", "--depth", "1", "--seed", seed]
+        assert fit_value.main(words) == 0
+    one, two, three = (
+        load_value_weights(tmp_path / n, read_identity(tmp_path / n)) for n in ("one", "two", "three")
+    )
+    assert one.to_bytes() == two.to_bytes() != three.to_bytes()
+
+
+def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_path, capsys):
+    assert fit_value.main([str(tmp_path / "none.zip")]) == 1
+    assert "there is no checkpoint" in capsys.readouterr().err
+    before = fitted.read_bytes()
+    words = [str(fitted), "--games", "20", "--depth", "0", "--out", str(tmp_path / "no" / "folder.zip")]
+    assert fit_value.main(words) == 1
+    assert "cannot write" in capsys.readouterr().err
+    assert fitted.read_bytes() == before
