@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench lint format clean
+.PHONY: help setup run test bench notebooks lint format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ test: setup lint  ## everything that must pass
 bench: setup  ## measure turns, steps and frames per second beside other libraries
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]" || true
 	$(BIN)/python benchmarks/run.py
+
+notebooks: setup  ## run the notebooks again and keep what they print
+	$(BIN)/python notebooks/execute.py
 
 lint: setup  ## ruff and pyright
 	$(BIN)/ruff check .

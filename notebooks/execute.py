@@ -1,0 +1,67 @@
+"""Run the notebooks with this Python, and keep what they print.
+
+python notebooks/execute.py                      # all of them, in place
+python notebooks/execute.py train_and_evaluate
+"""
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parent
+_KERNEL = "this-python"
+
+
+def execute(path: Path, folder: Path, more: str = "") -> Any:
+    """Run a notebook and return it with what it printed; the file stays as it is.
+
+    Args:
+        path: The notebook.
+        folder: Where it runs, and writes.
+        more: Code of one more cell to run at the end, whose output is the last one's.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell raised an error.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    if more:
+        notebook.cells.append(nbformat.v4.new_code_cell(more))
+    with TemporaryDirectory() as specs:
+        # Whatever kernels the machine has, the notebook runs where the package is installed.
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=40"]
+        spec = {"argv": argv, "display_name": _KERNEL, "language": "python"}
+        where = Path(specs, "kernels", _KERNEL)
+        where.mkdir(parents=True)
+        (where / "kernel.json").write_text(json.dumps(spec))
+        found = KernelSpecManager(kernel_dirs=[str(where.parent)])
+        manager = AsyncKernelManager(kernel_name=_KERNEL, kernel_spec_manager=found)
+        there = {"metadata": {"path": str(folder)}}
+        client = NotebookClient(notebook, km=manager, timeout=600, resources=there)
+        client.owns_km = True  # and so it is shut down at the end
+        client.execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # the hour it ran
+    return notebook
+
+
+def main(names: list[str]) -> None:
+    """Run the notebooks of these names, all of them where there are none, and rewrite them."""
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        if not names or path.stem in names:
+            plain = nbformat.read(path, as_version=4).metadata
+            with TemporaryDirectory() as folder:
+                notebook = execute(path, Path(folder))
+            notebook.metadata = plain
+            nbformat.write(notebook, path)
+            print(f"{path.name}: {len(notebook.cells)} cells")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
