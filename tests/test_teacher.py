@@ -1,6 +1,10 @@
 """Lessons from a search before self-play."""
 
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +151,28 @@ def test_a_run_starts_from_its_teacher(tmp_path: Path, capsys) -> None:
     # A run that goes on does not go back to school.
     assert command.main(["--resume", str(folder), "--turns", "4096"]) == 0
     assert "Taught" not in capsys.readouterr().out
+
+
+def test_a_run_stopped_in_its_lessons_starts_them_anew(tmp_path: Path, capsys) -> None:
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--turns", "2048",
+        "--teacher.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
+    ]  # fmt: skip
+    usual = signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        while signal.getsignal(signal.SIGINT) == usual:  # until the run listens
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert command.main([*words, "--teacher.positions", "100000000"]) == 0
+    thread.join()
+    said = capsys.readouterr().out
+    assert "Ended early by SIGINT" in said
+    assert "Taught" not in said
+    run = tmp_path / "smoke"
+    assert command.main(["--resume", str(run), "--teacher.positions", "1000"]) == 0
+    assert "Taught by minimax:2" in capsys.readouterr().out
+    assert read_identity(run / "final.zip").turns == 2048

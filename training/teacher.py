@@ -26,6 +26,7 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 from training.config import InvalidConfig, TeacherConfig, TrainConfig
 from training.progress import RunProgress
+from training.run import RunFolder
 
 # One position in ten is kept back, to see what was learned and what only remembered.
 _HELD_OUT = 0.1
@@ -71,6 +72,15 @@ class Marks(NamedTuple):
 
     accuracy: float
     regret: float
+
+
+def has_lessons_ahead(config: TrainConfig, folder: RunFolder, turns: int) -> bool:
+    """Tell whether a run of so many turns has yet to learn from its teacher.
+
+    What it learned there is saved as a checkpoint; a run stopped before that starts its lessons anew.
+    """
+    is_taught = any(folder.checkpoints.glob("*.zip"))
+    return bool(config.teacher.positions) and not turns and not is_taught
 
 
 def teach(network: nn.Module, config: TrainConfig, logger: Logger, progress: RunProgress, run: Any) -> None:

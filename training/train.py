@@ -33,7 +33,7 @@ from training.progress import RunProgress
 from training.report import evaluate, report
 from training.run import FINAL, METRICS, Events, JsonLines, RunFolder, RunFolderError, write_atomically
 from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
-from training.teacher import teach
+from training.teacher import has_lessons_ahead, teach
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -284,10 +284,12 @@ def train(
         with stop_on_signals(callback):
             try:
                 # The callback ends the run; no number of steps does.
-                if checkpoint is None and config.teacher.positions:
+                if has_lessons_ahead(config, folder, turns_before):
                     network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
                     teach(network, config, model.logger, progress, callback)
-                    callback.last_checkpoint = folder.save(model, config)
+                    model.seconds_trained = clock.seconds
+                    if not callback.stopped_by:
+                        callback.last_checkpoint = folder.save(model, config)
                 model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
             except NotFinite as error:
                 raise TrainingDiverged(
