@@ -63,7 +63,7 @@ from training.run import (
     versions,
     write_atomically,
 )
-from training.teacher import teach
+from training.teacher import has_lessons_ahead, teach
 from training.train import Clock, TrainingDiverged, check_same_run, stop_on_signals
 
 # After training.rllib_selfplay, which says how to install it.
@@ -328,7 +328,7 @@ class ClusterRun:
         turns_before, seconds_before = self.turns, clock.seconds
         next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
         try:
-            if config.teacher.positions and self.last_checkpoint is None:
+            if has_lessons_ahead(config, self._folder, self.turns):
                 self._learn_from_teacher(logger, progress)
             while not self.stopped_by and (done := clock.part_done(self.turns)) < 1:
                 if clock.seconds >= next_checkpoint:
@@ -353,7 +353,8 @@ class ClusterRun:
         taught = {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
         algorithm.learner_group.set_weights({SHARED: taught})
         algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
-        self.save()
+        if not self.stopped_by:
+            self.save()
 
     def _update(self, done: float, logger: Logger) -> None:
         """Play, learn and hand the weights round, once."""
