@@ -1,5 +1,7 @@
 """The opening book: its values are exact, found at once, and belong to the rules they were made for."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,19 @@ from mancala_env.solver import book, make_book
 SMALL = Ruleset(row_width=3, seeds_per_hole=2, landing="uur")
 
 
-@pytest.fixture
+def draft_of(turns: int) -> make_book.Draft:
+    return make_book.Draft(SMALL, turns)
+
+
+def solved(draft: make_book.Draft, first: int = 0) -> make_book.Draft:
+    exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
+    draft.solve(exact, first, seconds=60.0, save=lambda: None)
+    return draft
+
+
+@pytest.fixture(scope="module")
 def small_book() -> book.Book:
-    rests, checksum = make_book.make(SMALL, turns=3, budget=60.0, memory_mb=1)
-    return book.Book(SMALL, 3, rests, checksum)
+    return solved(draft_of(3)).book()
 
 
 def test_opening_positions_are_what_the_first_turns_reach() -> None:
@@ -35,7 +46,8 @@ def test_opening_positions_are_what_the_first_turns_reach() -> None:
 
 def test_a_new_book_equals_the_solver(small_book: book.Book) -> None:
     exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
-    assert len(small_book) == len(small_book.games) > 10
+    assert (small_book.rests != book.UNKNOWN).all()
+    assert len(small_book.games) > 10
     for n in range(len(small_book.games)):
         position = Position.from_games(SMALL, small_book.games, n)
         rest = small_book.rest(position.games)
@@ -54,6 +66,38 @@ def test_a_book_knows_a_position_by_board_player_and_stall_counter(small_book: b
     assert small_book.rest(Position(SMALL, start.seeds, stall=7).games) is None
 
 
+def test_the_last_turns_positions_give_all_before_them(small_book: book.Book) -> None:
+    backwards = solved(draft_of(3), first=3).book()
+    assert (backwards.rests == small_book.rests).all()
+
+
+def test_a_book_that_was_interrupted_goes_on_from_its_file(small_book: book.Book, tmp_path: Path) -> None:
+    file = tmp_path / "book_small.npz"
+    stopped = draft_of(3)
+    exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
+    stopped.solve(exact, 0, seconds=-1.0, save=lambda: None)
+    assert stopped.rests()[0] == book.UNKNOWN
+    solved(draft_of(1)).write(file)
+    resumed = draft_of(3)
+    resumed.read(file)
+    assert resumed.known()[0] == "1/1"
+    assert (resumed.rests() == book.UNKNOWN).any()
+    assert (solved(resumed).rests() == small_book.rests).all()
+    resumed.write(file)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    with np.load(file) as data:
+        assert (book.Book.of_file(SMALL, data).rests == small_book.rests).all()
+
+
+def test_the_line_of_a_book_is_best_play_to_the_end(small_book: book.Book) -> None:
+    position, exact = Position(SMALL), solver.Solver(SMALL, memory_mb=1, use_book=False)
+    for action in small_book.line:
+        assert small_book.action(position.games) == action
+        assert action in exact.best_actions(position)
+        position.play(action)
+    assert position.is_over
+
+
 def test_a_book_of_other_rules_is_refused() -> None:
     with pytest.raises(book.InvalidBook, match="made for other rules"):
         book.Book(SMALL, 2, np.zeros(5, np.int16), checksum=1)
@@ -61,7 +105,7 @@ def test_a_book_of_other_rules_is_refused() -> None:
 
 def test_no_book_where_the_seat_matters() -> None:
     with pytest.raises(book.InvalidBook, match="South's first turn is restricted"):
-        make_book.make(lookup("ludii_leyla_gobale_somaliland"), 1, 1.0, 1)
+        make_book.Draft(lookup("ludii_leyla_gobale_somaliland"), 1)
 
 
 @pytest.mark.parametrize("name", book.rulesets_with_book())

@@ -85,7 +85,7 @@ class PerfectAgent(Agent):
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         if self.seconds is None:
             return solver.best_actions(position)
-        solution = solver.solve(position, time_limit=self.seconds)
+        solution = solver.solve(position, time_limit=self.seconds, with_line=False)
         if solution.is_exact:
             return solution.best_actions
         bounds = solution.action_bounds

@@ -205,7 +205,7 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
 
 def _exact_regret(solving: Solver, position: Position, action: int, time_limit: float) -> int | None:
     """Return the seeds an action loses, or None where the time did not do."""
-    bounds = solving.solve(position, time_limit=time_limit).action_bounds
+    bounds = solving.solve(position, time_limit=time_limit, with_line=False).action_bounds
     best = max(low for low, _ in bounds.values())
     low, high = bounds[action]
     if low != high or any(upper > best for _, upper in bounds.values()):

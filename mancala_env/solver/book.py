@@ -1,21 +1,32 @@
 """The opening book: exact values of the positions of the first turns of a round.
 
 A book file holds values only, in the order in which turning over every turn from the start meets new
-positions (breadth first, actions ascending). Loading it plays those turns again, which takes
-milliseconds, and a checksum of the positions' keys tells a book of other rules. A position counts with
-its stall counter, seen from the player to move, so a book serves both players; stores do not matter.
+positions (breadth first, actions ascending), and one line of best play from the start to the end of the
+round, whose positions are known with it. Loading it plays those turns again, which takes milliseconds,
+and a checksum of the positions' keys tells a book of other rules. A position counts with its stall
+counter, seen from the player to move, so a book serves both players; stores do not matter.
 
 ``python -m mancala_env.solver.make_book layli_goobalay`` makes one anew.
 """
 
 import zlib
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 
 import numpy as np
 
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import NUM_COLUMNS, RUNNING, TERRITORY_COLUMN, encode, load, save
+from mancala_env.engine.state import (
+    NORTH,
+    NUM_COLUMNS,
+    RUNNING,
+    SOUTH,
+    TERRITORY_COLUMN,
+    encode,
+    load,
+    save,
+)
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
@@ -86,6 +97,12 @@ def checksum_of(keys: np.ndarray) -> int:
     return zlib.crc32(keys.tobytes())
 
 
+def sure_part(position: Position) -> int:
+    """Return the part of a position's value that lies in owned holes."""
+    owned = [int(position.seeds[position.owner == player].sum()) for player in (SOUTH, NORTH)]
+    return owned[position.player] - owned[1 - position.player]
+
+
 class Book:
     """Exact rests (values less what owned holes hold) of opening positions.
 
@@ -94,10 +111,21 @@ class Book:
         turns: How many turns from the start the book reaches.
         games: uint64 `[N, NUM_COLUMNS]`, its positions in book order.
         rests: int16 `[N]`, their rests; UNKNOWN where there is none.
+        depths: int64 `[N]`, how many turns each is from the start.
+        line: Actions of a whole round of best play from the start, or none.
     """
 
-    def __init__(self, ruleset: Ruleset, turns: int, rests: np.ndarray, checksum: int) -> None:
+    def __init__(
+        self, ruleset: Ruleset, turns: int, rests: np.ndarray, checksum: int, line: Sequence[int] = ()
+    ) -> None:
         """Play the opening turns and put the values beside them.
+
+        Args:
+            ruleset: The ruleset.
+            turns: How many turns from the start the book reaches.
+            rests: int16 `[N]`, as the attribute.
+            checksum: What `checksum_of` says of the keys of the positions.
+            line: Actions of a whole round of best play from the start, or none.
 
         Raises:
             InvalidBook: The positions are not those the values were made for.
@@ -111,18 +139,45 @@ class Book:
                 f"the opening book of {ruleset.name} was made for other rules; make it anew with "
                 f"python -m mancala_env.solver.make_book {ruleset.name} --turns {turns}"
             )
-        self.rests = rests
+        self.rests, self.line = rests, tuple(line)
         self._rests = {int(key): int(rest) for key, rest in zip(keys, rests, strict=True) if rest != UNKNOWN}
+        self._line: dict[int, int] = {}
+        self._add_line(line)
+
+    def _add_line(self, line: Sequence[int]) -> None:
+        """Take in the positions of a line: best play from each of them ends as the line does."""
+        position = Position(self.ruleset)
+        passed = []
+        for action in line:
+            passed.append((position.copy(), int(action)))
+            position.play(int(action))
+        for before, action in passed:
+            key = int(keys_of(self.ruleset, before.games)[0])
+            won = [position.counts[player] - before.stores[player] for player in (SOUTH, NORTH)]
+            self._rests[key] = won[before.player] - won[1 - before.player] - sure_part(before)
+            self._line[key] = action
+
+    @classmethod
+    def of_file(cls, ruleset: Ruleset, data: Mapping[str, np.ndarray]) -> "Book":
+        """Return the book that the arrays of a file make up."""
+        return cls(ruleset, int(data["turns"]), data["rests"], int(data["checksum"]), data["line"].tolist())
 
     def __len__(self) -> int:
         return len(self._rests)
 
     def rest(self, games: np.ndarray) -> int | None:
         """Return the rest of the running game in row 0, or None if the book does not have it."""
+        return self._found(self._rests, games)
+
+    def action(self, games: np.ndarray) -> int | None:
+        """Return the action of the line in the running game in row 0, None where it does not come by."""
+        return self._found(self._line, games)
+
+    def _found(self, of_keys: dict[int, int], games: np.ndarray) -> int | None:
         width = self.ruleset.row_width
         if int(games[0, TERRITORY_COLUMN]) != (1 << width) - 1:  # a later round, with other territories
             return None
-        return self._rests.get(int(keys_of(self.ruleset, games[:1])[0]))
+        return of_keys.get(int(keys_of(self.ruleset, games[:1])[0]))
 
 
 def _file(name: str):
@@ -143,4 +198,4 @@ def load_book(ruleset: Ruleset) -> Book | None:
     if not file.is_file():
         return None
     with file.open("rb") as stream, np.load(stream) as data:
-        return Book(ruleset, int(data["turns"]), data["rests"].astype(np.int16), int(data["checksum"]))
+        return Book.of_file(ruleset, data)

@@ -20,7 +20,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import search
-from mancala_env.solver.book import load_book
+from mancala_env.solver.book import load_book, sure_part
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
@@ -65,7 +65,7 @@ class Solution:
         value: The value under best play; where the time limit struck first, the lower bound.
         action_values: Action -> value after it; where the time limit struck, the lower bound.
         principal_variation: ``(player, action)`` of a line of best play to the end of the round; where
-            the time limit struck, or the opening book answered, the part that is known.
+            the time limit struck, the part that was found.
         nodes: Positions searched (0: the opening book or the table knew).
         seconds: Seconds it took.
         is_exact: Whether `value` and all of `action_values` are exact.
@@ -116,6 +116,7 @@ class Solver:
 
     Attributes:
         ruleset: The ruleset.
+        book: Its opening book, or None.
         nodes: Positions searched since the solver was made.
     """
 
@@ -148,8 +149,9 @@ class Solver:
         self._memory_mb = memory_mb
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
+        self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
         self._lines: list[_Line] = []
-        self._book = load_book(self.ruleset) if use_book else None
+        self.book = load_book(self.ruleset) if use_book else None
         self.deadline = np.inf
         self.on_call: Callable[[], None] | None = None
 
@@ -183,12 +185,21 @@ class Solver:
         *,
         time_limit: float | None = None,
         progress: Callable[[Progress], None] | None = None,
+        with_line: bool = True,
     ) -> Solution:
-        """Solve a position: see :func:`solve`."""
+        """Solve a position: see :func:`solve`.
+
+        Args:
+            position: The position.
+            time_limit: Seconds, or None.
+            progress: Called with the bounds.
+            with_line: Whether to find the principal variation too, which can take more than the values do
+                where the opening book knew them.
+        """
         self._check(position)
         if time_limit is not None and not time_limit > 0:
             raise SolverInputError(f"time_limit must be more than 0 seconds, not {time_limit}")
-        return _Study(self, position, time_limit, progress).run()
+        return _Study(self, position, time_limit, progress).run(with_line)
 
     def value(self, position: Position) -> int:
         """Return the value of a position; faster than :meth:`solve`, which values every action.
@@ -211,7 +222,7 @@ class Solver:
         value = self.value(position)
         return tuple(
             turn.action
-            for turn in _turns(position)
+            for turn in turns_of(position)
             if self.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
         )
 
@@ -222,7 +233,7 @@ class Solver:
             SolverInputError: The position is of another ruleset.
         """
         self._check(position)
-        return {turn.action: turn.won + turn.sign * self.value(turn.after) for turn in _turns(position)}
+        return {turn.action: turn.won + turn.sign * self.value(turn.after) for turn in turns_of(position)}
 
     def action_values_of(self, games: np.ndarray) -> np.ndarray:
         """Return the value of every action in many games.
@@ -248,8 +259,8 @@ class Solver:
         """
         if position.is_over:
             return _final_value(position), _final_value(position)
-        games, sure = position.games, _sure(position)
-        known = self._book.rest(games) if self._book else None
+        games, sure = position.games, sure_part(position)
+        known = self.book.rest(games) if self.book else None
         if known is not None:
             return sure + known, sure + known
         free = _num_free(games)
@@ -264,9 +275,12 @@ class Solver:
 
     def hint(self, position: Position) -> int:
         """Return an action that proved well, or one that need not be legal where none did."""
+        games = position.games
+        action = self.book.action(games) if self.book else None
+        if action is not None:
+            return action
         if self._table is None:
             return -1
-        games = position.games
         return int(search.known(self._rules, games, 0, _seats(self.ruleset, games), self._table)[2])
 
     def reaches(self, position: Position, value: int, sign: int) -> bool:
@@ -274,7 +288,7 @@ class Solver:
         lower, upper = self.known_bounds(position)
         if lower == upper:
             return sign * lower >= sign * value
-        beta = value - _sure(position)
+        beta = value - sure_part(position)
         if sign > 0:
             return self.ask(position.games, beta) >= beta
         return self.ask(position.games, beta + 2) < beta + 2
@@ -299,7 +313,7 @@ class Solver:
         Raises:
             OutOfTime: The deadline struck.
         """
-        games, sure = position.games, _sure(position)
+        games, sure = position.games, sure_part(position)
         beta = min(max(guess + (guess - lower) % 2, lower + 2), upper)
         while lower < upper:
             answer = sure + self.ask(games, beta - sure)
@@ -355,6 +369,7 @@ class Solver:
             np.int64(games[0, TERRITORY_COLUMN]),
             seats,
             self._table,
+            self._attempts,
             busy,
             line.words,
             line.nums,
@@ -429,19 +444,13 @@ def _margin(pair: tuple[int, int], player: int) -> int:
     return pair[player] - pair[1 - player]
 
 
-def _sure(position: Position) -> int:
-    """Return the part of a position's value that lies in owned holes."""
-    owned = [int(position.seeds[position.owner == player].sum()) for player in (SOUTH, NORTH)]
-    return owned[position.player] - owned[1 - position.player]
-
-
 def _final_value(position: Position) -> int:
     """Return the value of a round that is over."""
     return _margin(position.counts, position.player) - _margin(position.stores, position.player)
 
 
 @dataclass
-class _Turn:
+class Turn:
     """An action of a position, with the position after it.
 
     The action's value is ``won + sign * value(after)``.
@@ -453,13 +462,14 @@ class _Turn:
     won: int
 
 
-def _turns(position: Position) -> list[_Turn]:
+def turns_of(position: Position) -> list[Turn]:
+    """Return the turns of a position, actions ascending."""
     turns = []
     for action in position.legal_actions:
         after = position.copy()
         after.play(action)
         won = _margin(after.stores, position.player) - _margin(position.stores, position.player)
-        turns.append(_Turn(action, after, 1 if after.player == position.player else -1, won))
+        turns.append(Turn(action, after, 1 if after.player == position.player else -1, won))
     return turns
 
 
@@ -479,14 +489,14 @@ class _Study:
         self.started = self.reported = time.monotonic()
         self.deadline = np.inf if time_limit is None else self.started + time_limit
         self.nodes_before = solver.nodes
-        self.turns = _turns(position)
+        self.turns = turns_of(position)
         everything = int(position.seeds.sum())
         self.lower, self.upper = -everything, everything
         self.bounds = {turn.action: (self.lower, self.upper) for turn in self.turns}
         self.action: int | None = None
 
-    def run(self) -> Solution:
-        """Close the bounds until all are exact or time is up."""
+    def run(self, with_line: bool) -> Solution:
+        """Close the bounds until all are exact or time is up, then find the line in what is left of it."""
         line: list[tuple[int, int]] = []
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
@@ -494,7 +504,8 @@ class _Study:
             self.close_position()
             for turn in self.turns:
                 self.close_action(turn)
-            self.follow_best(line, search=self.solver.nodes > self.nodes_before)
+            if with_line:
+                self.follow_best(line)
         except OutOfTime:
             self.read_known()
         finally:
@@ -521,7 +532,7 @@ class _Study:
             self.bound(turn, *self.solver.known_bounds(turn.after))
         self.agree()
 
-    def bound(self, turn: _Turn, lower: int, upper: int) -> None:
+    def bound(self, turn: Turn, lower: int, upper: int) -> None:
         """Take over bounds of the position after an action."""
         ends = turn.won + turn.sign * lower, turn.won + turn.sign * upper
         old_lower, old_upper = self.bounds[turn.action]
@@ -534,7 +545,7 @@ class _Study:
 
         self.solver.narrow(self.position, self.lower, self.upper, 0, narrowed)
 
-    def close_action(self, turn: _Turn) -> None:
+    def close_action(self, turn: Turn) -> None:
         """Find an action's value, asking first whether it is a best one."""
         lower, upper = self.bounds[turn.action]
         if lower == upper:
@@ -554,29 +565,27 @@ class _Study:
         for action, (lower, upper) in self.bounds.items():
             self.bounds[action] = lower, min(upper, self.upper)
 
-    def follow_best(self, line: list[tuple[int, int]], search: bool) -> None:
-        """Write down a line of best play; the table has most of its proofs.
-
-        Without `search`, as far as the book and the table know it: what they answered at once stays fast.
-        """
+    def follow_best(self, line: list[tuple[int, int]]) -> None:
+        """Write down a line of best play; the book and the table have most of its proofs."""
         position, value = self.position, self.lower
         while not position.is_over:
-            turns = _turns(position)
+            turns = turns_of(position)
             hint = self.solver.hint(position)
             turns.sort(key=lambda turn: turn.action != hint)
-            for turn in turns:
-                rest = turn.sign * (value - turn.won)
-                if search:
-                    is_best = turn is turns[-1] or self.solver.reaches(turn.after, rest, turn.sign)
-                else:
-                    lower, upper = self.solver.known_bounds(turn.after)
-                    is_best = (lower if turn.sign > 0 else upper) == rest
-                if is_best:
-                    line.append((position.player, turn.action))
-                    position, value = turn.after, rest
-                    break
-            else:
-                return
+            # First what is known to keep the value, then what can be shown to.
+            best = next((turn for turn in turns if self.is_known(turn, value)), None) or next(
+                turn
+                for turn in turns
+                if turn is turns[-1]
+                or self.solver.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
+            )
+            line.append((position.player, best.action))
+            position, value = best.after, best.sign * (value - best.won)
+
+    def is_known(self, turn: Turn, value: int) -> bool:
+        """Tell whether a turn is worth as much, as far as no search is needed to see it."""
+        lower, upper = self.solver.known_bounds(turn.after)
+        return turn.won + (lower if turn.sign > 0 else -upper) >= value
 
     def report(self, force: bool = False) -> None:
         now = time.monotonic()

@@ -1,43 +1,211 @@
-"""Make opening books: ``python -m mancala_env.solver.make_book layli_goobalay --turns 4``."""
+"""Make opening books: ``python -m mancala_env.solver.make_book layli_goobalay --turns 4``.
+
+Turn by turn from the start, each position with the bounds that the values before it give: a position's value
+is the best of its actions', so none of them is worth more, and where all but one are worth less, that one
+is worth as much. The book is written every half minute, and at the end or at Ctrl-C; called again the
+maker goes on from the file, with more turns if asked for.
+"""
 
 import argparse
+import os
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.book import UNKNOWN, InvalidBook, checksum_of, keys_of, opening_positions
-from mancala_env.solver.exact import Solver
+from mancala_env.solver.book import (
+    UNKNOWN,
+    Book,
+    InvalidBook,
+    checksum_of,
+    keys_of,
+    opening_positions,
+    sure_part,
+)
+from mancala_env.solver.exact import OutOfTime, Solver, turns_of
+
+_SAVE_SECONDS = 30.0
 
 
-def make(ruleset: Ruleset, turns: int, budget: float, memory_mb: float) -> tuple[np.ndarray, int]:
-    """Find the rests of the opening positions, nearest the start first, for `budget` processor seconds.
+@dataclass
+class _Entry:
+    """A position of the book: its bounds, and the entries one turn on and one turn back.
 
-    Returns:
-        rests as Book has them, and the checksum of the positions.
-
-    Raises:
-        InvalidBook: The ruleset's start depends on the seat, which a book cannot tell.
+    Attributes:
+        position: The position.
+        lower: Its value is at least this.
+        upper: Its value is at most this.
+        ends: What the turns that end the round are worth.
+        kids: ``(entry, sign, won)`` of each other turn, worth ``won + sign * value(entry)``.
+        parents: Entries one turn back.
     """
-    if encode(ruleset).opening == RIGHTMOST_OPENING:
-        raise InvalidBook(f"no book for {ruleset.name}: South's first turn is restricted, North's is not")
-    games, depths = opening_positions(ruleset, turns)
-    rests = np.full(len(games), UNKNOWN, np.int16)
-    solver = Solver(ruleset, memory_mb=memory_mb, use_book=False)
-    started = time.process_time()
-    for n in range(len(games)):
-        if time.process_time() - started > budget:
-            break
-        position = Position.from_games(ruleset, games, n)
-        owned = [int(position.seeds[position.owner == player].sum()) for player in (0, 1)]
-        rests[n] = solver.value(position) - owned[position.player] + owned[1 - position.player]
-        if n + 1 == len(games) or depths[n + 1] != depths[n] or n % 100 == 0:
-            seconds = time.process_time() - started
-            print(f"  turn {depths[n]}: {n + 1} of {len(games)} positions, {seconds:.0f} s", flush=True)
-    return rests, checksum_of(keys_of(ruleset, games))
+
+    position: Position
+    lower: int
+    upper: int
+    ends: list[int] = field(default_factory=list)
+    kids: list[tuple["_Entry", int, int]] = field(default_factory=list)
+    parents: list["_Entry"] = field(default_factory=list)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.lower == self.upper
+
+    def infer(self) -> None:
+        """Take over what the bounds one turn on say of this position, and the other way round."""
+        worth = [
+            (won + kid.lower, won + kid.upper) if sign > 0 else (won - kid.upper, won - kid.lower)
+            for kid, sign, won in self.kids
+        ]
+        if self.kids or self.ends:
+            self.lower = max([self.lower, *self.ends, *(low for low, _ in worth)])
+            self.upper = min(self.upper, max([*self.ends, *(high for _, high in worth)]))
+        for n, (kid, sign, won) in enumerate(self.kids):
+            # Nothing is worth more than the best; and if nothing else can be the best, this is.
+            most = self.upper - won
+            others = [high for i, (_, high) in enumerate(worth) if i != n]
+            least = self.lower - won if all(x < self.lower for x in [*others, *self.ends]) else None
+            if sign > 0:
+                kid.upper = min(kid.upper, most)
+                kid.lower = kid.lower if least is None else max(kid.lower, least)
+            else:
+                kid.lower = max(kid.lower, -most)
+                kid.upper = kid.upper if least is None else min(kid.upper, -least)
+
+
+class Draft:
+    """A book in the making.
+
+    Attributes:
+        ruleset: The ruleset.
+        turns: How many turns from the start it reaches.
+        depths: int64 `[N]`, how many turns each position is from the start.
+        line: Actions of a round of best play from the start; empty while it is not known.
+    """
+
+    def __init__(self, ruleset: Ruleset, turns: int) -> None:
+        """Lay out the positions of the first turns.
+
+        Raises:
+            InvalidBook: The ruleset's start depends on the seat, which a book cannot tell.
+        """
+        if encode(ruleset).opening == RIGHTMOST_OPENING:
+            raise InvalidBook(f"no book for {ruleset.name}: South's first turn is restricted, North's is not")
+        self.ruleset, self.turns = ruleset, turns
+        self.line: tuple[int, ...] = ()
+        self._games, self.depths = opening_positions(ruleset, turns)
+        self._keys = keys_of(ruleset, self._games)
+        seeds = ruleset.total_seeds
+        positions = [Position.from_games(ruleset, self._games, n) for n in range(len(self._games))]
+        self._entries = [_Entry(position, -seeds, seeds) for position in positions]
+        by_key = dict(zip(self._keys.tolist(), self._entries, strict=True))
+        for entry, depth in zip(self._entries, self.depths, strict=True):
+            if depth == turns:
+                break
+            for turn in turns_of(entry.position):
+                if turn.after.is_over:
+                    counts, stores = turn.after.counts, entry.position.stores
+                    player = entry.position.player
+                    entry.ends.append(
+                        counts[player] - stores[player] - counts[1 - player] + stores[1 - player]
+                    )
+                else:
+                    kid = by_key[int(keys_of(ruleset, turn.after.games)[0])]
+                    entry.kids.append((kid, turn.sign, turn.won))
+                    kid.parents.append(entry)
+
+    def rests(self) -> np.ndarray:
+        """Return the rests as Book has them, int16 `[N]`."""
+        return np.array(
+            [e.lower - sure_part(e.position) if e.is_exact else UNKNOWN for e in self._entries], np.int16
+        )
+
+    def book(self) -> Book:
+        """Return what is known as a book."""
+        return Book(self.ruleset, self.turns, self.rests(), checksum_of(self._keys), self.line)
+
+    def known(self) -> list[str]:
+        """Return for each turn how many of its positions are known, as text."""
+        exact = np.array([entry.is_exact for entry in self._entries])
+        return [f"{exact[self.depths == d].sum()}/{(self.depths == d).sum()}" for d in range(self.turns + 1)]
+
+    def read(self, path: Path) -> None:
+        """Take over the values of a book file of the same rules, of fewer, as many or more turns."""
+        with np.load(path) as data:
+            old = Book.of_file(self.ruleset, data)
+        self.line = old.line
+        for entry, rest in zip(self._entries, old.rests, strict=False):
+            if rest != UNKNOWN:
+                entry.lower = entry.upper = int(rest) + sure_part(entry.position)
+        self._infer_all()
+
+    def _infer_all(self) -> None:
+        for entry in reversed(self._entries):
+            entry.infer()
+        for entry in self._entries:
+            entry.infer()
+
+    def solve(self, solver: Solver, first: int, seconds: float, save: Callable[[], None]) -> None:
+        """Solve positions from turn `first` on, for so many seconds of processor time; then the line.
+
+        `save` is called now and then. Positions before `first` follow from those after them, where they do.
+        """
+        ends = time.process_time() + seconds
+        saved = time.monotonic()
+
+        def check() -> None:
+            if time.process_time() > ends:
+                raise OutOfTime
+
+        solver.on_call = check
+        try:
+            for depth in range(first, self.turns + 1):
+                for n in np.flatnonzero(self.depths == depth):
+                    entry = self._entries[n]
+                    for parent in entry.parents:
+                        parent.infer()
+                    if not entry.is_exact:
+                        check()
+                        lower, upper = solver.known_bounds(entry.position)
+                        lower, upper = max(lower, entry.lower), min(upper, entry.upper)
+                        # A parent's value makes this one's a bound, and for a best turn the value.
+                        guess = lower if entry.parents else 0
+                        entry.lower = entry.upper = solver.narrow(entry.position, lower, upper, guess)
+                    entry.infer()
+                    if time.monotonic() > saved + _SAVE_SECONDS:
+                        print(f"  turns {' '.join(self.known())}", flush=True)
+                        save()
+                        saved = time.monotonic()
+        except OutOfTime:
+            pass
+        finally:
+            solver.on_call = None
+            self._infer_all()
+        if self._entries[0].is_exact and not self.line:
+            solver.book = self.book()
+            self.line = tuple(a for _, a in solver.solve(Position(self.ruleset)).principal_variation)
+
+    def write(self, path: Path) -> None:
+        """Write the book, in one step: a reader finds the old one or the new one."""
+        known = self.book()
+        reached = int(known.depths[known.rests != UNKNOWN].max(initial=0))
+        inside = known.depths <= reached
+        new = path.with_suffix(".new.npz")
+        np.savez_compressed(
+            new,
+            turns=reached,
+            rests=known.rests[inside],
+            checksum=checksum_of(self._keys[inside]),
+            line=np.array(self.line, np.int8),
+        )
+        os.replace(new, path)
 
 
 def main() -> None:
@@ -45,16 +213,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_book", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
     parser.add_argument("--memory-mb", type=float, default=2048.0)
-    parser.add_argument("--folder", default=str(resources.files("mancala_env").joinpath("data")))
+    parser.add_argument(
+        "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
+    )
     arguments = parser.parse_args()
     for name in arguments.rulesets:
-        print(name, flush=True)
-        rests, checksum = make(lookup(name), arguments.turns, arguments.budget, arguments.memory_mb)
-        path = f"{arguments.folder}/book_{name}.npz"
-        np.savez_compressed(path, turns=arguments.turns, rests=rests, checksum=checksum)
-        print(f"{name}: {int((rests != UNKNOWN).sum())} values", flush=True)
+        path = arguments.folder / f"book_{name}.npz"
+        draft = Draft(lookup(name), arguments.turns)
+        if path.is_file():
+            draft.read(path)
+        print(f"{name}: {' '.join(draft.known())}", flush=True)
+        solver = Solver(lookup(name), memory_mb=arguments.memory_mb, use_book=False)
+        try:
+            draft.solve(solver, arguments.first, arguments.budget, partial(draft.write, path))
+        finally:
+            draft.write(path)
+        print(f"{name}: {' '.join(draft.known())}, {solver.nodes / 1e6:.1f} million nodes", flush=True)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def make(
             if time.process_time() - started > budget:
                 left_out += 1
                 continue
-            solution = solver.solve(position, time_limit=seconds_each)
+            solution = solver.solve(position, time_limit=seconds_each, with_line=False)
             if not solution.is_exact:
                 left_out += 1
                 continue
