@@ -19,6 +19,7 @@ from mancala_env.position import Position
 
 if TYPE_CHECKING:
     from mancala_env.arena.evaluation import Evaluation
+    from mancala_env.arena.round_robin import PlayChunks
     from mancala_env.solver import Progress, Solution
 
 DEFAULT_RULESET = "layli_goobalay"
@@ -97,6 +98,14 @@ def _parser() -> Any:
     evaluate.add_argument("--results", type=str, default=None, help="file of games, to resume or add to")
     evaluate.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
     evaluate.add_argument("--seed", type=int, default=0, help="seed of openings and agents")
+    evaluate.add_argument(
+        "--ray",
+        type=str,
+        default=None,
+        metavar="ADDRESS",
+        help='spread the games over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, '
+        "or HOST:6379; --num_threads is then the CPUs of a task",
+    )
     _add_common(evaluate)
     commands.add_subcommand("evaluate", evaluate, help="rate agents and measure their regret")
 
@@ -142,7 +151,7 @@ def _evaluate(options: Any) -> int:
         check_report_path(options.report)
     ruleset = options.ruleset or _ruleset_of(options.specs)
     try:
-        with _stages(quiet=options.json) as progress:
+        with _stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
             evaluation = evaluate(
                 options.specs,
                 ruleset,
@@ -156,6 +165,7 @@ def _evaluate(options: Any) -> int:
                 rounds=options.rounds,
                 num_threads=options.num_threads,
                 progress=progress,
+                play_chunks=play_chunks,
             )
     except KeyboardInterrupt:
         kept = f"; finished games are in {options.results}, the same command goes on" * bool(options.results)
@@ -169,6 +179,18 @@ def _evaluate(options: Any) -> int:
         if options.report is not None:
             print(f"report: {options.report}")
     return 0
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, num_cpus: int | None) -> "Iterator[PlayChunks | None]":
+    """Give what plays chunks of games on a Ray cluster, or None where there is no address."""
+    if address is None:
+        yield None
+        return
+    from mancala_env.arena.on_ray import RayChunks, started_ray
+
+    with started_ray(address):
+        yield RayChunks(num_cpus or 1)
 
 
 def _ruleset_of(specs: Sequence[str]) -> Any:

@@ -4,11 +4,13 @@ import importlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,15 @@ from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.network import NetworkConfig
-from mancala_env.arena.on_ray import RayChunks
+from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
 from mancala_env.arena.round_robin import round_robin
+from mancala_env.cli import main as mancala
 from mancala_env.engine.batch import Batch
 from mancala_env.errors import IllegalMove
+from mancala_env.observation_kinds import ObservationKind
 from training import rllib_train
 from training.config import CONFIGS, InvalidConfig, read_config
-from training.rllib_selfplay import SHARED, always_shared, module_spec
+from training.rllib_selfplay import POOL, SHARED, always_shared, module_spec
 from training.run import RunFolder
 from training.teacher import marks
 
@@ -122,10 +126,22 @@ def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.Ca
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
-def test_an_address_where_no_cluster_is_fails_at_once(address: str) -> None:
-    with pytest.raises(ConnectionRefusedError):
-        rllib_train._knock(address)
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:1", r"cannot join a Ray cluster at address '127.0.0.1:1': .*refused"),
+        ("ray://127.0.0.1:1", r"cannot join a Ray cluster at address 'ray://127.0.0.1:1': .*refused"),
+        ("lokal", r"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not 'lokal'"),
+    ],
+)
+def test_an_address_where_no_cluster_is_fails_at_once(
+    monkeypatch: pytest.MonkeyPatch, address: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in a process of its own
+    with pytest.raises(NoCluster, match=message), started_ray(address):
+        pass
+    assert mancala(["evaluate", "random", "greedy", "--ray", address]) == 2
+    assert re.search(message, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +201,11 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     turns = [line["turns"] for line in lines]
     assert turns == list(range(512, first.turns + 1025, 512))
     assert all(np.isfinite(value) for line in lines for value in line.values())
+    kept = json.loads((run / "pool.json").read_text())
+    assert {"greedy": lines[-1]["pool/greedy"]}.keys() == kept["opponents"].keys()
+    scores = [line["pool/greedy"] for line in lines]
+    assert all(0 <= score <= 1 for score in scores)
+    assert len(set(scores)) > 1, "they follow the games"
 
     opponent = agents.make(str(checkpoint), LAYLI)
     assert isinstance(opponent, CheckpointAgent)
@@ -294,6 +315,17 @@ def test_the_learner_sees_the_turns_that_were_played(algorithm: Any) -> None:
     assert float(torch.corrcoef(torch.stack([raw, advantages]))[0, 1]) > 0.999
 
 
+def test_each_runners_scores_against_the_pool_are_in_the_results(algorithm: Any) -> None:
+    runner, figures = algorithm.env_runner, {}
+    for _ in range(3):
+        figures = algorithm.train()["env_runners"][POOL]
+        assert figures == {"greedy": {"runner_0": pytest.approx(runner.env.pool_scores["greedy"])}}
+    assert runner.env.pool_scores["greedy"] != 0.5
+    runner.set_pool(["greedy", "perfect:0.5s"], {}, {"perfect:0.5s": 0.25})
+    assert runner.env.pool_scores["perfect:0.5s"] == 0.25
+    assert runner.env.pool_scores["greedy"] == figures["greedy"]["runner_0"]
+
+
 def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) -> None:
     config = configured(tmp_path)
     weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
@@ -315,7 +347,8 @@ def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> No
     runner = algorithm.env_runner
     for turns in (512, 1024):
         snapshot = rllib_train.export(tensors, configured(tmp_path), turns)
-        runner.set_pool(["random"], {f"{turns}.zip": snapshot})
+        runner.set_pool(["random"], {f"{turns}.zip": snapshot}, {f"{turns}.zip": 0.75, "random": 0.875})
+        assert list(runner.env.pool_scores.values()) == [0.875, 0.75]
         drawn = runner.env._pool.opponents
         assert [type(agent).__name__ for agent in drawn] == ["RandomAgent", "CheckpointAgent"]
         assert drawn[1].identity.turns == turns
@@ -348,14 +381,16 @@ def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
     assert sorted(total.values()) in ([-1, 1], [0, 0])
 
 
-def test_the_module_trains_under_rllibs_own_runner() -> None:
-    register_env("layli_goobalay", lambda _: PettingZooEnv(layli_goobalay_v0.env()))
+@pytest.mark.parametrize("kind", ["board", "afterstates"])
+def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
+    network = replace(BOARD, observation=kind)
+    register_env("layli_goobalay", lambda _: PettingZooEnv(layli_goobalay_v0.env(observation=kind)))
     algorithm: Any = (
         PPOConfig()
         .environment("layli_goobalay")
         .env_runners(num_env_runners=0, num_envs_per_env_runner=2)
         .multi_agent(policies={SHARED}, policy_mapping_fn=always_shared)
-        .rl_module(rl_module_spec=module_spec(LAYLI, BOARD))
+        .rl_module(rl_module_spec=module_spec(LAYLI, network))
         .training(train_batch_size_per_learner=256, minibatch_size=128, num_epochs=1, use_kl_loss=False)
         .build_algo()
     )
@@ -423,6 +458,21 @@ def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tm
     )
     assert begun == [840]
     np.testing.assert_array_equal(again[0].margins, here[0].margins)
+
+
+def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results.jsonl"
+    words = ["evaluate", "random", "greedy", "minimax:2", "--games", "200", "--no_regret", "--json"]
+    assert mancala(words) == 0
+    here = capsys.readouterr().out
+    assert mancala([*words, "--ray", "local", "--results", str(results)]) == 0
+    assert capsys.readouterr().out == here
+    # A chunk is 64 games of a pairing.
+    chunks = [json.loads(line) for line in results.read_text().splitlines()]
+    assert len(chunks) == 3 * 4
+    assert ray.is_initialized(), "whoever started Ray stops it"
 
 
 @pytest.mark.usefixtures("by_value")

@@ -50,6 +50,9 @@ except ImportError as error:
 SHARED = "shared"
 """The module that plays both seats."""
 
+POOL = "pool"
+"""Where the results of a runner hold its scores against the pool: `[POOL][opponent][runner]`, 0 to 1."""
+
 
 class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
     """A network of mancala_env as an RLModule; illegal actions have no probability.
@@ -83,6 +86,11 @@ def module_spec(ruleset: Ruleset, network: NetworkConfig) -> MultiRLModuleSpec:
     plain = {"ruleset": asdict(ruleset), "network": asdict(network)}
     spec = RLModuleSpec(module_class=SelfPlayModule, model_config=plain)
     return MultiRLModuleSpec(rl_module_specs={SHARED: spec})
+
+
+def opponent_name(spec: str) -> str:
+    """Return what an opponent is called in results: its spec, or the name of the checkpoint's file."""
+    return Path(spec).stem if spec.endswith(".zip") else spec
 
 
 def always_shared(*_: Any, **__: Any) -> str:
@@ -149,12 +157,16 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         self._seen = self.env.reset()
         self._are_new = np.ones(self.env.num_envs, np.bool_)
 
-    def set_pool(self, specs: list[str], snapshots: dict[str, bytes]) -> None:
+    def set_pool(
+        self, specs: list[str], snapshots: dict[str, bytes], scores: dict[str, float] | None = None
+    ) -> None:
         """Change the opponents of pool games.
 
         Args:
             specs: Agents that every machine can make.
             snapshots: Checkpoints by file name; they travel as bytes, since no disk need be shared.
+            scores: The learner's recent score against some of them, by spec or file name, where the run
+                did not begin here.
         """
         if self.env is None or not self.env.pool_size:
             return
@@ -165,7 +177,13 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         for name, content in snapshots.items():
             if not (folder / name).exists():
                 (folder / name).write_bytes(content)
-        self.env.set_pool([*specs, *(str(folder / name) for name in snapshots)])
+        self.env.set_pool(
+            [*specs, *(str(folder / name) for name in snapshots)],
+            {
+                str(folder / name) if name in snapshots else name: score
+                for name, score in (scores or {}).items()
+            },
+        )
         # Agents have read their files by now.
         for path in folder.iterdir():
             if path.name not in snapshots:
@@ -185,6 +203,10 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         ):
             self.metrics.log_value(name, value, reduce="sum")
             self.metrics.log_value(lifetime, value, reduce="lifetime_sum")
+        for spec, score in self.env.pool_scores.items():
+            # Runners draw their opponents by scores of their own, so each one's are told.
+            key = (POOL, opponent_name(spec), f"runner_{self.worker_index}")
+            self.metrics.log_value(key, score, window=1)
         return pieces
 
     def _collect(self) -> None:

@@ -12,7 +12,6 @@ import logging
 import math
 import os
 import shutil
-import socket
 import sys
 import time
 import zipfile
@@ -39,6 +38,7 @@ from mancala_env.agents.checkpoint import (
     Identity,
 )
 from mancala_env.agents.network import build_network
+from mancala_env.arena import on_ray
 from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
@@ -47,11 +47,13 @@ from training.pool import SnapshotPool
 from training.progress import RunProgress
 from training.report import evaluate, report
 from training.rllib_selfplay import (
+    POOL,
     SHARED,
     SelfPlayLearner,
     SelfPlayRunner,
     always_shared,
     module_spec,
+    opponent_name,
 )
 from training.run import (
     FINAL,
@@ -161,45 +163,22 @@ def started_ray(config: RayConfig, console: Console) -> Iterator[None]:
     """Start Ray here or join a cluster; leave it, and stop what was started, at the end.
 
     Raises:
-        InvalidConfig: There is no cluster at the address, or this machine is too small for the run.
+        NoCluster: There is no cluster at the address.
+        InvalidConfig: This machine is too small for the run.
     """
-    if ray.is_initialized():
-        _check_resources(config, console)
-        yield
-        return
-    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
+    settings: dict[str, Any] = {}
     if config.address is None:
         size = config.object_store_mb
-        settings |= {
-            "address": "local",
+        settings = {
             "num_cpus": config.num_cpus,
-            "include_dashboard": False,
             "object_store_memory": size * 2**20 if size else None,
         }
-    else:
-        settings["address"] = config.address
-    try:
-        if config.address is not None:
-            _knock(config.address)
-        ray.init(**settings)
-    except OSError as error:
-        raise InvalidConfig(f"cannot join a Ray cluster at address {config.address!r}: {error}") from error
-    for name in ("ray", "ray.rllib", "ray.tune"):
-        for handler in logging.getLogger(name).handlers:
-            handler.addFilter(lambda record: not record.getMessage().startswith(_KNOWN_WARNINGS))
-    try:
+    with on_ray.started_ray(config.address or "local", **settings):
+        for name in ("ray", "ray.rllib", "ray.tune"):
+            for handler in logging.getLogger(name).handlers:
+                handler.addFilter(lambda record: not record.getMessage().startswith(_KNOWN_WARNINGS))
         _check_resources(config, console)
         yield
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raise an OSError where nobody listens; Ray would try for two minutes, and end the process."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon and port.isdigit():
-        with socket.create_connection((host, int(port)), timeout=10):
-            pass
 
 
 def _check_resources(config: RayConfig, console: Console) -> None:
@@ -305,7 +284,7 @@ class ClusterRun:
         self._algorithm: Any = algorithm_config(config, config.seed + self.turns).build_algo()
         if state is not None:
             self._algorithm.restore_from_path(str(state.resolve()))
-            self._renew_pool()
+            self._renew_pool(self._pool.scores)
         self.clock = Clock(config, seconds)
 
     def close(self) -> None:
@@ -373,6 +352,7 @@ class ClusterRun:
             self.turns += int(turns)
             learned = figures["learners"][SHARED]
             self._check_finite(float(learned["total_loss"]))
+            self._note_scores(played.get(POOL, {}), logger)
         except NotFinite as error:
             raise TrainingDiverged(
                 f"after {self.turns:,} turns {error}; the last good checkpoint is "
@@ -428,17 +408,29 @@ class ClusterRun:
                 said.append(f"{result.win_rate:.0%} against {result.second}")
         progress.say(f"{self.turns:,} turns: {', '.join(said) or 'saved'}")
 
-    def _renew_pool(self) -> None:
-        """Send the pool's snapshots to the runners, who keep the scores."""
+    def _renew_pool(self, scores: dict[str, float] | None = None) -> None:
+        """Send the pool's snapshots to the runners; `scores`, by spec, where they have none of their own."""
         pool = self._config.pool
-        if not (pool.share and pool.snapshots):
+        if not pool.share:
             return
-        self._pool.keep({})
+        self._pool.keep(self._pool.scores)
         snapshots = {file.name: file.read_bytes() for file in self._pool.snapshots}
+        paths = {str(file): file.name for file in self._pool.snapshots}
+        known = {paths.get(spec, spec): score for spec, score in (scores or {}).items()}
         self._algorithm.env_runner_group.foreach_env_runner(
-            partial(SelfPlayRunner.set_pool, specs=pool.opponents, snapshots=snapshots),
+            partial(SelfPlayRunner.set_pool, specs=pool.opponents, snapshots=snapshots, scores=known),
             local_env_runner=not self._config.num_env_runners,
         )
+
+    def _note_scores(self, by_opponent: dict[str, dict[str, float]], logger: Logger) -> None:
+        """Log the learner's score against each opponent of the pool, the mean of the runners'."""
+        for spec in self._pool.specs if self._config.pool.share else []:
+            scores = [float(score) for score in by_opponent.get(opponent_name(spec), {}).values()]
+            # RLlib goes on naming runners that are gone, whose score is then no number.
+            scores = [score for score in scores if math.isfinite(score)]
+            if scores:
+                self._pool.scores[spec] = sum(scores) / len(scores)
+                logger.record(f"pool/{opponent_name(spec)}", self._pool.scores[spec])
 
     def save(self, name: str | None = None) -> Path:
         """Write a checkpoint that plays, and the state RLlib resumes from; return the checkpoint's path.

@@ -11,9 +11,12 @@ the machines need the package and what their agents are made of. The results fil
 that was stopped goes on, on a cluster or without one.
 """
 
+import logging
+import os
+import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +28,9 @@ from mancala_env.arena.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 
+# Ray reads it when it is imported.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
 try:
     import ray
     from ray import cloudpickle
@@ -34,6 +40,50 @@ except ImportError as error:
 
 # Enough to keep every CPU busy while results come in, few enough to stop soon.
 _TASKS_PER_CPU = 2
+
+
+class NoCluster(MancalaError):
+    """There is no Ray cluster at an address."""
+
+
+@contextmanager
+def started_ray(address: str, **settings: Any) -> Iterator[None]:
+    """Start Ray here or join a cluster; leave it, and stop what was started, at the end.
+
+    Where this process has started or joined one already, that one is used, and goes on.
+
+    Args:
+        address: "local" starts Ray on this machine; "auto" joins the cluster this machine belongs to,
+            "HOST:6379" or "ray://HOST:10001" another one.
+        settings: More arguments of ``ray.init``.
+
+    Raises:
+        NoCluster: Nobody answers at the address.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    if address == "local":
+        settings = {"include_dashboard": False} | settings
+    try:
+        if address not in ("local", "auto"):
+            _knock(address)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING, **settings)
+    except OSError as error:
+        raise NoCluster(f"cannot join a Ray cluster at address {address!r}: {error}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise an OSError where nobody listens; Ray would try for two minutes, and end the process."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and colon and port.isdigit()):
+        raise NoCluster(f"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not {address!r}")
+    with socket.create_connection((host, int(port)), timeout=10):
+        pass
 
 
 class RayChunks:
