@@ -2,6 +2,8 @@
 
 python benchmarks/search.py              rates on one thread, side by side
 python benchmarks/search.py strength     matches between the search agents (about two minutes)
+python benchmarks/search.py networks --checkpoint runs/first/final.zip
+                                         searches with a checkpoint against the same without, at equal time
 """
 
 import argparse
@@ -20,6 +22,7 @@ from benchmarks.timing import rates_side_by_side
 from mancala_env import Batch, Position, agents
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.rulesets import Ruleset
 
 _RULESETS = ("layli_goobalay", "leyla", "gabata_i")
 _DEPTH, _SIMULATIONS = 10, 1000
@@ -127,13 +130,79 @@ def print_strength(ruleset: str, games: int) -> None:
         )
 
 
+class _Timed:
+    """An agent, and the time it takes."""
+
+    def __init__(self, spec: str, ruleset: Ruleset) -> None:
+        self.agent = agents.make(spec, ruleset, seed=1, num_threads=1)
+        self._act, self._seconds, self._moves = self.agent.act, 0.0, 0
+        self.agent.act = self.act  # type: ignore[method-assign]
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        start = time.perf_counter()
+        actions = self._act(games)
+        self._seconds += time.perf_counter() - start
+        self._moves += len(games)
+        return actions
+
+    @property
+    def milliseconds(self) -> float:
+        return 1000 * self._seconds / max(1, self._moves)
+
+
+def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
+    """Play searches with a checkpoint against the same searches without, and print Markdown tables."""
+    from mancala_env.agents.checkpoint import read_identity
+    from mancala_env.arena import play_matches
+    from mancala_env.arena.regret import has_exact_positions, measure_regret
+
+    ruleset = read_identity(checkpoint).ruleset
+    print(f"| {ruleset.name} | against | score | 95 % interval | mean margin | ms a turn |")
+    print("|---|---|---:|---|---:|---|")
+    matches = [(f"policy+minimax:{n}:", f"minimax:{n}") for n in (2, 4, 6)]
+    for each in seconds:
+        matches += [(f"policy+{kind}:{each}:", f"{kind}:{each}") for kind in ("minimax", "mcts")]
+    for first, second in matches:
+        ours, theirs = _Timed(first + checkpoint, ruleset), _Timed(second, ruleset)
+        result = play_matches(ours.agent, theirs.agent, ruleset, games=games, opening_turns=4, seed=1)
+        low, high = result.interval
+        print(
+            f"| {first[:-1]} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
+            f"{result.mean_margin:+.1f} | {ours.milliseconds:.2f}, {theirs.milliseconds:.2f} |",
+            flush=True,
+        )
+    if not has_exact_positions(ruleset):
+        return
+    print(f"\n| {ruleset.name} | regret, seeds a turn | 95 % interval | best turns |\n|---|---:|---|---:|")
+    for kind in (
+        "minimax:4",
+        "minimax:6",
+        *(f"{kind}:{each}" for each in seconds for kind in ("minimax", "mcts")),
+    ):
+        for spec in (kind, f"policy+{kind}:{checkpoint}"):
+            part = measure_regret(agents.make(spec, ruleset, seed=1, num_threads=1), ruleset).overall
+            name = spec.removesuffix(f":{checkpoint}")
+            low, high = part.interval
+            print(
+                f"| {name} | {part.seeds_lost:.2f} | {low:.2f} to {high:.2f} | {part.optimal_share:.1%} |",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Measure rates, or strength."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("rates", "strength"), default="rates")
+    parser.add_argument("what", nargs="?", choices=("rates", "strength", "networks"), default="rates")
     parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
-    parser.add_argument("--games", type=int, default=4000, help="games of a match, for strength")
+    parser.add_argument("--games", type=int, default=4000, help="games of a match")
+    parser.add_argument("--checkpoint", help="for networks; training/fit_value.py gives it a value network")
+    parser.add_argument("--seconds", nargs="+", default=["0.002s", "0.01s"], help="a turn, for networks")
     arguments = parser.parse_args()
+    if arguments.what == "networks":
+        if arguments.checkpoint is None:
+            parser.error("networks needs --checkpoint")
+        print_networks(arguments.checkpoint, arguments.games, arguments.seconds)
+        return
     if arguments.what == "strength":
         print_strength(arguments.ruleset, arguments.games)
         return

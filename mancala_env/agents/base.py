@@ -122,6 +122,12 @@ _AGENTS: dict[str, tuple[str, str, str, str]] = {
         "policy+minimax:DEPTH:CHECKPOINT",
         "minimax of a depth or time whose leaves are judged by the checkpoint's value network",
     ),
+    "policy+mcts": (
+        "policy_mcts",
+        "PolicyMctsAgent",
+        "policy+mcts:SIMULATIONS:CHECKPOINT",
+        "tree search of so many simulations, or for a time, guided by the checkpoint's policy and values",
+    ),
     "perfect": (
         "perfect",
         "PerfectAgent",

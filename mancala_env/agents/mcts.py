@@ -46,9 +46,9 @@ _MARGIN_WEIGHT = 0.3
 _PIECE = 1_000
 
 # Columns of a node. Sums and bounds are South's.
-_FIRST, _COUNT, _VISITS, _OUTCOMES, _MARGINS, _LOW, _HIGH, _HOLE = 0, 1, 2, 3, 4, 5, 6, 7
-_NODE_COLUMNS = 8
-_VALUE, _DOUBT = 0, 1
+FIRST, COUNT, VISITS, _OUTCOMES, _MARGINS, LOW, HIGH, HOLE = 0, 1, 2, 3, 4, 5, 6, 7
+NODE_COLUMNS = 8
+VALUE, _DOUBT = 0, 1
 # Columns of progress.
 _USED = 1
 _PROGRESS_COLUMNS = 2
@@ -58,7 +58,7 @@ class Memory(NamedTuple):
     """What one thread needs to search.
 
     Attributes:
-        tree: int32 `[N, _NODE_COLUMNS]`; the root is node 0, the children of a node lie side by side.
+        tree: int32 `[N, NODE_COLUMNS]`; the root is node 0, the children of a node lie side by side.
         promise: float32 `[N, 2]`, what a node promises to the player who may walk to it: its value, infinite
             while not visited and minus infinite when hopeless, and how much doubt remains.
         path: int32 `[P, 2]`, nodes of the line being walked and who moves there.
@@ -83,7 +83,7 @@ def _safe_seeds(rules, game, player):
 
 
 @kernel
-def _bounds(rules, game, total):
+def bounds(rules, game, total):
     """Return the least and the greatest final margin of South that a game allows for all we see."""
     if game.end != RUNNING:
         margin = margin_for(rules, game, total, SOUTH)
@@ -92,16 +92,17 @@ def _bounds(rules, game, total):
 
 
 @kernel
-def _write_node(tree, promise, node, hole, low, high):
-    tree[node, _FIRST] = 0
-    tree[node, _COUNT] = 0
-    tree[node, _VISITS] = 0
+def write_node(tree, promise, node, hole, low, high):
+    """Write a node that nobody has walked to yet."""
+    tree[node, FIRST] = 0
+    tree[node, COUNT] = 0
+    tree[node, VISITS] = 0
     tree[node, _OUTCOMES] = 0
     tree[node, _MARGINS] = 0
-    tree[node, _LOW] = low
-    tree[node, _HIGH] = high
-    tree[node, _HOLE] = hole
-    promise[node, _VALUE] = np.inf
+    tree[node, LOW] = low
+    tree[node, HIGH] = high
+    tree[node, HOLE] = hole
+    promise[node, VALUE] = np.inf
     promise[node, _DOUBT] = 0.0
 
 
@@ -111,10 +112,10 @@ def _expand(rules, game, tree, promise, node, used):
     legal = legal_holes(rules, game)
     count = num_bits(legal)
     if used + count <= len(tree):
-        tree[node, _FIRST] = used
-        tree[node, _COUNT] = count
+        tree[node, FIRST] = used
+        tree[node, COUNT] = count
         for i in range(count):
-            _write_node(tree, promise, used + i, nth_bit(legal, i), tree[node, _LOW], tree[node, _HIGH])
+            write_node(tree, promise, used + i, nth_bit(legal, i), tree[node, LOW], tree[node, HIGH])
         used += count
     return used
 
@@ -125,35 +126,39 @@ def _select(tree, promise, node, shift):
 
     `shift` says where to start among equals, such as children not visited yet.
     """
-    first, count = np.int64(tree[node, _FIRST]), np.int64(tree[node, _COUNT])
-    exploration = _EXPLORATION * math.sqrt(math.log(np.float64(tree[node, _VISITS] + 1)))
+    first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
+    exploration = _EXPLORATION * math.sqrt(math.log(np.float64(tree[node, VISITS] + 1)))
     best = first + shift
-    best_bound = promise[best, _VALUE] + exploration * promise[best, _DOUBT]
+    best_bound = promise[best, VALUE] + exploration * promise[best, _DOUBT]
     for child in range(first, first + count):
-        bound = promise[child, _VALUE] + exploration * promise[child, _DOUBT]
+        bound = promise[child, VALUE] + exploration * promise[child, _DOUBT]
         if bound > best_bound:
             best, best_bound = child, bound
     return best
 
 
 @kernel
-def _sign(number):
+def sign(number):
+    """Return 1, 0 or -1."""
     return 1 if number > 0 else (-1 if number < 0 else 0)
 
 
 @kernel
-def _reward(outcome, margin, total):
+def reward(outcome, margin, margin_share, total):
     """Return what South gets for an outcome and a margin, or for means of them: -1 to 1."""
-    return (1.0 - _MARGIN_WEIGHT) * outcome + _MARGIN_WEIGHT * margin / total
+    return (1.0 - margin_share) * outcome + margin_share * margin / total
 
 
 @kernel
 def _value(tree, node, total):
     """Return a visited node's mean reward of South, corrected by what is proven."""
-    visits = np.float64(tree[node, _VISITS])
-    mean = _reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, total)
-    low, high = np.int64(tree[node, _LOW]), np.int64(tree[node, _HIGH])
-    return min(max(mean, _reward(_sign(low), low, total)), _reward(_sign(high), high, total))
+    visits = np.float64(tree[node, VISITS])
+    mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
+    low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
+    return min(
+        max(mean, reward(sign(low), low, _MARGIN_WEIGHT, total)),
+        reward(sign(high), high, _MARGIN_WEIGHT, total),
+    )
 
 
 @kernel
@@ -166,30 +171,30 @@ def _rollout(rules, game, random):
 
 
 @kernel
-def _tighten(tree, promise, node, player):
+def tighten(tree, promise, node, player):
     """Take a node's bounds from its children; returns whether they changed.
 
     A child that cannot be better than what is proven for the node's player is not tried again.
     """
-    first, count = tree[node, _FIRST], tree[node, _COUNT]
-    low, high = tree[first, _LOW], tree[first, _HIGH]
+    first, count = tree[node, FIRST], tree[node, COUNT]
+    low, high = tree[first, LOW], tree[first, HIGH]
     for child in range(first + 1, first + count):
         if player == SOUTH:
-            low, high = max(low, tree[child, _LOW]), max(high, tree[child, _HIGH])
+            low, high = max(low, tree[child, LOW]), max(high, tree[child, HIGH])
         else:
-            low, high = min(low, tree[child, _LOW]), min(high, tree[child, _HIGH])
-    low, high = max(low, tree[node, _LOW]), min(high, tree[node, _HIGH])
-    has_changed = low != tree[node, _LOW] or high != tree[node, _HIGH]
-    tree[node, _LOW] = low
-    tree[node, _HIGH] = high
+            low, high = min(low, tree[child, LOW]), min(high, tree[child, HIGH])
+    low, high = max(low, tree[node, LOW]), min(high, tree[node, HIGH])
+    has_changed = low != tree[node, LOW] or high != tree[node, HIGH]
+    tree[node, LOW] = low
+    tree[node, HIGH] = high
     for child in range(first, first + count):
-        is_open = tree[child, _LOW] < tree[child, _HIGH]
+        is_open = tree[child, LOW] < tree[child, HIGH]
         if player == SOUTH:
-            is_hopeless = tree[child, _HIGH] < low or (is_open and tree[child, _HIGH] == low)
+            is_hopeless = tree[child, HIGH] < low or (is_open and tree[child, HIGH] == low)
         else:
-            is_hopeless = tree[child, _LOW] > high or (is_open and tree[child, _LOW] == high)
+            is_hopeless = tree[child, LOW] > high or (is_open and tree[child, LOW] == high)
         if is_hopeless:
-            promise[child, _VALUE] = -np.inf
+            promise[child, VALUE] = -np.inf
     return has_changed
 
 
@@ -199,15 +204,15 @@ def _back_up(tree, promise, path, length, margin, total):
     has_changed = True
     for ply in range(length - 1, -1, -1):
         node = path[ply, 0]
-        tree[node, _VISITS] += 1
-        tree[node, _OUTCOMES] += _sign(margin)
+        tree[node, VISITS] += 1
+        tree[node, _OUTCOMES] += sign(margin)
         tree[node, _MARGINS] += margin
-        if has_changed and tree[node, _COUNT] > 0:
-            has_changed = _tighten(tree, promise, node, path[ply, 1])
+        if has_changed and tree[node, COUNT] > 0:
+            has_changed = tighten(tree, promise, node, path[ply, 1])
         if ply > 0:
             value = _value(tree, node, total)
-            promise[node, _VALUE] = value if path[ply - 1, 1] == SOUTH else -value
-            promise[node, _DOUBT] = 1.0 / math.sqrt(np.float64(tree[node, _VISITS]))
+            promise[node, VALUE] = value if path[ply - 1, 1] == SOUTH else -value
+            promise[node, _DOUBT] = 1.0 / math.sqrt(np.float64(tree[node, VISITS]))
 
 
 @kernel
@@ -219,24 +224,24 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
         path[length, 0] = node
         path[length, 1] = game.player
         length += 1
-        if tree[node, _LOW] == tree[node, _HIGH]:
-            margin = np.int64(tree[node, _LOW])
+        if tree[node, LOW] == tree[node, HIGH]:
+            margin = np.int64(tree[node, LOW])
             break
-        if tree[node, _COUNT] == 0:
+        if tree[node, COUNT] == 0:
             used = _expand(rules, game, tree, promise, node, used)
-        if tree[node, _COUNT] == 0:
+        if tree[node, COUNT] == 0:
             game, random = _rollout(rules, game, random)
             margin = margin_for(rules, game, total, SOUTH)
             break
-        random, shift = random_below(random, np.int64(tree[node, _COUNT]))
+        random, shift = random_below(random, np.int64(tree[node, COUNT]))
         child = _select(tree, promise, node, shift)
-        is_new = tree[child, _VISITS] == 0
-        game = play_turn(rules, game, np.int64(tree[child, _HOLE]))[0]
+        is_new = tree[child, VISITS] == 0
+        game = play_turn(rules, game, np.int64(tree[child, HOLE]))[0]
         node = child
         if is_new:
-            low, high = _bounds(rules, game, total)
-            tree[node, _LOW] = low
-            tree[node, _HIGH] = high
+            low, high = bounds(rules, game, total)
+            tree[node, LOW] = low
+            tree[node, HIGH] = high
             path[length, 0] = node
             path[length, 1] = game.player
             length += 1
@@ -248,32 +253,30 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
 
 
 @kernel
-def _choose(tree, player, total, random):
-    """Return the root's child to play.
+def choose(tree, promise, root, player, random):
+    """Return the child of a root to play.
 
-    It is the child with the most visits, and of equals the better mean, among those that can still be
+    It is the child with the most visits, and of equals the better value, among those that can still be
     best. Where a win is proven only proven wins count, and where the value is, only what reaches it.
     """
-    first, count = np.int64(tree[0, _FIRST]), np.int64(tree[0, _COUNT])
+    first, count = np.int64(tree[root, FIRST]), np.int64(tree[root, COUNT])
     best_proven = -MAX_TOTAL_SEEDS
     for child in range(first, first + count):
-        proven = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
+        proven = tree[child, LOW] if player == SOUTH else -tree[child, HIGH]
         best_proven = max(best_proven, proven)
     least = -MAX_TOTAL_SEEDS
-    if tree[0, _LOW] == tree[0, _HIGH]:
+    if tree[root, LOW] == tree[root, HIGH]:
         least = best_proven
     elif best_proven > 0:
         least = 1
     best, best_visits, best_value = 0, -1, 0.0
     for child in range(first, first + count):
-        low = tree[child, _LOW] if player == SOUTH else -tree[child, _HIGH]
-        high = tree[child, _HIGH] if player == SOUTH else -tree[child, _LOW]
+        low = tree[child, LOW] if player == SOUTH else -tree[child, HIGH]
+        high = tree[child, HIGH] if player == SOUTH else -tree[child, LOW]
         if high < best_proven or low < least:
             continue
-        visits = np.int64(tree[child, _VISITS])
-        value = 0.0
-        if visits > 0:
-            value = _value(tree, child, total) if player == SOUTH else -_value(tree, child, total)
+        visits = np.int64(tree[child, VISITS])
+        value = np.float64(promise[child, VALUE]) if visits > 0 else 0.0
         if visits > best_visits or (visits == best_visits and value > best_value):
             best, best_visits, best_value = 0, visits, value
         if visits == best_visits and value == best_value:
@@ -296,8 +299,8 @@ def _search_piece(rules, games, randoms, simulations, actions, done, memory, sta
         root = load(games, b)
         total = num_seeds(root)
         if not progress[ACTIVE]:
-            low, high = _bounds(rules, root, total)
-            _write_node(tree, promise, 0, 0, low, high)
+            low, high = bounds(rules, root, total)
+            write_node(tree, promise, 0, 0, low, high)
             random[0] = randoms[b]
             progress[ACTIVE] = 1
             progress[_USED] = _expand(rules, root, tree, promise, 0, 1)
@@ -308,11 +311,11 @@ def _search_piece(rules, games, randoms, simulations, actions, done, memory, sta
             used, state = _simulate(rules, root, total, tree, promise, path, used, state)
             done[b] += 1
             budget -= 1
-            is_over = done[b] == simulations or tree[0, _COUNT] == 1 or tree[0, _LOW] == tree[0, _HIGH]
+            is_over = done[b] == simulations or tree[0, COUNT] == 1 or tree[0, LOW] == tree[0, HIGH]
         progress[_USED] = used
         random[0] = state
-        child = _choose(tree, root.player, total, state)
-        actions[b] = (np.int64(tree[child, _HOLE]) - rules.width * root.player) % (2 * rules.width)
+        child = choose(tree, promise, 0, root.player, state)
+        actions[b] = (np.int64(tree[child, HOLE]) - rules.width * root.player) % (2 * rules.width)
         if is_over:
             progress[ACTIVE] = 0
             b += 1
@@ -363,7 +366,7 @@ class MctsAgent(SearchAgent):
         # A simulation adds at most the children of one node, and the root has its own.
         nodes = min(_MOST_NODES, 1 + (self.budget.steps + 1) * self.ruleset.num_holes)
         return Memory(
-            tree=np.empty((nodes, _NODE_COLUMNS), np.int32),
+            tree=np.empty((nodes, NODE_COLUMNS), np.int32),
             promise=np.empty((nodes, 2), np.float32),
             path=np.empty((_MOST_TURNS, 2), np.int32),
             random=np.zeros(1, np.uint64),

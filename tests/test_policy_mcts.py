@@ -1,0 +1,125 @@
+"""policy+mcts: legal, repeatable, right where the round can be proven, better than its network alone."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boards import finished, position
+from test_checkpoint import identity_of, write_checkpoint
+from test_policy_minimax import checkpoint_of
+
+from mancala_env import Batch, IllegalMove, Position, agents
+from mancala_env.agents.checkpoint import InvalidCheckpoint
+from mancala_env.agents.policy_mcts import PolicyMctsAgent
+from mancala_env.arena import play_matches
+
+EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+JUDGES = ("policy", "value network")
+
+
+def checkpoint(folder: Path, judge: str, ruleset: str = "layli_goobalay") -> Path:
+    path = folder / "agent.zip"
+    if judge == "value network":
+        return checkpoint_of(path, ruleset)
+    return write_checkpoint(path, identity_of(ruleset, "afterstates"))
+
+
+def tree_search(budget: object, path: Path, ruleset: str = "layli_goobalay", **options) -> PolicyMctsAgent:
+    agent = agents.make(f"policy+mcts:{budget}:{path}", ruleset, **{"seed": 1, "num_threads": 1} | options)
+    assert isinstance(agent, PolicyMctsAgent)
+    return agent
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
+def test_whole_games_are_played_by_legal_actions(tmp_path, judge, ruleset):
+    """In Gabata players pass."""
+    agent = tree_search(20, checkpoint(tmp_path, judge, ruleset), ruleset)
+    batch = Batch(ruleset, 8, seed=1)
+    for _ in range(30):
+        before = batch.games.copy()
+        actions = agent.act(batch.games)
+        assert (batch.games == before).all()
+        batch.step(actions)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, judge):
+    """Whatever the network, which knows nothing here."""
+    proven = []
+    for number, entry in enumerate(EXACT):
+        free = sum(seeds for seeds, owner in zip(entry["seeds"], entry["owner"], strict=True) if owner < 0)
+        if free > 6:
+            continue
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        agent = tree_search(3000, checkpoint(folder, judge, entry["ruleset"]), entry["ruleset"])
+        action = agent.choose(Position(entry["ruleset"], entry["seeds"], entry["owner"]))
+        proven.append(agent.last_simulations[0] < 3000)
+        if proven[-1]:
+            assert entry["actions"][str(action)] == max(entry["actions"].values())
+    assert np.mean(proven) >= 0.5
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_a_choice_depends_on_the_position_and_the_seed_alone(tmp_path, judge):
+    path = checkpoint(tmp_path, judge)
+    games = Batch("layli_goobalay", 40, seed=6, opening_turns=5).games
+    together = tree_search(100, path).act(games)
+    again = tree_search(100, path)
+    assert (again.act(games) == together).all()
+    again.seed(1)
+    assert (again.act(games[::-1])[::-1] == together).all()
+    alone = tree_search(100, path)
+    assert [alone.act(games[b : b + 1])[0] for b in range(40)] == together.tolist()
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_budgets_are_kept(tmp_path, judge):
+    path = checkpoint(tmp_path, judge)
+    games = Batch("layli_goobalay", 300, seed=6, opening_turns=2).games
+    agent = tree_search(30, path)
+    agent.act(games)
+    assert agent.last_simulations.max() == 30
+    timed = tree_search("0.01s", path)
+    assert timed.choose(Position("layli_goobalay")) in range(6)
+    assert timed.last_simulations[0] >= 1
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_one_legal_action_needs_no_search(tmp_path, judge):
+    agent = tree_search(10_000, checkpoint(tmp_path, judge, "leyla"), "leyla")
+    assert agent.choose(position("leyla", "1 2 3 4 5 6\n0 0 0 7 0 0")) == 3
+    assert agent.last_simulations[0] < 10_000
+
+
+def test_one_simulation_follows_the_policy(tmp_path):
+    """The first judges the root, so the second goes where the network would go."""
+    path = checkpoint(tmp_path, "policy")
+    games = Batch("layli_goobalay", 50, seed=3, opening_turns=4).games
+    alone = agents.make(str(path), "layli_goobalay").act(games)
+    assert (tree_search(2, path).act(games) == alone).all()
+
+
+def test_more_simulations_beat_the_network_alone(tmp_path):
+    path = checkpoint(tmp_path, "policy")
+    result = play_matches(f"policy+mcts:60:{path}", str(path), "layli_goobalay", games=200, seed=1)
+    assert result.interval[0] > 0.5
+
+
+def test_wrong_specs_and_files_are_refused(tmp_path):
+    path = checkpoint(tmp_path, "policy")
+    for spec, says in (
+        ("policy+mcts:100", "the form is policy+mcts:SIMULATIONS:CHECKPOINT"),
+        (f"policy+mcts:0:{path}", "after the colon comes SIMULATIONS"),
+    ):
+        with pytest.raises(agents.InvalidSpec, match=re.escape(says)):
+            agents.make(spec, "layli_goobalay")
+    with pytest.raises(InvalidCheckpoint, match="trained on layli_goobalay, not leyla"):
+        tree_search(10, path, "leyla")
+    with pytest.raises(InvalidCheckpoint, match="there is no checkpoint"):
+        tree_search(10, tmp_path / "none.zip")
+    with pytest.raises(IllegalMove, match="the round of game 0 is over"):
+        tree_search(10, path).act(finished("layli_goobalay", (24, 24)).games)
