@@ -48,21 +48,21 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
     return seen
 
 
-def from_book(book: Book, rng: np.random.Generator) -> list[Position]:
-    """Choose positions of the first phase of which the opening book knows every action."""
+def from_book(book: Book, rng: np.random.Generator, most: int) -> list[Position]:
+    """Choose at most so many positions of the first phase of which the opening book knows every action."""
     known = book.depths < book.depths[book.rests == UNKNOWN].min(initial=book.turns + 1) - 1
     chosen = []
     for n in rng.permutation(np.flatnonzero(known)):
         position = Position.from_games(book.ruleset, book.games, n)
-        if phase_of(position) == 0 and len(position.legal_actions) > 1 and len(chosen) < _PER_PHASE:
+        if phase_of(position) == 0 and len(position.legal_actions) > 1 and len(chosen) < most:
             chosen.append(position)
     return chosen
 
 
 def make(
-    ruleset: Ruleset, first_phase: int, seed: int, seconds_each: float, budget: float
+    ruleset: Ruleset, first_phase: int, per_phase: int, seed: int, seconds_each: float, budget: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Make a set, the easiest phase first, within `budget` seconds of processor time.
+    """Make a set of `per_phase` positions a phase, the easiest first, within `budget` processor seconds.
 
     Returns:
         games, phase and action_values of a PositionSet, and how many positions were left out
@@ -74,15 +74,15 @@ def make(
     seen = set()
     book = load_book(ruleset)
     if book and first_phase == 0:
-        wanted[0] = from_book(book, np.random.default_rng([seed, 1]))
+        wanted[0] = from_book(book, np.random.default_rng([seed, 1]), per_phase)
         seen = {position.games.tobytes() for position in wanted[0]}
     phases = range(1 if wanted[0] else first_phase, len(PHASES))
-    while any(len(wanted[i]) < _PER_PHASE for i in phases):
+    while any(len(wanted[i]) < per_phase for i in phases):
         round_positions = sample(ruleset, rng)
         # One position of a round and phase, so that the set is not made of a few rounds.
         for phase in phases:
             here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
-            if here and len(wanted[phase]) < _PER_PHASE:
+            if here and len(wanted[phase]) < per_phase:
                 position = here[int(rng.integers(len(here)))]
                 if position.games.tobytes() not in seen:
                     seen.add(position.games.tobytes())
@@ -114,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--first-phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
+    parser.add_argument("--per-phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds-each", type=float, default=120.0, help="limit for one position")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
@@ -124,6 +125,7 @@ def main() -> None:
         games, phase, values, left_out = make(
             lookup(name),
             PHASES.index(arguments.first_phase),
+            arguments.per_phase,
             arguments.seed,
             arguments.seconds_each,
             arguments.budget,
