@@ -131,6 +131,15 @@ class RayConfig(TrainConfig):
         """Turns that one update learns from."""
         return self.ppo.steps * self.games_per_runner * max(1, self.num_env_runners)
 
+    @property
+    def resources(self) -> dict[str, float]:
+        """What environment runners and learners take, by Ray's names."""
+        return {
+            "CPU": self.num_env_runners * self.num_cpus_per_env_runner + self.num_learners,
+            "GPU": self.num_env_runners * self.num_gpus_per_env_runner
+            + max(1, self.num_learners) * self.num_gpus_per_learner,
+        }
+
     def _check(self) -> None:
         super()._check()
         for key, low in (
@@ -184,14 +193,7 @@ def started_ray(config: RayConfig, console: Console) -> Iterator[None]:
 def _check_resources(config: RayConfig, console: Console) -> None:
     """Say what is missing; Ray would wait for it without a word."""
     there = ray.cluster_resources()
-    for name, wanted in (
-        ("CPU", config.num_env_runners * config.num_cpus_per_env_runner + config.num_learners),
-        (
-            "GPU",
-            config.num_env_runners * config.num_gpus_per_env_runner
-            + max(1, config.num_learners) * config.num_gpus_per_learner,
-        ),
-    ):
+    for name, wanted in config.resources.items():
         if wanted > there.get(name, 0):
             text = (
                 f"num_env_runners and num_learners ask for {wanted:g} {name}s, and Ray has "
