@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from training import train as command
 from training.config import CONFIGS, InvalidConfig, read_config
 from training.pool import SnapshotPool
 from training.run import RunFolder, RunFolderError, write_atomically
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv, opponent_name
 
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
 SMOKE = str(CONFIGS / "smoke.yaml")
@@ -507,6 +508,21 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
         ["random", "greedy", "0000002048", "0000004096"],
         ["random", "greedy", "0000004096", "0000006144"],
     ]
+
+
+def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> None:
+    """Specs with a dot and checkpoints of the same file name among them."""
+    assert command.main(smoke(tmp_path, "--name", "a", "--turns", "2048")) == 0
+    (tmp_path / "b").mkdir()
+    shutil.copy(tmp_path / "a" / "final.zip", tmp_path / "b" / "final.zip")
+    named = [str(tmp_path / run / "final.zip") for run in ("a", "b")] + ["minimax:0.001s", "minimax:0.002s"]
+    words = ("--pool.share", "0.05", "--pool.opponents", json.dumps(named), "--checkpoint_minutes", "0")
+    assert command.main(smoke(tmp_path, *words)) == 0
+    lines = [json.loads(line) for line in (tmp_path / "smoke" / "metrics.jsonl").read_text().splitlines()]
+    figures = {key.removeprefix("pool/") for line in lines for key in line if key.startswith("pool/")}
+    assert figures == {*named, "0000000000"}
+    # On other machines the run's own snapshots lie elsewhere.
+    assert opponent_name("/elsewhere/0000000000.zip", named) == "0000000000"
 
 
 @pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])

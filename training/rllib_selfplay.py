@@ -24,7 +24,7 @@ from mancala_env import observation_kinds
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 from training.policy import NotFinite
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv, opponent_name
 
 try:
     from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
@@ -86,11 +86,6 @@ def module_spec(ruleset: Ruleset, network: NetworkConfig) -> MultiRLModuleSpec:
     plain = {"ruleset": asdict(ruleset), "network": asdict(network)}
     spec = RLModuleSpec(module_class=SelfPlayModule, model_config=plain)
     return MultiRLModuleSpec(rl_module_specs={SHARED: spec})
-
-
-def opponent_name(spec: str) -> str:
-    """Return what an opponent is called in results: its spec, or the name of the checkpoint's file."""
-    return Path(spec).stem if spec.endswith(".zip") else spec
 
 
 def always_shared(*_: Any, **__: Any) -> str:
@@ -205,7 +200,8 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
             self.metrics.log_value(lifetime, value, reduce="lifetime_sum")
         for spec, score in self.env.pool_scores.items():
             # Runners draw their opponents by scores of their own, so each one's are told.
-            key = (POOL, opponent_name(spec), f"runner_{self.worker_index}")
+            name = opponent_name(spec, self._settings.env_config["pool"])
+            key = (POOL, name, f"runner_{self.worker_index}")
             self.metrics.log_value(key, score, window=1)
         return pieces
 

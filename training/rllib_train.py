@@ -53,7 +53,6 @@ from training.rllib_selfplay import (
     SelfPlayRunner,
     always_shared,
     module_spec,
-    opponent_name,
 )
 from training.run import (
     FINAL,
@@ -65,6 +64,7 @@ from training.run import (
     versions,
     write_atomically,
 )
+from training.selfplay import opponent_name
 from training.teacher import has_lessons_ahead, teach
 from training.train import Clock, TrainingDiverged, check_same_run, stop_on_signals
 
@@ -427,12 +427,13 @@ class ClusterRun:
     def _note_scores(self, by_opponent: dict[str, dict[str, float]], logger: Logger) -> None:
         """Log the learner's score against each opponent of the pool, the mean of the runners'."""
         for spec in self._pool.specs if self._config.pool.share else []:
-            scores = [float(score) for score in by_opponent.get(opponent_name(spec), {}).values()]
+            name = opponent_name(spec, self._config.pool.opponents)
+            scores = [float(score) for score in by_opponent.get(name, {}).values()]
             # RLlib goes on naming runners that are gone, whose score is then no number.
             scores = [score for score in scores if math.isfinite(score)]
             if scores:
                 self._pool.scores[spec] = sum(scores) / len(scores)
-                logger.record(f"pool/{opponent_name(spec)}", self._pool.scores[spec])
+                logger.record(f"pool/{name}", self._pool.scores[spec])
 
     def save(self, name: str | None = None) -> Path:
         """Write a checkpoint that plays, and the state RLlib resumes from; return the checkpoint's path.

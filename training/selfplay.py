@@ -17,6 +17,7 @@ Symbols: T steps of a rollout, B games, A actions.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ from mancala_env.rulesets import Ruleset
 _SCORE_RATE = 0.02
 # An opponent that never wins is still met now and then, or nobody would notice when it does again.
 _LEAST_WEIGHT = 0.05
+
+
+def opponent_name(spec: str, configured: Sequence[str]) -> str:
+    """Return what an opponent of the pool is called in a run's figures.
+
+    Args:
+        spec: The opponent's.
+        configured: Opponents that the configuration names; they are called by their specs. Other
+            checkpoints are the run's own, called by the file's name wherever the file lies.
+    """
+    return Path(spec).stem if spec.endswith(".zip") and spec not in configured else spec
 
 
 class SelfPlayEnv(VecEnv):

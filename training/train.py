@@ -32,7 +32,7 @@ from training.pool import SnapshotPool
 from training.progress import RunProgress
 from training.report import evaluate, report
 from training.run import FINAL, METRICS, Events, JsonLines, RunFolder, RunFolderError, write_atomically
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO, opponent_name
 from training.teacher import has_lessons_ahead, teach
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
@@ -117,7 +117,7 @@ class RunCallback(BaseCallback):
         for name, seconds in spent.items():
             self.logger.record(f"time/{name}", seconds / max(1e-9, sum(spent.values())))
         for spec, score in self.training_env.pool_scores.items():  # type: ignore[attr-defined]
-            self.logger.record(f"pool/{Path(spec).stem}", score)
+            self.logger.record(f"pool/{opponent_name(spec, self._config.pool.opponents)}", score)
         self._progress.update(done, f"{turns:,} turns learned, {rate:,.0f}/s")
         if self.stopped_by or done >= 1:
             return False
