@@ -1,6 +1,12 @@
 """Settings for all tests."""
 
+import os
+
 from hypothesis import settings
+
+# Networks this small gain nothing from a second thread, and on a busy machine threads that wait for each
+# other lose a lot. Read when torch and numpy are imported, here and in processes that tests start.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 # A first call may compile a kernel, so no deadline. The same examples on every machine and every run:
 # a failure is then about the change at hand.

@@ -3,7 +3,7 @@
 import io
 import pickle
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:`torch.jit.load` is deprecated",
     "ignore:Duplicate",
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """A second thread has nothing to do in networks this small, and waits for its turn on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,6 @@ def test_a_network_learns_to_follow_its_teacher_and_who_wins() -> None:
     config = TeacherConfig(
         positions=0, spec="", exploration=0, temperature=0.5, epochs=4, batch_size=256, learning_rate=0.005
     )
-    torch.set_num_threads(1)
     torch.manual_seed(1)
     network = build_network(
         LAYLI, 6, NetworkConfig(observation="replies", hidden=32, layers=2, seed_levels=10)
