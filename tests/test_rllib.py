@@ -319,11 +319,15 @@ def test_each_runners_scores_against_the_pool_are_in_the_results(algorithm: Any)
     runner, figures = algorithm.env_runner, {}
     for _ in range(3):
         figures = algorithm.train()["env_runners"][POOL]
-        assert figures == {"greedy": {"runner_0": pytest.approx(runner.env.pool_scores["greedy"])}}
+        assert figures == {"0": {"runner_0": pytest.approx(runner.env.pool_scores["greedy"])}}
     assert runner.env.pool_scores["greedy"] != 0.5
     runner.set_pool(["greedy", "perfect:0.5s"], {}, {"perfect:0.5s": 0.25})
     assert runner.env.pool_scores["perfect:0.5s"] == 0.25
-    assert runner.env.pool_scores["greedy"] == figures["greedy"]["runner_0"]
+    assert runner.env.pool_scores["greedy"] == figures["0"]["runner_0"]
+    runner.set_pool(["greedy", "random"], {}, {"random": 0.75})
+    figures = algorithm.train()["env_runners"][POOL]
+    assert list(figures) == ["0", "1"], "names do not pile up as opponents come and go"
+    assert figures["1"] == {"runner_0": pytest.approx(runner.env.pool_scores["random"])}
 
 
 def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from mancala_env import observation_kinds
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 from training.policy import NotFinite
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv, opponent_name
+from training.selfplay import SelfPlayBuffer, SelfPlayEnv
 
 try:
     from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
@@ -51,7 +51,10 @@ SHARED = "shared"
 """The module that plays both seats."""
 
 POOL = "pool"
-"""Where the results of a runner hold its scores against the pool: `[POOL][opponent][runner]`, 0 to 1."""
+"""Where the results of a runner hold its scores against the pool: `[POOL][place][runner]`, 0 to 1.
+
+By their place in the pool: RLlib keeps every name it has once heard, and snapshots come and go for days.
+"""
 
 
 class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
@@ -198,11 +201,9 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         ):
             self.metrics.log_value(name, value, reduce="sum")
             self.metrics.log_value(lifetime, value, reduce="lifetime_sum")
-        for spec, score in self.env.pool_scores.items():
+        for place, score in enumerate(self.env.pool_scores.values()):
             # Runners draw their opponents by scores of their own, so each one's are told.
-            name = opponent_name(spec, self._settings.env_config["pool"])
-            key = (POOL, name, f"runner_{self.worker_index}")
-            self.metrics.log_value(key, score, window=1)
+            self.metrics.log_value((POOL, str(place), f"runner_{self.worker_index}"), score, window=1)
         return pieces
 
     def _collect(self) -> None:

@@ -424,16 +424,16 @@ class ClusterRun:
             local_env_runner=not self._config.num_env_runners,
         )
 
-    def _note_scores(self, by_opponent: dict[str, dict[str, float]], logger: Logger) -> None:
+    def _note_scores(self, by_place: dict[str, dict[str, float]], logger: Logger) -> None:
         """Log the learner's score against each opponent of the pool, the mean of the runners'."""
-        for spec in self._pool.specs if self._config.pool.share else []:
-            name = opponent_name(spec, self._config.pool.opponents)
-            scores = [float(score) for score in by_opponent.get(name, {}).values()]
+        pool = self._config.pool
+        for place, spec in enumerate(dict.fromkeys(self._pool.specs) if pool.share else []):
+            scores = [float(score) for score in by_place.get(str(place), {}).values()]
             # RLlib goes on naming runners that are gone, whose score is then no number.
             scores = [score for score in scores if math.isfinite(score)]
             if scores:
                 self._pool.scores[spec] = sum(scores) / len(scores)
-                logger.record(f"pool/{name}", self._pool.scores[spec])
+                logger.record(f"pool/{opponent_name(spec, pool.opponents)}", self._pool.scores[spec])
 
     def save(self, name: str | None = None) -> Path:
         """Write a checkpoint that plays, and the state RLlib resumes from; return the checkpoint's path.

@@ -45,7 +45,7 @@ def opponent_name(spec: str, configured: Sequence[str]) -> str:
     Args:
         spec: The opponent's.
         configured: Opponents that the configuration names; they are called by their specs. Other
-            checkpoints are the run's own, called by the file's name wherever the file lies.
+            checkpoints are the run's own, called by the file's name.
     """
     return Path(spec).stem if spec.endswith(".zip") and spec not in configured else spec
 
