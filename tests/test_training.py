@@ -23,6 +23,7 @@ from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena.matches import play_matches
 from mancala_env.observation import games_from
+from training import report
 from training import train as command
 from training.config import CONFIGS, InvalidConfig, read_config
 from training.pool import SnapshotPool
@@ -521,6 +522,25 @@ def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> No
     lines = [json.loads(line) for line in (tmp_path / "smoke" / "metrics.jsonl").read_text().splitlines()]
     figures = {key.removeprefix("pool/") for line in lines for key in line if key.startswith("pool/")}
     assert figures == {*named, "0000000000"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--pool.opponents", "[random]"))
+    folder = RunFolder.create(config)
+    lines = []
+    for update in range(20_000):
+        figures = {"turns": update * 2048, "pool/random": 0.9, "train/value_loss": update % 7 / 10}
+        figures |= {f"pool/{update // 100 - ago:010d}": 0.5 for ago in range(5)}
+        if update % 99 == 0:
+            figures["evaluation/random"] = 0.8
+        lines.append(json.dumps(figures))
+    (folder.path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    read = report._metrics(folder.path / "metrics.jsonl")
+    assert sum("evaluation/random" in line for line in read) == 203
+    assert [line["turns"] for line in read if "evaluation/random" not in line][-1] > 19_900 * 2048
+    drawn = report._plots(config, folder, report.Past([], None))
+    assert len(drawn) < 1_000_000
 
 
 @pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REPORT = "report.html"
+# More points than a plot has room for only make the page large, and a run of days makes half a million.
+_MOST_POINTS = 2000
 # Enough of the run's own past to see whether something was forgotten.
 _MOST_EARLIER = 10
 _STYLE = """
@@ -194,17 +196,29 @@ def _page(
         f"<style>{_STYLE}</style><h1>{html.escape(str(folder.path.name))}</h1><p>{html.escape(title)}.</p>"
         f"<table><tr>{''.join(f'<th>{heading}</th>' for heading in _HEADINGS)}</tr>{rows}</table>"
         + (f"<p>{html.escape(_regret_in_words(regret))}.</p>" if regret else "")
-        + _plots(folder, past)
+        + _plots(config, folder, past)
         + f"<details><summary>Configuration</summary><pre>{html.escape(config.to_yaml())}</pre></details>"
         + "</html>\n"
     )
 
 
-def _plots(folder: RunFolder, past: Past) -> str:
+def _metrics(path: Path) -> list[dict[str, Any]]:
+    """Read the figures of a run: of updates evenly spread over it, and of all that were followed by games."""
+    with path.open() as lines:
+        step = -(-sum(1 for _ in lines) // _MOST_POINTS)
+    with path.open() as lines:
+        return [
+            json.loads(line)
+            for number, line in enumerate(lines)
+            if number % step == 0 or '"evaluation/' in line or '"promotion/' in line
+        ]
+
+
+def _plots(config: TrainConfig, folder: RunFolder, past: Past) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
-    metrics = [json.loads(line) for line in (folder.path / METRICS).read_text().splitlines()]
+    metrics = _metrics(folder.path / METRICS)
     measured = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
     figure = Figure(figsize=(9, 10), layout="constrained")
     strength, rating, history, pool, losses, speed = figure.subplots(3, 2).flat
@@ -225,7 +239,11 @@ def _plots(folder: RunFolder, past: Past) -> str:
     history.axhline(0.5, color="#7d8794", linewidth=1)
     finish(history, "win rate of the last against earlier checkpoints", (0, 1))
     for key in sorted({key for line in metrics for key in line if key.startswith("pool/")}):
-        _draw(pool, metrics, key, key.removeprefix("pool/"), linewidth=1)
+        name = key.removeprefix("pool/")
+        if name in config.pool.opponents:
+            _draw(pool, metrics, key, name, linewidth=1)
+        else:  # the run's own snapshots, too many for a legend
+            _draw(pool, metrics, key, linewidth=1, color="#b7c0c8")
     _draw(pool, metrics, "promotion/win_rate", "to join", marker="o", linestyle="", color="#22303c")
     finish(pool, "score against the pool", (0, 1))
     for key in ("train/value_loss", "train/explained_variance"):
@@ -265,7 +283,12 @@ def draw_intervals(
 
 
 def _draw(
-    axes: "Axes", metrics: list[dict[str, Any]], key: str, label: str, scale: float = 1.0, **kwargs: Any
+    axes: "Axes",
+    metrics: list[dict[str, Any]],
+    key: str,
+    label: str | None = None,
+    scale: float = 1.0,
+    **kwargs: Any,
 ) -> None:
     points = [(line["turns"], scale * line[key]) for line in metrics if key in line]
     if points:
