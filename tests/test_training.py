@@ -340,6 +340,8 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path, capsys) -> None:
         (["--pool.share", "1.5"], "pool.share must be 0 to 1"),
         (["--pool.share", "0.5", "--pool.opponents", "[]"], "pool.opponents"),
         (["--ruleset", "layli"], "no ruleset 'layli'"),
+        (["--device", "banana"], "device must be auto, cpu, or a GPU that torch can use, such as cuda, not"),
+        (["--device", "cuda:99"], "cuda:99"),
     ],
 )
 def test_values_that_make_no_sense_are_refused(words: list[str], says: str, tmp_path: Path, capsys) -> None:

@@ -155,7 +155,7 @@ class TrainConfig:
         checkpoint_minutes: Minutes between checkpoints.
         threads: CPU threads of torch and of the engine; 0 takes every core. Networks this small gain little
             from a second thread, and on a busy machine threads that wait for each other lose a lot.
-        device: Where the network runs: "cpu", "cuda" or "auto".
+        device: Where the network runs: "cpu", "cuda", or "auto" for a GPU where there is one.
         network: What the network sees and how large it is.
         selfplay: The games it learns from.
         pool: Games against others.

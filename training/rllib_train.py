@@ -568,6 +568,9 @@ def main(arguments: list[str] | None = None) -> int:
     except MancalaError as error:
         Console(stderr=True).print(f"rllib_train.py: {error}", highlight=False, markup=False, soft_wrap=True)
         return 1
+    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
+        Console(stderr=True).print("rllib_train.py: interrupted", highlight=False)
+        return 130
     return 0
 
 

@@ -181,6 +181,22 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
             )
 
 
+def check_device(config: TrainConfig) -> None:
+    """Refuse a device that is not here; Stable-Baselines3 would take the CPU instead without a word.
+
+    Raises:
+        InvalidConfig: It names the device and what is wrong with it.
+    """
+    if config.device != "auto":
+        try:
+            torch.zeros(1, device=config.device)
+        except Exception as error:  # each backend of torch has its own
+            raise InvalidConfig(
+                f"device must be auto, cpu, or a GPU that torch can use, such as cuda, not {config.device!r} "
+                f"({str(error).partition(chr(10))[0]})"
+            ) from error
+
+
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
     """Set up the games of a run."""
     pool = SnapshotPool(config, folder)
@@ -330,6 +346,7 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
     try:
         config, resumed = read_config(arguments)
+        check_device(config)
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
         console.print(
