@@ -195,6 +195,49 @@ def test_equals_plain_minimax_with_every_stall_counter(name: str) -> None:
     assert sum(position.stall >= 30 for position in compared) >= 10
 
 
+def with_contents(position: Position, rng: np.random.Generator) -> Position:
+    """The position with other seeds in its owned holes, none in many of them, and empty stores."""
+    ruleset, owned = position.ruleset, position.owner >= 0
+    seeds = np.where(owned, rng.choice([0, 0, 1, 1, 2, 3, 5], owned.size), position.seeds)
+    while seeds.sum() > ruleset.total_seeds:
+        seeds[rng.choice(np.flatnonzero(owned & (seeds > 0)))] -= 1
+    return Position(
+        ruleset,
+        seeds,
+        position.owner,
+        player=position.player,
+        stall=position.stall,
+        territory=position.territory,
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if not name.startswith("uur")])
+def test_proofs_are_carried_to_other_contents_of_owned_holes_only_where_they_hold(name: str) -> None:
+    compared = []
+
+    def compare() -> None:
+        rng = np.random.default_rng(3)
+        shared = solver.Solver(SMALL[name], memory_mb=8)
+        brute = Brute(150_000)
+        for position in random_positions(SMALL[name], seed=11, count=250):
+            if (position.owner >= 0).sum() < 1 or position.seeds[position.owner < 0].sum() > 7:
+                continue
+            for _ in range(6):
+                other = with_contents(position, rng)
+                if other.is_over:
+                    continue
+                try:
+                    expected = brute_action_values(other, brute)
+                except TooLarge:
+                    return
+                assert shared.solve(other, with_line=False).action_values == expected, other.to_text()
+                compared.append(other)
+
+    run_deep(compare)
+    assert len(compared) >= 60
+    assert any((other.seeds[other.owner >= 0] == 0).any() for other in compared)
+
+
 @pytest.mark.parametrize("example", EXACT, ids=lambda e: f"{e['ruleset']}:{e['value']}")
 def test_equals_the_independent_solver(example: dict) -> None:
     position = Position(example["ruleset"], seeds=example["seeds"], owner=example["owner"])

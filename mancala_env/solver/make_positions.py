@@ -14,6 +14,8 @@ from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import LEAST_FREE, PHASES
 
 _PER_PHASE = 60
+# Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
+_MOST_ROUNDS = 1000
 
 
 def phase_of(position: Position) -> int:
@@ -77,7 +79,9 @@ def make(
         wanted[0] = from_book(book, np.random.default_rng([seed, 1]), per_phase)
         seen = {position.games.tobytes() for position in wanted[0]}
     phases = range(1 if wanted[0] else first_phase, len(PHASES))
-    while any(len(wanted[i]) < per_phase for i in phases):
+    for _ in range(_MOST_ROUNDS):
+        if all(len(wanted[i]) >= per_phase for i in phases):
+            break
         round_positions = sample(ruleset, rng)
         # One position of a round and phase, so that the set is not made of a few rounds.
         for phase in phases:

@@ -25,15 +25,31 @@ by stall gives its proof a chain of exactly 50 - s, and then s + chain = 50: suc
 stored, for this one counter only.
 
 *Contents of owned holes.* They come into play by ransom alone: it takes the last seed, and one more if
-the hole was not empty. A proof along whose lines at most n holes' seeds are ransomed, none from an
-empty hole, holds whenever each owned hole of that owner holds at least n (the *need*, counted for each
-owner: a line with n ransoms takes at most n seeds out of any one of his holes). A proof in which an
-empty owned hole was ransomed is stored for the very contents. In Layli Goobalay the contents never
-matter.
+the hole was not empty. They change no turn, only what ransoms win, and a fuller hole never makes its
+ransomer win less: of two games that differ in one seed of one such hole, the fuller stays one seed ahead
+until a ransom finds the other hole empty, and then wins two seeds more and is level. (Where the last seed
+stays in an empty hole, `ransoms_empty` false, it wins four more and is then one seed behind, which can cost
+it those four again, never more.) So a proof is *for* one player, the mover if it says "at least", else the
+other, and stays valid whatever more the holes of the player it is *against* hold and whatever less his own.
+What is left are two numbers:
+
+- The *need* is the most ransoms from holes that were not empty that the player it is for has on one of its
+  lines. No hole loses more than that. The proof holds if each hole of the other holds as many seeds, or as
+  many as here.
+- The *drain* is 0 if his own holes are never ransomed while empty; else one more than the most ransoms that
+  come before such a one on its line. A hole of his with as many seeds is never found empty. The
+  proof holds if each hole with fewer has no more than here. Where the proof has seeds to spare, it counts
+  such a ransom as if the hole were full, and no drain arises.
+
+So a proof without drain, whose need is met, is stored for all contents, with the need. Else, if neither
+number is more than CAP, it is stored for all contents that are the same up to CAP seeds a hole, and
+otherwise for the very contents. In Layli Goobalay the contents never matter. (Measured on Gabata I after 10
+random turns: 258 million nodes where each ransom of an empty hole made a proof one for the very contents,
+131 with need and drain, 75 with contents up to CAP; caps of 7, 10 and 14 do about equally well, 4 worse.)
 
 A bound from the table enters a proof with the conditions stored beside it, so conditions compose: for
-a turn, chain = 0 if the free seeds changed, else 1 + the next position's; need = the next position's,
-plus one if the turn ransomed. "At least beta" needs one turn and its conditions, "less" needs all of them.
+a turn, chain = 0 if the free seeds changed, else 1 + the next position's; need and drain are the next
+position's, plus one if the turn ransomed. "At least beta" needs one turn and its conditions, "less" all.
 
 **Giving up and coming back.** One bad turn looked at first, with long cycles behind it, can cost more
 than all others together. So a turn is searched with a limit of nodes while there is another one left.
@@ -84,7 +100,7 @@ from mancala_env.solver.table import (
 )
 
 # Columns of a line's position: words (uint64) and nums (int64).
-_LOW, _MIDDLE, _HIGH, _KEY, _EXACT_KEY, _CHECK = range(6)
+_LOW, _MIDDLE, _HIGH, _KEY, _EXACT_KEY, _CHECK, _CAPPED_KEY = range(7)
 NUM_WORDS = 8
 (
     _SOUTH,
@@ -96,8 +112,8 @@ NUM_WORDS = 8
     _KIDS,
     _AT,
     _CHAIN,
-    _MINE,
-    _THEIRS,
+    _NEED,
+    _DRAIN,
     _STARTED,
     _LIMIT,
 ) = range(13)
@@ -106,7 +122,7 @@ NUM_NUMS = 16
 _K_SOUTH, _K_NORTH, _K_PLAYER, _K_STALL, _K_GAIN, _K_HOLE, _K_RANSOM, _K_SCORE, _K_GIVEN_UP = range(9)
 NUM_KID_NUMS, NUM_KID_WORDS = 9, 8
 # Registers kept between calls: how deep the line is, whether a result is being handed up, the result.
-_PLY, _HANDING_UP, ANSWER, _R_CHAIN, _R_MINE, _R_THEIRS, NODES, DONE = range(8)
+_PLY, _HANDING_UP, ANSWER, _R_CHAIN, _R_NEED, _R_DRAIN, NODES, DONE = range(8)
 NUM_REGISTERS = 16
 
 _K1, _K2, _K3 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -114,6 +130,7 @@ _K4, _K5 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _U8, _U29, _U32, _U56, _U63, _U64 = (np.uint64(n) for n in (8, 29, 32, 56, 63, 64))
 _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
+_RANSOM, _RANSOM_FROM_EMPTY = 1, 2
 _NONE = -100_000
 _UNLIMITED = 1 << 60
 # Nodes a turn is first given; measured: 250 to 1,000 and factors of two and four do about equally well.
@@ -122,6 +139,8 @@ _LOG_FACTOR = 2
 _MOST_GIVEN_UP = 20
 # What having been given up once weighs in the order of turns: more than any gain, less than a thread in it.
 _GIVEN_UP_WEIGHT = 2_000
+CAP = 8
+"""Seeds of an owned hole that proofs may depend on and still be shared; less than EXACT_CONTENTS."""
 NUM_ATTEMPTS = 1 << 18
 """Entries of the array `attempts`, 8 bytes each: one question each that was given up."""
 # How often a thread looks whether another has answered for a position on its line.
@@ -135,19 +154,26 @@ class Keys(NamedTuple):
         key: Everything but the stall counter and the contents of owned holes.
         exact: The contents too.
         check: Eight more bits of the hash.
+        capped: The contents, but no more than CAP seeds of a hole.
     """
 
     key: Any
     exact: Any
     check: Any
+    capped: Any
 
 
 class Conditions(NamedTuple):
-    """Under which a proof holds elsewhere: chain, and what the mover's and the other's holes must hold."""
+    """Under which a proof holds elsewhere; see above. Need and drain are at most EXACT_CONTENTS."""
 
     chain: Any
-    mine: Any
-    theirs: Any
+    need: Any
+    drain: Any
+
+
+@kernel
+def _owned_by(game, player):
+    return game.owned_south if player == SOUTH else game.owned_north
 
 
 @kernel
@@ -196,6 +222,20 @@ def _mixed(board, more):
 
 
 @kernel
+def _capped_word(word):
+    """Return a word of a board with at most CAP seeds in a hole."""
+    cap = np.uint64(CAP) * _ALL_01
+    over = ((((word | _ALL_80) - cap) & _ALL_80) >> np.uint64(7)) * np.uint64(255)
+    return (word & ~over) | (cap & over)
+
+
+@kernel
+def _capped(board):
+    """Return a board with at most CAP seeds in a hole."""
+    return Board(_capped_word(board.low), _capped_word(board.middle), _capped_word(board.high))
+
+
+@kernel
 def keys_of(rules, game, seat):
     """Return the Keys of a running game; `seat` tells apart what the mover's view does not."""
     owned = game.owned_south | game.owned_north
@@ -207,11 +247,12 @@ def keys_of(rules, game, seat):
     more = np.uint64(mine | (theirs << 24)) ^ seat
     key, check = _mixed(free, more)
     if rules.landing == UUR or not owned:
-        return Keys(key, key, check)
+        return Keys(key, key, check, key)
     contents = _only(game.board, owned)
     if game.player == NORTH:
         contents = _rotated(rules, contents)
-    return Keys(key, key ^ _mixed(contents, U0)[0], check)
+    capped = _mixed(_capped(contents), _U63)[0]
+    return Keys(key, key ^ _mixed(contents, U0)[0], check, key ^ capped)
 
 
 @kernel
@@ -245,33 +286,31 @@ def _look_up(rules, table, game, keys):
     for slot in range(start, start + 8, 2):
         data = table[slot + 1]
         key = table[slot] ^ data
-        if (key != keys.key and key != keys.exact) or data >> _U56 != keys.check:
+        if (key != keys.key and key != keys.capped and key != keys.exact) or data >> _U56 != keys.check:
             continue
         move_here = bits_of(data, 38, 31)
         if move_here != NO_MOVE:
             move = move_here
         mine, theirs = bits_of(data, 48, 15), bits_of(data, 52, 15)
-        if key != keys.exact or (mine | theirs) == 0:
-            # (One empty set of owned holes is like another; and no need, no condition.)
-            if mine | theirs:
-                south = game.player == SOUTH
-                if not _all_hold(game.board, game.owned_south, mine if south else theirs):
-                    continue
-                if not _all_hold(game.board, game.owned_north, theirs if south else mine):
-                    continue
-        else:
-            mine, theirs = EXACT_CONTENTS, EXACT_CONTENTS
+        drain_mine, drain_theirs = 0, 0
+        holds_lower, holds_upper = True, True
+        # (One empty set of owned holes is like another; and no need, no condition.)
+        if key != keys.key:
+            drain_mine, drain_theirs = mine, theirs
+        elif mine | theirs:
+            holds_lower = _all_hold(game.board, _owned_by(game, 1 - game.player), theirs)
+            holds_upper = _all_hold(game.board, _owned_by(game, game.player), mine)
         only_stall = bits_of(data, 32, 63)
         if only_stall and only_stall != game.stall + 1:
             continue
         bound, chain = bits_of(data, 0, 1023) - 512, bits_of(data, 20, 63)
-        if bound > lower and (only_stall or game.stall + chain < STALL_LIMIT):
+        if bound > lower and holds_lower and (only_stall or game.stall + chain < STALL_LIMIT):
             lower = bound
-            at_least = Conditions(STALL_LIMIT - game.stall if only_stall else chain, mine, theirs)
+            at_least = Conditions(STALL_LIMIT - game.stall if only_stall else chain, theirs, drain_mine)
         bound, chain = bits_of(data, 10, 1023) - 512, bits_of(data, 26, 63)
-        if bound < upper and (only_stall or game.stall + chain < STALL_LIMIT):
+        if bound < upper and holds_upper and (only_stall or game.stall + chain < STALL_LIMIT):
             upper = bound
-            at_most = Conditions(STALL_LIMIT - game.stall if only_stall else chain, mine, theirs)
+            at_most = Conditions(STALL_LIMIT - game.stall if only_stall else chain, mine, drain_theirs)
     return lower, at_least, upper, at_most, move
 
 
@@ -279,18 +318,17 @@ def _look_up(rules, table, game, keys):
 def _write(rules, table, game, keys, is_lower, bound, conditions, move, work):
     """Store a bound with the conditions of its proof."""
     only_stall = 0
-    chain, mine, theirs = conditions.chain, conditions.mine, conditions.theirs
+    chain, need, drain = conditions.chain, conditions.need, conditions.drain
     if game.stall + chain >= STALL_LIMIT:
         only_stall, chain = game.stall + 1, 0
     key = keys.key
-    south = game.player == SOUTH
-    if (
-        mine == EXACT_CONTENTS
-        or theirs == EXACT_CONTENTS
-        or (mine and not _all_hold(game.board, game.owned_south if south else game.owned_north, mine))
-        or (theirs and not _all_hold(game.board, game.owned_north if south else game.owned_south, theirs))
-    ):
-        key, mine, theirs = keys.exact, EXACT_CONTENTS, EXACT_CONTENTS
+    against = 1 - game.player if is_lower else game.player
+    if drain or (need and not _all_hold(game.board, _owned_by(game, against), need)):
+        key = keys.capped
+        if need > CAP or drain > CAP:
+            key = keys.exact
+            need = drain = EXACT_CONTENTS
+    mine, theirs = (drain, need) if is_lower else (need, drain)
     start = np.int64(keys.key & np.uint64(len(table) // 8 - 1)) * 8
     victim, least_work = start, 1000
     lower, upper = LEAST, MOST
@@ -300,13 +338,16 @@ def _write(rules, table, game, keys, is_lower, bound, conditions, move, work):
         data = table[slot + 1]
         if table[slot] ^ data == key and data >> _U56 == keys.check and bits_of(data, 32, 63) == only_stall:
             old_mine, old_theirs = bits_of(data, 48, 15), bits_of(data, 52, 15)
-            if (old_mine == EXACT_CONTENTS) != (mine == EXACT_CONTENTS):
-                continue
             victim = slot
             lower, upper = bits_of(data, 0, 1023) - 512, bits_of(data, 10, 1023) - 512
             chain_lower, chain_upper = bits_of(data, 20, 63), bits_of(data, 26, 63)
-            if (upper if is_lower else lower) != (MOST if is_lower else LEAST):
-                mine, theirs = max(mine, old_mine), max(theirs, old_theirs)
+            if key != keys.key:
+                if (upper if is_lower else lower) != (MOST if is_lower else LEAST):
+                    mine, theirs = max(mine, old_mine), max(theirs, old_theirs)
+            elif is_lower:
+                mine = old_mine
+            else:
+                theirs = old_theirs
             if move == NO_MOVE:
                 move = bits_of(data, 38, 31)
             work = max(work, bits_of(data, 43, 31))
@@ -360,16 +401,16 @@ def _most_won(rules, game, player):
 
 @kernel
 def _ransom_code(rules, before, after, mover, captured, taken):
-    """Return what a turn needs of the opponent's owned holes: 0, 1 seed, or EXACT_CONTENTS."""
-    theirs = before.owned_north if mover == SOUTH else before.owned_south
+    """Return whether a turn ransoms: 0, _RANSOM, or _RANSOM_FROM_EMPTY (perhaps, where none is won so)."""
+    theirs = _owned_by(before, 1 - mover)
     if rules.landing == UUR or not theirs or taken:
         return 0
     if captured == 2:
-        return 1
+        return _RANSOM
     if captured == 1:
-        return EXACT_CONTENTS
+        return _RANSOM_FROM_EMPTY
     if not rules.ransoms_empty and not _all_hold(after.board, theirs, 2):
-        return EXACT_CONTENTS  # the last seed may have stayed in an empty one
+        return _RANSOM_FROM_EMPTY  # the last seed may have stayed in an empty one
     return 0
 
 
@@ -378,25 +419,42 @@ def _joined(conditions, more):
     """Return the Conditions under which two proofs hold."""
     return Conditions(
         max(conditions.chain, more.chain),
-        max(conditions.mine, more.mine),
-        max(conditions.theirs, more.theirs),
+        max(conditions.need, more.need),
+        max(conditions.drain, more.drain),
     )
 
 
 @kernel
-def _before(game, after_player, after_stall, ransom, conditions):
-    """Return the Conditions a turn's value holds under, given those of the position after it."""
+def _before(game, is_for_mover, after_stall, ransom, conditions):
+    """Return the Conditions of a proof that looks at a turn, given those of its part after the turn."""
     chain = conditions.chain + 1 if after_stall else 0
-    mine, theirs = conditions.mine, conditions.theirs
-    if after_player != game.player:
-        mine, theirs = theirs, mine
-    theirs = min(theirs + ransom, EXACT_CONTENTS)
-    south = game.player == SOUTH
+    need, drain = conditions.need, conditions.drain
+    if is_for_mover and ransom == _RANSOM:
+        need = min(need + 1, EXACT_CONTENTS)
+    if not is_for_mover:
+        if ransom and drain:
+            drain = min(drain + 1, EXACT_CONTENTS)
+        if ransom == _RANSOM_FROM_EMPTY:
+            drain = max(drain, 1)
+    is_for = game.player if is_for_mover else 1 - game.player
     return Conditions(
         chain,
-        mine if (game.owned_south if south else game.owned_north) else 0,
-        theirs if (game.owned_north if south else game.owned_south) else 0,
+        need if _owned_by(game, 1 - is_for) else 0,
+        drain if _owned_by(game, is_for) else 0,
     )
+
+
+@kernel
+def _as_if_full(rules, worth, ransom, beta):
+    """Let the ransom of an empty hole win as much as of a full one, where a turn is worth too little even so.
+
+    Returns:
+        What the turn is worth then, and the ransom code that is left.
+    """
+    more = 2 if rules.ransoms_empty else 4
+    if ransom == _RANSOM_FROM_EMPTY and worth + more < beta:
+        return worth + more, 0
+    return worth, ransom
 
 
 @kernel
@@ -440,6 +498,7 @@ def _set_line(words, nums, ply, game, keys, beta):
     words[ply, _KEY] = keys.key
     words[ply, _EXACT_KEY] = keys.exact
     words[ply, _CHECK] = keys.check
+    words[ply, _CAPPED_KEY] = keys.capped
     nums[ply, _SOUTH] = game.owned_south
     nums[ply, _NORTH] = game.owned_north
     nums[ply, _PLAYER] = game.player
@@ -528,7 +587,7 @@ def search(
     ply = registers[_PLY]
     handing_up = registers[_HANDING_UP]
     value = registers[ANSWER]
-    conditions = Conditions(registers[_R_CHAIN], registers[_R_MINE], registers[_R_THEIRS])
+    conditions = Conditions(registers[_R_CHAIN], registers[_R_NEED], registers[_R_DRAIN])
     nodes = registers[NODES]
     last_node = nodes + num_nodes
     next_glance = nodes + _GLANCE_NODES
@@ -542,7 +601,12 @@ def search(
                 next_glance = nodes + _GLANCE_NODES
                 for above in range(ply):
                     game = _line_game(words, nums, above, territory)
-                    keys = Keys(words[above, _KEY], words[above, _EXACT_KEY], words[above, _CHECK])
+                    keys = Keys(
+                        words[above, _KEY],
+                        words[above, _EXACT_KEY],
+                        words[above, _CHECK],
+                        words[above, _CAPPED_KEY],
+                    )
                     lower, _, upper, _, _ = _look_up(rules, table, game, keys)
                     if lower >= nums[above, _BETA] or upper < nums[above, _BETA]:
                         ply = above
@@ -550,7 +614,7 @@ def search(
             # Is the answer known?
             game = _line_game(words, nums, ply, territory)
             beta = nums[ply, _BETA]
-            keys = Keys(words[ply, _KEY], words[ply, _EXACT_KEY], words[ply, _CHECK])
+            keys = Keys(words[ply, _KEY], words[ply, _EXACT_KEY], words[ply, _CHECK], words[ply, _CAPPED_KEY])
             lower, at_least, upper, at_most, hint = _look_up(rules, table, game, keys)
             if lower >= beta:
                 value, conditions, handing_up = lower, at_least, 1
@@ -573,24 +637,25 @@ def search(
                 after, _, captured, taken = play_turn(rules, game, hole)
                 gain = _fixed_margin(after, mover) - fixed
                 ransom = _ransom_code(rules, game, after, mover, captured, taken)
+                least, most, chain = gain, gain, 0
                 if after.end != RUNNING:
-                    worth = gain + _free_margin(rules, after, mover)
-                    here = _before(game, mover, 0, ransom, Conditions(0, 0, 0))
+                    least += _free_margin(rules, after, mover)
+                    most = least
                     if after.end == STALLED:
-                        here = Conditions(STALL_LIMIT - game.stall, here.mine, here.theirs)
-                    if worth >= beta:
-                        best, conditions, proved = worth, here, as_actions_hole(rules, mover, hole)
-                        break
-                    best, conditions = max(best, worth), _joined(conditions, here)
-                    continue
-                here = _before(game, after.player, 0, ransom, Conditions(0, 0, 0))
-                least = gain - _most_won(rules, after, 1 - mover)
+                        chain = STALL_LIMIT - game.stall
+                else:
+                    least -= _most_won(rules, after, 1 - mover)
+                    most += _most_won(rules, after, mover)
                 if least >= beta:
-                    best, conditions, proved = least, here, as_actions_hole(rules, mover, hole)
+                    here = _before(game, True, 0, ransom, Conditions(0, 0, 0))
+                    best, conditions = least, Conditions(chain, here.need, here.drain)
+                    proved = as_actions_hole(rules, mover, hole)
                     break
-                most = gain + _most_won(rules, after, mover)
                 if most < beta:
-                    best, conditions = max(best, most), _joined(conditions, here)
+                    worth, needs = _as_if_full(rules, most, ransom, beta)
+                    here = _before(game, False, 0, needs, Conditions(0, 0, 0))
+                    best = max(best, worth)
+                    conditions = _joined(conditions, Conditions(chain, here.need, here.drain))
                     continue
                 kid_words[ply, kids, 0] = after.board.low
                 kid_words[ply, kids, 1] = after.board.middle
@@ -603,7 +668,9 @@ def search(
                 kid_nums[ply, kids, _K_HOLE] = as_actions_hole(rules, mover, hole)
                 kid_nums[ply, kids, _K_RANSOM] = ransom
                 replies = num_bits(legal_holes(rules, after))
-                kid_nums[ply, kids, _K_SCORE] = 4 * gain + (-replies if after.player != mover else replies)
+                kid_nums[ply, kids, _K_SCORE] = 4 * gain + (
+                    -2 * replies if after.player != mover else 2 * replies
+                )
                 kids += 1
             # What does the table know of the positions after them?
             left = 0
@@ -622,11 +689,12 @@ def search(
                     if lower >= beta:
                         proved = kid_nums[ply, kid, _K_HOLE]
                         best = lower
-                        conditions = _before(game, after.player, after.stall, ransom, at_least)
+                        conditions = _before(game, True, after.stall, ransom, at_least)
                         break
                     if upper < beta:
-                        here = _before(game, after.player, after.stall, ransom, at_most)
-                        best, conditions = max(best, upper), _joined(conditions, here)
+                        worth, needs = _as_if_full(rules, upper, ransom, beta)
+                        here = _before(game, False, after.stall, needs, at_most)
+                        best, conditions = max(best, worth), _joined(conditions, here)
                         continue
                     if kid_nums[ply, kid, _K_HOLE] == hint:
                         kid_nums[ply, kid, _K_SCORE] += 1000
@@ -634,9 +702,10 @@ def search(
                     kid_nums[ply, kid, _K_GIVEN_UP] = _times_given_up(attempts, kid_keys.exact, kid_beta)
                     kid_words[ply, kid, 3] = kid_keys.key
                     kid_words[ply, kid, 4] = kid_keys.exact
+                    kid_words[ply, kid, 6] = kid_keys.capped
                     kid_words[ply, kid, 5] = kid_keys.check
                     if left != kid:
-                        for i in range(6):
+                        for i in range(7):
                             kid_words[ply, left, i] = kid_words[ply, kid, i]
                         for i in range(NUM_KID_NUMS):
                             kid_nums[ply, left, i] = kid_nums[ply, kid, i]
@@ -649,8 +718,8 @@ def search(
             nums[ply, _KIDS] = left
             nums[ply, _AT] = -1
             nums[ply, _CHAIN] = conditions.chain
-            nums[ply, _MINE] = conditions.mine
-            nums[ply, _THEIRS] = conditions.theirs
+            nums[ply, _NEED] = conditions.need
+            nums[ply, _DRAIN] = conditions.drain
             nums[ply, _STARTED] = nodes
         else:
             if ply == 0:
@@ -668,25 +737,26 @@ def search(
             player = kid_nums[ply, kid, _K_PLAYER]
             gain = kid_nums[ply, kid, _K_GAIN]
             worth = gain - value if player != game.player else gain + value
-            here = _before(
-                game, player, kid_nums[ply, kid, _K_STALL], kid_nums[ply, kid, _K_RANSOM], conditions
-            )
-            keys = Keys(words[ply, _KEY], words[ply, _EXACT_KEY], words[ply, _CHECK])
+            ransom, stall = kid_nums[ply, kid, _K_RANSOM], kid_nums[ply, kid, _K_STALL]
+            keys = Keys(words[ply, _KEY], words[ply, _EXACT_KEY], words[ply, _CHECK], words[ply, _CAPPED_KEY])
             work = _log2(nodes - nums[ply, _STARTED] + 1)
             if worth >= beta:
+                here = _before(game, True, stall, ransom, conditions)
                 _write(rules, table, game, keys, True, worth, here, kid_nums[ply, kid, _K_HOLE], work)
                 value, conditions = worth, here
                 continue
+            worth, needs = _as_if_full(rules, worth, ransom, beta)
             best = max(nums[ply, _BEST], worth)
-            here = _joined(here, Conditions(nums[ply, _CHAIN], nums[ply, _MINE], nums[ply, _THEIRS]))
+            here = _before(game, False, stall, needs, conditions)
+            here = _joined(here, Conditions(nums[ply, _CHAIN], nums[ply, _NEED], nums[ply, _DRAIN]))
             if kid + 1 == nums[ply, _KIDS]:
                 _write(rules, table, game, keys, False, best, here, NO_MOVE, work)
                 value, conditions = best, here
                 continue
             nums[ply, _BEST] = best
             nums[ply, _CHAIN] = here.chain
-            nums[ply, _MINE] = here.mine
-            nums[ply, _THEIRS] = here.theirs
+            nums[ply, _NEED] = here.need
+            nums[ply, _DRAIN] = here.drain
             handing_up = 0
         if nodes >= nums[ply, _LIMIT]:
             # Too long in one place: go back to where there is another turn, and note what was given up.
@@ -717,7 +787,7 @@ def search(
             if score > best_score:
                 pick, best_score = other, score
         if pick != kid:
-            for i in range(6):
+            for i in range(7):
                 word = kid_words[ply, kid, i]
                 kid_words[ply, kid, i] = kid_words[ply, pick, i]
                 kid_words[ply, pick, i] = word
@@ -729,7 +799,9 @@ def search(
         after = _kid_game(kid_words, kid_nums, ply, kid, territory)
         gain = kid_nums[ply, kid, _K_GAIN]
         beta = nums[ply, _BETA]
-        keys = Keys(kid_words[ply, kid, 3], kid_words[ply, kid, 4], kid_words[ply, kid, 5])
+        keys = Keys(
+            kid_words[ply, kid, 3], kid_words[ply, kid, 4], kid_words[ply, kid, 5], kid_words[ply, kid, 6]
+        )
         flips = after.player != nums[ply, _PLAYER]
         if together:
             busy[np.int64(keys.exact & np.uint64(len(busy) - 1))] = keys.exact
@@ -744,7 +816,7 @@ def search(
     registers[_HANDING_UP] = handing_up
     registers[ANSWER] = value
     registers[_R_CHAIN] = conditions.chain
-    registers[_R_MINE] = conditions.mine
-    registers[_R_THEIRS] = conditions.theirs
+    registers[_R_NEED] = conditions.need
+    registers[_R_DRAIN] = conditions.drain
     registers[NODES] = nodes
     registers[DONE] = done
