@@ -147,8 +147,13 @@ def test_shipped_values_agree_with_the_values_after_each_turn(name: str) -> None
 
 
 def test_the_published_values_of_the_openings() -> None:
-    published = {"layli_goobalay": 8, "leyla": -16, "leyla_gobale_ii": 0}
+    published = {
+        "layli_goobalay": 8,
+        "leyla_gobale_ii": 0,
+        "leyla": -16,
+        "gabata_five_holes": 12,
+        "ludii_leyla": -14,
+    }
     assert set(book.rulesets_with_book()) == set(published)
-    for name in book.rulesets_with_book():
-        value = published[name]
+    for name, value in published.items():
         assert solver.Solver(name, memory_mb=1).known_bounds(Position(name)) == (value, value)

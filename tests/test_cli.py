@@ -55,7 +55,7 @@ def test_evaluate_as_json_on_the_ladder():
     assert rated["random"]["elo"] == 0
     low, high = rated["minimax:3"]["interval"]
     assert low < rated["minimax:3"]["elo"] < high
-    assert {match["second"] for match in found["matches"]} == set(rated) - {"minimax:3"}
+    assert {match["second"] for match in found["matches"]} == set(rated) - {"minimax:3", "perfect"}
     (regret,) = found["regrets"]
     assert regret["overall"]["positions"] == sum(part["positions"] for part in regret["phases"]) > 100
     assert 0 < regret["overall"]["seeds_lost"] < 20
