@@ -22,6 +22,7 @@ from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.arena.regret import has_exact_positions
 from mancala_env.errors import MancalaError
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
 from training.config import TeacherConfig
 from training.teacher import Lessons, Marks, favourites, give_lessons, learn, marks
@@ -83,6 +84,7 @@ def measure(
     return rows
 
 
+@in_one_line("ceiling.py")
 def main(arguments: list[str] | None = None) -> int:
     """Measure as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(prog="training/ceiling.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
@@ -107,24 +109,20 @@ def main(arguments: list[str] | None = None) -> int:
         learning_rate=0.002,
     )
     console = Console()
-    try:
-        unknown = sorted(set(words.kinds) - set(observation_kinds.KINDS))
-        if unknown:
-            raise MancalaError(
-                f"--kinds must be of {', '.join(observation_kinds.KINDS)}, not {', '.join(unknown)}"
-            )
-        rows = measure(
-            rulesets.lookup(words.ruleset),
-            teacher,
-            words.kinds,
-            words.hidden,
-            words.agents,
-            words.seed,
-            console,
+    unknown = sorted(set(words.kinds) - set(observation_kinds.KINDS))
+    if unknown:
+        raise MancalaError(
+            f"--kinds must be of {', '.join(observation_kinds.KINDS)}, not {', '.join(unknown)}"
         )
-    except MancalaError as error:
-        Console(stderr=True).print(f"ceiling.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
+    rows = measure(
+        rulesets.lookup(words.ruleset),
+        teacher,
+        words.kinds,
+        words.hidden,
+        words.agents,
+        words.seed,
+        console,
+    )
     print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
     for name, kept_back, solved, seconds in rows:
         exact = (f"{solved.accuracy:.1%}", f"{solved.regret:.2f}") if solved else ("", "")

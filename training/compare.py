@@ -18,6 +18,7 @@ from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.matches import InvalidMatch, MatchResult
 from mancala_env.errors import MancalaError
+from mancala_env.programs import in_one_line
 from training.report import draw_intervals, draw_ratings, finish
 from training.run import RunFolder
 
@@ -68,6 +69,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
     figure.savefig(path, dpi=100)
 
 
+@in_one_line("compare.py")
 def main(arguments: list[str] | None = None) -> int:
     """Compare as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(prog="training/compare.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
@@ -78,23 +80,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, help="file of finished games, to go on after an interruption")
     parser.add_argument("--out", type=Path, help="PNG to write the plots to")
     words = parser.parse_args(arguments)
-    try:
-        runs = {run.name: snapshots(run, words.snapshots) for run in words.runs}
-        specs = [spec for own in runs.values() for spec in own]
-        identity = read_identity(specs[0])
-        evaluation = evaluate(
-            specs,
-            identity.ruleset,
-            games=words.games,
-            ladder=not words.no_ladder,
-            regret=False,
-            rounds=identity.rounds,
-            results=words.results,
-            num_threads=1,
-        )
-    except MancalaError as error:
-        Console(stderr=True).print(f"compare.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
+    if words.out and not words.out.parent.is_dir():
+        raise MancalaError(f"there is no folder {words.out.parent} to write {words.out.name} to")
+    runs = {run.name: snapshots(run, words.snapshots) for run in words.runs}
+    specs = [spec for own in runs.values() for spec in own]
+    identity = read_identity(specs[0])
+    evaluation = evaluate(
+        specs,
+        identity.ruleset,
+        games=words.games,
+        ladder=not words.no_ladder,
+        regret=False,
+        rounds=identity.rounds,
+        results=words.results,
+        num_threads=1,
+    )
     assert evaluation.ratings is not None
     table = Table("run", "turns", "Elo", "95 % interval", "last against it", title=identity.ruleset.title)
     for name, own in runs.items():

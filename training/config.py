@@ -8,7 +8,7 @@ import argparse
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import yaml
 from jsonargparse import ArgumentParser
@@ -203,7 +203,6 @@ class TrainConfig:
             raise InvalidConfig("a run needs an end: set turns or minutes")
         for key, value, low, high in (
             ("turns", self.turns, 1, None),
-            ("minutes", self.minutes, 0, None),
             ("threads", self.threads, 0, None),
             ("checkpoint_minutes", self.checkpoint_minutes, 0, None),
             ("selfplay.games", self.selfplay.games, 1, None),
@@ -231,6 +230,8 @@ class TrainConfig:
             if value is not None and (value < low or (high is not None and value > high)):
                 allowed = f"at least {low}" if high is None else f"{low} to {high}"
                 raise InvalidConfig(f"{key} must be {allowed}, not {value}")
+        if self.minutes is not None and not self.minutes > 0:
+            raise InvalidConfig(f"minutes must be more than 0, or null for no limit, not {self.minutes}")
         for key, games in (
             ("evaluation.games", self.evaluation.games),
             ("evaluation.checkpoint_games", self.evaluation.checkpoint_games),
@@ -281,8 +282,15 @@ def read_config(
     return kind(**{key: config[key] for key in kind.__dataclass_fields__}), resumed
 
 
+class _Parser(ArgumentParser):
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Print one line instead of the usage, which is a page long."""
+        print(f"{Path(self.prog).name}: {' '.join(message.split())}; see {self.prog} --help", file=sys.stderr)
+        sys.exit(2)
+
+
 def _parser(kind: type[TrainConfig], program: str, defaults: tuple[str, ...]) -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"training/{program}",
         description="Train an agent by self-play. Every value of the configuration is an option.",
         default_config_files=[str(CONFIGS / name) for name in defaults],

@@ -44,7 +44,7 @@ from mancala_env.agents.value_network import (
 )
 from mancala_env.arena.matches import MAX_OPENING_TURNS, Table, openings, play_matches
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.errors import MancalaError
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
 from training.run import write_atomically
 
@@ -221,6 +221,7 @@ def with_value_network(path: Path, identity: Identity, weights: ValueWeights) ->
     return packed.getvalue()
 
 
+@in_one_line("fit_value.py")
 def main(arguments: list[str] | None = None) -> int:
     """Fit as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -238,19 +239,13 @@ def main(arguments: list[str] | None = None) -> int:
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    try:
-        out = options.out or options.checkpoint
-        fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
-        ruleset = read_identity(out).ruleset
-        result = play_matches(
-            f"policy+minimax:4:{out}", "minimax:4", ruleset, games=_MATCH, seed=options.seed
-        )
-        low, high = result.interval
-        say(f"policy+minimax:4 scores {result.win_rate:.1%} ({low:.1%} to {high:.1%}) against minimax:4")
-        say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
-    except MancalaError as error:
-        Console(stderr=True).print(f"fit_value.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
+    out = options.out or options.checkpoint
+    fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
+    say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
+    ruleset = read_identity(out).ruleset
+    result = play_matches(f"policy+minimax:4:{out}", "minimax:4", ruleset, games=_MATCH, seed=options.seed)
+    low, high = result.interval
+    say(f"policy+minimax:4 scores {result.win_rate:.1%} ({low:.1%} to {high:.1%}) against minimax:4")
     return 0
 
 

@@ -22,10 +22,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule
 
-from mancala_env import observation_kinds
+from mancala_env import agents, observation_kinds
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.engine.batch import default_num_threads
 from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset
 from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
 from training.policy import NotFinite, SelfPlayPolicy
 from training.pool import SnapshotPool
@@ -176,6 +177,8 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         ),
     ):
         if theirs != ours:
+            if isinstance(theirs, Ruleset) and isinstance(ours, Ruleset) and theirs.name != ours.name:
+                theirs, ours = theirs.name, ours.name
             raise InvalidConfig(
                 f"cannot go on from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
             )
@@ -195,6 +198,17 @@ def check_device(config: TrainConfig) -> None:
                 f"device must be auto, cpu, or a GPU that torch can use, such as cuda, not {config.device!r} "
                 f"({str(error).partition(chr(10))[0]})"
             ) from error
+
+
+def check_opponents(config: TrainConfig) -> None:
+    """Make every agent the configuration names once, so that a wrong one is found before the training.
+
+    Raises:
+        MancalaError: It says what would be right.
+    """
+    pool = config.pool.opponents if config.pool.share else []
+    for spec in (*pool, *config.evaluation.opponents):
+        agents.make(spec, config.game, num_threads=1)
 
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
@@ -347,6 +361,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config, resumed = read_config(arguments)
         check_device(config)
+        check_opponents(config)
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
         console.print(

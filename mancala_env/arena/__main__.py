@@ -5,14 +5,18 @@ python -m mancala_env.arena [RULESET ...] [--games 400] [--slow-games 64] [--res
 """
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from mancala_env import rulesets
 from mancala_env.arena.ladder import play_ladder, store
+from mancala_env.programs import in_one_line
 
 
-def main() -> None:
-    """Play the ladders of the rulesets named on the command line."""
+@in_one_line("arena", "finished games are in the file of --results, if one was named")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play the ladders of the rulesets named on the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m mancala_env.arena", description="Play and store the ladders."
     )
@@ -21,19 +25,20 @@ def main() -> None:
     parser.add_argument("--slow-games", type=int, default=64, help="games of matches of perfect (64)")
     parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
     parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("RUNG", "WHY"))
-    arguments = parser.parse_args()
-    for name in arguments.rulesets:
+    options = parser.parse_args(arguments)
+    for name in [rulesets.lookup(name).name for name in options.rulesets]:
         ladder = play_ladder(
             name,
-            games=arguments.games,
-            slow_games=arguments.slow_games,
-            results=arguments.results,
-            left_out=dict(arguments.without),
+            games=options.games,
+            slow_games=options.slow_games,
+            results=options.results,
+            left_out=dict(options.without),
         )
         store(ladder)
         rated = ladder.ratings().as_dict()["agents"]
         print(name, *(f"{row['agent']} {row['elo']:.0f}" for row in rated), sep="  ", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,13 +3,16 @@
 Turn by turn from the start, each position with the bounds that the values before it give: a position's value
 is the best of its actions', so none of them is worth more, and where all but one are worth less, that one
 is worth as much. The book is written every half minute, and at the end or at Ctrl-C; called again the
-maker goes on from the file, with more turns if asked for.
+maker goes on from the file, with more turns if asked for. A file keeps all the turns it has.
 """
 
 import argparse
 import os
+import sys
 import time
-from collections.abc import Callable
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
@@ -18,7 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
+from mancala_env.errors import MancalaError
 from mancala_env.position import Position
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import (
     UNKNOWN,
@@ -208,8 +213,28 @@ class Draft:
         os.replace(new, path)
 
 
-def main() -> None:
-    """Make the books of the rulesets named on the command line."""
+def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
+    """Return a draft that reaches so many turns, or as many as the file if those are more, with its values.
+
+    Raises:
+        InvalidBook: The file is none of a book of these rules.
+    """
+    if not path.is_file():
+        return Draft(ruleset, turns)
+    try:
+        with np.load(path) as data:
+            draft = Draft(ruleset, max(turns, int(data["turns"])))
+        draft.read(path)
+    except MancalaError:
+        raise
+    except (EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidBook(f"{path} is no opening book ({error}); remove it to start anew") from error
+    return draft
+
+
+@in_one_line("make_book", "what is known has been written, and the same command goes on from there")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the books of the rulesets named on the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_book", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, default=4)
@@ -219,20 +244,25 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
     )
-    arguments = parser.parse_args()
-    for name in arguments.rulesets:
-        path = arguments.folder / f"book_{name}.npz"
-        draft = Draft(lookup(name), arguments.turns)
-        if path.is_file():
-            draft.read(path)
+    options = parser.parse_args(arguments)
+    rulesets = [lookup(name) for name in options.rulesets]
+    if options.turns < 0:
+        raise InvalidBook(f"--turns must be at least 0, not {options.turns}")
+    if not options.folder.is_dir():
+        raise InvalidBook(f"there is no folder {options.folder} to write to")
+    for ruleset in rulesets:
+        name = ruleset.name
+        path = options.folder / f"book_{name}.npz"
+        draft = _draft(ruleset, options.turns, path)
         print(f"{name}: {' '.join(draft.known())}", flush=True)
-        solver = Solver(lookup(name), memory_mb=arguments.memory_mb, use_book=False)
+        solver = Solver(ruleset, memory_mb=options.memory_mb, use_book=False)
         try:
-            draft.solve(solver, arguments.first, arguments.budget, partial(draft.write, path))
+            draft.solve(solver, options.first, options.budget, partial(draft.write, path))
         finally:
             draft.write(path)
         print(f"{name}: {' '.join(draft.known())}, {solver.nodes / 1e6:.1f} million nodes", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,13 +1,19 @@
 """Make the sets of solved positions: ``python -m mancala_env.solver.make_positions layli_goobalay``."""
 
 import argparse
+import os
+import sys
 import time
+from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
+from mancala_env.errors import MancalaError
 from mancala_env.position import Position
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
@@ -113,8 +119,9 @@ def make(
     return games, phase, np.array([row[2] for row in rows], np.int16), left_out
 
 
-def main() -> None:
-    """Make the sets of the rulesets named on the command line."""
+@in_one_line("make_positions", "the file of the ruleset that was being solved is as it was")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the sets of the rulesets named on the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--first-phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
@@ -122,26 +129,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds-each", type=float, default=120.0, help="limit for one position")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
-    parser.add_argument("--folder", default=str(resources.files("mancala_env").joinpath("data")))
-    arguments = parser.parse_args()
-    for name in arguments.rulesets:
-        print(name, flush=True)
+    parser.add_argument(
+        "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
+    )
+    options = parser.parse_args(arguments)
+    rulesets = [lookup(name) for name in options.rulesets]
+    if not options.folder.is_dir():
+        raise MancalaError(f"there is no folder {options.folder} to write to")
+    for ruleset in rulesets:
+        print(ruleset.name, flush=True)
         games, phase, values, left_out = make(
-            lookup(name),
-            PHASES.index(arguments.first_phase),
-            arguments.per_phase,
-            arguments.seed,
-            arguments.seconds_each,
-            arguments.budget,
+            ruleset,
+            PHASES.index(options.first_phase),
+            options.per_phase,
+            options.seed,
+            options.seconds_each,
+            options.budget,
         )
-        np.savez_compressed(
-            f"{arguments.folder}/positions_{name}.npz",
-            games=games,
-            phase=phase,
-            action_values=values,
-        )
-        print(f"{name}: {len(games)} positions, {left_out} left out as too hard", flush=True)
+        path = options.folder / f"positions_{ruleset.name}.npz"
+        new = path.with_suffix(".new.npz")
+        np.savez_compressed(new, games=games, phase=phase, action_values=values)
+        os.replace(new, path)
+        print(f"{ruleset.name}: {len(games)} positions, {left_out} left out as too hard", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
