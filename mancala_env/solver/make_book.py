@@ -254,9 +254,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = ruleset.name
         path = options.folder / f"book_{name}.npz"
         draft = _draft(ruleset, options.turns, path)
-        print(f"{name}: {' '.join(draft.known())}", flush=True)
         solver = Solver(ruleset, memory_mb=options.memory_mb, use_book=False)
         try:
+            print(f"{name}: {' '.join(draft.known())}", flush=True)
             draft.solve(solver, options.first, options.budget, partial(draft.write, path))
         finally:
             draft.write(path)

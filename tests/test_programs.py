@@ -1,0 +1,133 @@
+"""What the makers of books and position sets, and the programs of training/, say when something is wrong."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mancala_env import rulesets
+from mancala_env.arena import __main__ as arena
+from mancala_env.errors import MancalaError
+from mancala_env.programs import in_one_line
+from mancala_env.solver import make_book, make_positions
+from mancala_env.solver.book import UNKNOWN, Book
+from training import ceiling, compare, fit_value, train
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "said"),
+    [
+        (MancalaError("no game\n  'x'"), 1, "prog: no game 'x'\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "x.npz"),
+            1,
+            "No such file or directory: 'x.npz'\n",
+        ),
+        (KeyboardInterrupt(), 130, "prog: interrupted; all is kept\n"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys):
+    @in_one_line("prog", "all is kept")
+    def main() -> int:
+        raise problem
+
+    assert main() == status
+    shown = capsys.readouterr().err
+    assert shown.endswith(said)
+    assert shown.count("\n") == 1
+
+
+def test_a_bug_of_ours_is_not_hidden():
+    @in_one_line("prog")
+    def main() -> int:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        main()
+
+
+@pytest.mark.parametrize(
+    ("main", "words", "said"),
+    [
+        (make_book.main, ["leyla", "lyla"], "make_book: no ruleset 'lyla'"),
+        (make_book.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
+        (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], "--turns must be at least 0, not -1"),
+        (make_positions.main, ["leyla", "lyla"], "make_positions: no ruleset 'lyla'"),
+        (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
+        (arena.main, ["lyla"], "arena: no ruleset 'lyla'"),
+        (fit_value.main, ["nothing.zip"], "fit_value.py: there is no checkpoint 'nothing.zip'"),
+        (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: there is no folder no/such"),
+        (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: no ruleset 'lyla'"),
+        (train.main, ["--minutes", "0"], "train.py: minutes must be more than 0"),
+        (train.main, ["--evaluation.opponents", "[gredy]"], "train.py: no agent 'gredy'"),
+        (train.main, ["--pool.share", "0.5", "--pool.opponents", "[minimax:0.1]"], "spec 'minimax:0.1'"),
+        (train.main, ["--minuts", "1"], "train.py: .*minuts"),
+        (train.main, ["--config", "no/such.yaml"], "train.py: .*no/such.yaml"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = main(words)
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    assert status in (1, 2)
+    assert out == ""
+    assert err.count("\n") == 1
+    assert re.search(said, err)
+    assert not list(tmp_path.iterdir())
+
+
+def book_of(path: Path) -> Book:
+    with np.load(path) as data:
+        return Book.of_file(rulesets.lookup("layli_goobalay"), data)
+
+
+def test_ctrl_c_leaves_a_whole_book(tmp_path):
+    """In the middle of a position that would take far longer than the test."""
+    path = tmp_path / "book_layli_goobalay.npz"
+    words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory-mb", "64"]
+    maker = subprocess.Popen(
+        [sys.executable, "-m", "mancala_env.solver.make_book", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert maker.stdout is not None
+    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves from here on
+    maker.send_signal(signal.SIGINT)
+    _, said = maker.communicate(timeout=60)
+    assert maker.returncode == 130
+    assert said == (
+        "make_book: interrupted; what is known has been written, and the same command goes on from there\n"
+    )
+    assert set(book_of(path).rests) == {UNKNOWN}
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_book_keeps_the_turns_it_has(tmp_path, capsys):
+    shipped = Path(make_book.__file__).parent.parent / "data" / "book_layli_goobalay.npz"
+    path = tmp_path / shipped.name
+    path.write_bytes(shipped.read_bytes())
+    assert make_book.main(["layli_goobalay", "--turns", "1", "--budget", "0", "--folder", str(tmp_path)]) == 0
+    before, after = book_of(shipped), book_of(path)
+    assert after.turns == before.turns > 1
+    known = before.rests != UNKNOWN
+    assert (after.rests[known] == before.rests[known]).all()
+    assert after.line == before.line
+
+
+def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
+    path = tmp_path / "book_layli_goobalay.npz"
+    path.write_bytes(b"not a book")
+    assert make_book.main(["layli_goobalay", "--turns", "1", "--folder", str(tmp_path)]) == 1
+    assert f"{path} is no opening book" in capsys.readouterr().err
+    assert path.read_bytes() == b"not a book"
