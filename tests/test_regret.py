@@ -129,4 +129,7 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
 def test_a_rung_that_is_evaluated_does_not_meet_itself():
     evaluation = evaluate("minimax:2", RULESET, games=2, regret=False)
     assert evaluation.ratings is not None
-    assert {match.second for match in evaluation.matches} == set(evaluation.ratings.names) - {"minimax:2", *SLOW_RUNGS}
+    assert {match.second for match in evaluation.matches} == set(evaluation.ratings.names) - {
+        "minimax:2",
+        *SLOW_RUNGS,
+    }

@@ -19,7 +19,7 @@ import yaml
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.errors import MancalaError
+from mancala_env.programs import in_one_line
 from training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from training.report import report
 from training.run import RunFolder, git_revision, write_atomically
@@ -119,6 +119,7 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
     )
 
 
+@in_one_line("figures.py", "rows that are done are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Make the table as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(prog="training/figures.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
@@ -130,28 +131,24 @@ def main(arguments: list[str] | None = None) -> int:
     words = parser.parse_args(arguments)
     console = Console()
     kept = words.out.with_suffix(".json")
-    try:
-        if words.out.suffix != ".md" or not words.out.parent.is_dir():
-            raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
-        if not words.minutes > 0:
-            raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
-        found = json.loads(kept.read_text()) if kept.exists() else []
-        asked = (words.minutes, words.games)
-        rows = {row["config"]: row for row in found if (row["minutes"], row["games"]) == asked}
-        for path in words.configs or ruleset_configs():
-            if path.stem in rows:
-                continue
-            row = make_row(path, *asked, words.folder, console)
-            if row is None:
-                console.print("Stopped; the same command goes on from here.")
-                return 0
-            rows[path.stem] = row
-            ordered = [rows[name] for name in sorted(rows)]
-            write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
-            write_atomically(words.out, page(ordered, *asked).encode())
-    except MancalaError as error:
-        Console(stderr=True).print(f"figures.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
+    if words.out.suffix != ".md" or not words.out.parent.is_dir():
+        raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
+    if not words.minutes > 0:
+        raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
+    found = json.loads(kept.read_text()) if kept.exists() else []
+    asked = (words.minutes, words.games)
+    rows = {row["config"]: row for row in found if (row["minutes"], row["games"]) == asked}
+    for path in words.configs or ruleset_configs():
+        if path.stem in rows:
+            continue
+        row = make_row(path, *asked, words.folder, console)
+        if row is None:
+            console.print("Stopped; the same command goes on from here.")
+            return 0
+        rows[path.stem] = row
+        ordered = [rows[name] for name in sorted(rows)]
+        write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
+        write_atomically(words.out, page(ordered, *asked).encode())
     console.print(f"{len(rows)} rows in {words.out}", highlight=False)
     return 0
 
