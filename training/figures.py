@@ -114,8 +114,8 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
         f"`configs/` trained for {minutes:g} minutes, then {games:,} games against each opponent, half of "
         "them from either seat, after 4 random turns. Win rates with 95 % intervals, a draw counting as half "
         "a win; seeds lost a move against perfect play over the solved positions shipped with the revision "
-        "named. The network plays alone, one evaluation a move. Turns depend on how busy the machine was. The JSON file "
-        "beside this page holds every number.\n\n" + table(rows)
+        "named. The network plays alone, one evaluation a move. Turns depend on how busy the machine was. "
+        "The JSON file beside this page holds every number.\n\n" + table(rows)
     )
 
 
