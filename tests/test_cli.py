@@ -94,6 +94,8 @@ def test_ctrl_c_shows_the_bounds_so_far():
         [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "layli_goobalay_long"],
         stdout=subprocess.PIPE,
         stderr=its_end,
+        # A shell's background job, and so what it starts, ignores SIGINT otherwise.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(its_end)
     shown = b""
