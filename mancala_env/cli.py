@@ -60,7 +60,7 @@ def _parser() -> Any:
     class Parser(ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             """Print one line instead of the usage."""
-            sys.exit(_say(f"error: {message}; see {self.prog} --help", _BAD_INPUT))
+            sys.exit(_say(f"error: {message}; see {self.prog.replace(' [options]', '')} --help", _BAD_INPUT))
 
     parser = Parser(prog="mancala", description="Measure, solve and look at the mancala games of the Horn.")
     commands = parser.add_subcommands(required=True, title="commands")
@@ -149,6 +149,8 @@ def _evaluate(options: Any) -> int:
 
     if options.report is not None:
         check_report_path(options.report)
+    for spec in options.specs:
+        _refuse_folder(spec)
     ruleset = options.ruleset or _ruleset_of(options.specs)
     try:
         with _stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
@@ -205,6 +207,15 @@ def _ruleset_of(specs: Sequence[str]) -> Any:
     return DEFAULT_RULESET
 
 
+def _refuse_folder(text: str) -> None:
+    """Raise InvalidSpec where a run's folder stands for its checkpoint."""
+    final = Path(text, "final.zip")
+    if final.is_file():
+        from mancala_env.agents import InvalidSpec
+
+        raise InvalidSpec(f"{text} is the folder of a run; its checkpoint is {final}")
+
+
 def _solve(options: Any) -> int:
     from mancala_env import solver
 
@@ -257,6 +268,7 @@ def _bench(options: Any) -> int:
 
 def _show(options: Any) -> int:
     text = " ".join(options.what)
+    _refuse_folder(text)
     if Path(text).suffix == ".zip" or Path(text).is_file():
         from mancala_env.agents.checkpoint import read_identity
 
@@ -272,6 +284,10 @@ def _show(options: Any) -> int:
     meaning = _agent_form(text)
     if meaning is not None:
         form, what = meaning
+        if ":" in text:  # not the bare name of a kind of agent, so it has to be right
+            from mancala_env import agents
+
+            agents.make(text, _ruleset_of([text]), num_threads=1)
         if options.json:
             _print_json({"spec": text, "form": form, "meaning": what})
         else:

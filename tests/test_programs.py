@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mancala_env import rulesets
+from mancala_env import cli, rulesets
 from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.programs import in_one_line
@@ -83,6 +83,22 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_p
     assert err.count("\n") == 1
     assert re.search(said, err)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [["evaluate", "run", "--ruleset", "leyla"], ["show", "run"]])
+def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "final.zip").touch()
+    assert cli.main(words) == 2
+    said = f"run is the folder of a run; its checkpoint is {Path('run', 'final.zip')}"
+    assert capsys.readouterr().err == f"mancala: error: {said}\n"
+
+
+def test_show_refuses_an_agent_that_is_none(capsys):
+    assert cli.main(["show", "minimax:deep"]) == 2
+    assert "after the colon comes DEPTH" in capsys.readouterr().err
+    assert cli.main(["show", "minimax"]) == 0  # a kind of agent
 
 
 def book_of(path: Path) -> Book:
