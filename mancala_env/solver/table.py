@@ -17,13 +17,14 @@ bits  meaning
 6     0, or 1 + the only stall counter the bounds hold for
 5     hole (seen from the mover) that proved the lower bound; 31 none
 5     binary logarithm of the nodes spent, which decides what is replaced
-4     seeds that every owned hole of the mover's must hold
-4     the same for the other player's
+4     need of the upper bound's proof, in seeds of the mover's owned holes
+4     need of the lower bound's proof, in seeds of the other player's
 8     more bits of the hash
 ====  ===========================================================================================
 
-"Chain" and the seeds owned holes must hold say for which other positions a proof is valid too; see
-:mod:`mancala_env.solver.search`.
+Chain and need say for which other positions a proof is valid too; see :mod:`mancala_env.solver.search`. In an
+entry that depends on the contents of owned holes, capped or exact, each of the two needs is also the other
+bound's drain: the greater of both.
 """
 
 import numpy as np
@@ -36,7 +37,7 @@ NO_MOVE = 31
 LEAST, MOST = -511, 511
 """Bounds that say nothing: a margin is at most 255 seeds and counts from at most 255."""
 EXACT_CONTENTS = 15
-"""A need that says: valid for these very contents of the owned holes only."""
+"""The need and drain of proofs that are valid for these very contents of the owned holes only."""
 
 U0, U1 = np.uint64(0), np.uint64(1)
 _U2, _U3, _U6 = np.uint64(2), np.uint64(3), np.uint64(6)
