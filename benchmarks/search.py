@@ -130,17 +130,20 @@ def print_strength(ruleset: str, games: int) -> None:
         )
 
 
-class _Timed:
+class _Timed(agents.Agent):
     """An agent, and the time it takes."""
 
     def __init__(self, spec: str, ruleset: Ruleset) -> None:
-        self.agent = agents.make(spec, ruleset, seed=1, num_threads=1)
-        self._act, self._seconds, self._moves = self.agent.act, 0.0, 0
-        self.agent.act = self.act  # type: ignore[method-assign]
+        self._agent = agents.make(spec, ruleset, seed=1, num_threads=1)
+        self._seconds, self._moves = 0.0, 0
+        super().__init__(ruleset, spec=spec, seed=1, num_threads=1)
+
+    def seed(self, seed: int | None) -> None:
+        self._agent.seed(seed)
 
     def act(self, games: np.ndarray) -> np.ndarray:
         start = time.perf_counter()
-        actions = self._act(games)
+        actions = self._agent.act(games)
         self._seconds += time.perf_counter() - start
         self._moves += len(games)
         return actions
@@ -164,7 +167,7 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
         matches += [(f"policy+{kind}:{each}:", f"{kind}:{each}") for kind in ("minimax", "mcts")]
     for first, second in matches:
         ours, theirs = _Timed(first + checkpoint, ruleset), _Timed(second, ruleset)
-        result = play_matches(ours.agent, theirs.agent, ruleset, games=games, opening_turns=4, seed=1)
+        result = play_matches(ours, theirs, ruleset, games=games, opening_turns=4, seed=1)
         low, high = result.interval
         print(
             f"| {first[:-1]} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
