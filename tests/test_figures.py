@@ -1,4 +1,4 @@
-"""The commands that measure training: the table of all configurations, comparisons, the ceiling."""
+"""The commands that measure training: the table of all configurations, tuning, comparisons, the ceiling."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from mancala_env.agents.checkpoint import read_identity
-from training import ceiling, compare, figures
+from training import ceiling, compare, figures, tune
 from training import train as command
 from training.config import CONFIGS
 
@@ -46,7 +46,7 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert rows[0] == json.loads(kept)[0], "the first row was made once"
     assert rows[1]["rounds"] == "match"
     assert [match["games"] for match in rows[1]["matches"]] == [4] * 4
-    assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns > 0
+    assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns
     table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
     assert len(table) == 4
     assert table[2].startswith("| `gabata_i_tiny` | replies, 16 hidden |")
@@ -55,6 +55,49 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert len({line.count("|") for line in table}) == 1
     assert figures.main([str(first), *words, "--out", str(tmp_path / "nowhere" / "figures.md")]) == 1
     assert "--out must be" in capsys.readouterr().err
+
+
+def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
+    path = tiny_config(tmp_path, "gabata_i_tiny")
+    words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
+    folder = tmp_path / "tune" / "gabata_i_tiny"
+    assert tune.main(words) == 1
+    assert "holds no runs" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        tune.main([*words, "--change", "--ppo.epoch 4"])
+    assert not folder.exists(), "a wrong change is found before anything is trained"
+    assert tune.main([*words, "--change", "--network.hidden 8 --ppo.epochs 1"]) == 0
+    kept = json.loads((folder / "tuning.json").read_text())["runs"]
+    assert {(run["change"], run["seed"]) for run in kept.values()} == {
+        ("as it is", 1),
+        ("--network.hidden 8 --ppo.epochs 1", 1),
+    }
+    changed = read_identity(folder / "network.hidden-8-ppo.epochs-1-seed-1" / "final.zip")
+    assert changed.network.hidden == 8
+    assert read_identity(folder / "as-it-is-seed-1" / "final.zip").network.hidden == 16
+
+    # More of them: what is done is not done again, and all of it is on the page.
+    out = tmp_path / "tuning.md"
+    more = ["--change", "--network.hidden 8 --ppo.epochs 1", "--seeds", "2", "--out", str(out)]
+    assert tune.main([*words, *more]) == 0
+    found = json.loads((folder / "tuning.json").read_text())["runs"]
+    assert len(found) == 4
+    assert all(found[name]["turns"] == run["turns"] for name, run in kept.items())
+    rows = [line.split(" | ") for line in out.read_text().splitlines() if line.startswith("|")][2:]
+    assert [row[0] for row in rows] == ["| as it is", "| `--network.hidden 8 --ppo.epochs 1`"]
+    for row in rows:
+        assert [cell.count(",") for cell in row[1:]] == [1] * 5, "a figure for each seed"
+    run = found["as-it-is-seed-1"]
+    assert run["minimax:4"]["games"] == 4
+    assert run["elo"][1] < run["elo"][0] < run["elo"][2]
+    assert f"{run['elo'][0]:+.0f} (" in rows[0][2]
+    capsys.readouterr()
+
+    path.write_text(path.read_text() + "seed: 7\n")
+    assert tune.main([*words, "--change", "--ppo.epochs 1"]) == 1
+    assert "is not what it was" in capsys.readouterr().err
+    assert tune.main([*words, "--minutes", "0.02"]) == 1
+    assert "holds runs of 0.01 minutes" in capsys.readouterr().err
 
 
 def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:

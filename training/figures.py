@@ -77,29 +77,37 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
 def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
     headings = ["configuration", "network", "turns", "turns/s", *OPPONENTS, "seeds lost a move", "revision"]
-    lines = [headings, ["---"] * len(headings)]
+    lines = []
     for row in rows:
-        rates = {match["second"]: _rate(match) for match in row["matches"]}
+        matches = {match["second"]: match for match in row["matches"]}
         lines.append(
             [
                 f"`{row['config']}`",
                 row["network"],
                 f"{row['turns'] / 1e6:.1f} M",
                 f"{row['turns_per_second']:,}",
-                *(rates[opponent] for opponent in OPPONENTS),
-                _seeds_lost(row["regret"]),
+                *(rate_cell(matches[opponent]) for opponent in OPPONENTS),
+                seeds_lost_cell(row["regret"]),
                 row["git"],
             ]
         )
+    return markdown(headings, lines)
+
+
+def markdown(headings: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _rate(match: dict[str, Any]) -> str:
+def rate_cell(match: dict[str, Any]) -> str:
+    """Return the win rate of a match and its interval for a table."""
     low, high = match["win_rate_interval"]
     return f"{match['win_rate']:.1%} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _seeds_lost(regret: dict[str, Any] | None) -> str:
+def seeds_lost_cell(regret: dict[str, Any] | None) -> str:
+    """Return a regret and its interval for a table; nothing where none was measured."""
     if regret is None:
         return ""
     low, high = regret["overall"]["seeds_lost_interval"]

@@ -1,0 +1,215 @@
+"""Tune a configuration: train it with one change at a time, for equal time, and rate what comes of each.
+
+python training/tune.py configs/leyla.yaml --change "--network.hidden 256" --change "--ppo.epochs 4"
+python training/tune.py configs/leyla.yaml --change "--ppo.epochs 4" --seeds 2 3   # more seeds of one of them
+python training/tune.py configs/*.yaml --out docs/tuning.md                        # a page of what is known
+
+Every change is trained beside the configuration as it is. Then all checkpoints of the configuration so far,
+those of earlier commands too, meet each other and two searches, and each is measured against perfect play.
+A run that is done is kept, and one that was interrupted goes on. Equal time is fair only on a machine that is
+equally busy throughout.
+"""
+
+import argparse
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.arena.evaluation import Evaluation, evaluate
+from mancala_env.arena.matches import MatchResult
+from mancala_env.programs import in_one_line
+from training.config import InvalidConfig, TrainConfig, read_config
+from training.figures import markdown, rate_cell, seeds_lost_cell
+from training.run import FINAL, RunFolder, git_revision, write_atomically
+from training.train import train
+
+SEARCHES = ("minimax:4", "minimax:6")
+AS_IT_IS = "as it is"
+
+
+class Tuning:
+    """The runs of one configuration, and what is known of them.
+
+    Attributes:
+        path: The configuration's file.
+        folder: Where its runs lie.
+        runs: What there is to say of each finished run, by the name of its folder.
+    """
+
+    def __init__(self, path: Path, folder: Path, minutes: float, games: int) -> None:
+        self.path, self.folder = path, folder / path.stem
+        self._minutes, self._games = minutes, games
+        self._kept = self.folder / "tuning.json"
+        self.runs: dict[str, dict[str, Any]] = {}
+        self._file = path.read_text()
+        if self._kept.exists():
+            known = json.loads(self._kept.read_text())
+            if known["minutes"] != minutes:
+                raise InvalidConfig(
+                    f"{self._kept} holds runs of {known['minutes']:g} minutes, so --minutes must be that and "
+                    f"not {minutes:g}; or take another --folder"
+                )
+            self.runs = known["runs"]
+            self._file = known["file"]
+
+    def config(self, change: str, seed: int) -> TrainConfig:
+        """Return the configuration with a change, given as words of train.py's command line."""
+        name = re.sub(r"[^\w.]+", "-", change.strip(" -")) if change != AS_IT_IS else "as-it-is"
+        words = ["--config", str(self.path), *(shlex.split(change) if change != AS_IT_IS else ())]
+        words += ["--name", f"{name}-seed-{seed}", "--seed", str(seed), "--folder", str(self.folder)]
+        words += ["--minutes", str(self._minutes), "--turns", "null", "--evaluation.checkpoint_games", "0"]
+        words += ["--checkpoint_minutes", str(self._minutes)]
+        return read_config(words, program="tune.py")[0]
+
+    def train(self, change: str, seed: int, console: Console) -> bool:
+        """Train with a change, or go on with that; False if a signal ended it."""
+        config = self.config(change, seed)
+        name = str(config.name)
+        if name in self.runs:
+            return True
+        if self._file != self.path.read_text():
+            raise InvalidConfig(
+                f"{self.path} is not what it was when the runs in {self.folder} were made, so more of them "
+                "cannot be compared with those; take another --folder"
+            )
+        console.print(f"{self.path.stem}, {change}, seed {seed}: {self._minutes:g} minutes", highlight=False)
+        place = self.folder / name
+        run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+        checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+        if stopped_by:
+            return False
+        turns = read_identity(checkpoint).turns
+        self.runs[name] = {"change": change, "seed": seed, "turns": turns, "git": git_revision()}
+        self._keep()
+        return True
+
+    def measure(self) -> None:
+        """Let all the finished runs play, and note how each did; games are played once."""
+        if not self.runs or all("elo" in run for run in self.runs.values()):
+            return
+        config = self.config(AS_IT_IS, 1)
+        specs = {name: str(self.folder / name / FINAL) for name in self.runs}
+        found = evaluate(
+            [*specs.values(), *SEARCHES],
+            config.game,
+            games=self._games,
+            opening_turns=config.evaluation.opening_turns,
+            ladder=False,
+            rounds=config.rounds,
+            results=self.folder / "games.jsonl",
+            num_threads=1,
+        )
+        for name, spec in specs.items():
+            self.runs[name] |= _figures(found, spec)
+        self._keep()
+
+    def _keep(self) -> None:
+        known = {"minutes": self._minutes, "games": self._games, "file": self._file, "runs": self.runs}
+        write_atomically(self._kept, (json.dumps(known, indent=2) + "\n").encode())
+
+    def table(self) -> str:
+        """Return what is known as a Markdown table, a change a row, the configuration as it is first."""
+        changes = sorted({run["change"] for run in self.runs.values()}, key=lambda change: change != AS_IT_IS)
+        rows = []
+        for change in changes:
+            runs = sorted(
+                (r for r in self.runs.values() if r["change"] == change), key=lambda run: run["seed"]
+            )
+            rows.append(
+                [
+                    change if change == AS_IT_IS else f"`{change}`",
+                    ", ".join(f"{run['turns'] / 1e6:.1f} M" for run in runs),
+                    ", ".join(
+                        f"{run['elo'][0]:+.0f} (±{(run['elo'][2] - run['elo'][1]) / 2:.0f})" for run in runs
+                    ),
+                    *(", ".join(rate_cell(run[search]) for run in runs) for search in SEARCHES),
+                    ", ".join(seeds_lost_cell(run["regret"]) for run in runs),
+                ]
+            )
+        return markdown(["change", "turns", "Elo", *SEARCHES, "seeds lost a move"], rows)
+
+
+def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
+    assert found.ratings is not None
+    matches: dict[str, MatchResult] = {m.second: m for m in found.matches if m.first == spec}
+    regrets = {regret.agent: regret.as_dict() for regret in found.regrets}
+    searched = np.mean([found.ratings.of(search)[0] for search in SEARCHES])
+    return {
+        # The mean of the two searches is 0: the checkpoints come and go, the searches stay.
+        "elo": [round(float(elo - searched), 1) for elo in found.ratings.of(spec)],
+        **{search: matches[search].as_dict() for search in SEARCHES},
+        "regret": regrets.get(spec),
+    }
+
+
+def page(tunings: list[Tuning], minutes: float, games: int) -> str:
+    """Return the page that holds the tables."""
+    return (
+        "# What was tried for each configuration\n\n"
+        f"Made by `python training/tune.py --minutes {minutes:g} --games {games}`: each configuration as it "
+        f"was and with one change at a time, trained for {minutes:g} minutes on one core, all results of a "
+        f"configuration then matched with each other and with {' and '.join(SEARCHES)}, {games:,} games a "
+        "match, both seats, after 4 random turns. Elo is against the mean of the two searches; a row has a "
+        "figure for each seed, and a difference between rows means something where it is larger than the "
+        "difference between the seeds of one row. "
+        "[training.md](training.md#tuning-each-configuration) says what was taken from it.\n"
+        + "".join(f"\n## {tuning.path.stem}\n\n{tuning.table()}" for tuning in tunings if tuning.runs)
+    )
+
+
+@in_one_line("tune.py", "runs that are done are kept, and the same command goes on from there")
+def main(arguments: list[str] | None = None) -> int:
+    """Tune as the command line says; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="training/tune.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("configs", nargs="+", type=Path, help="files of configs/")
+    parser.add_argument(
+        "--change", action="append", default=[], help="options of train.py; give it again for more"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each change with")
+    parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
+    parser.add_argument("--games", type=int, default=1000, help="games of each match, even")
+    parser.add_argument("--folder", type=Path, default=Path("runs/tune"), help="where the runs lie")
+    parser.add_argument(
+        "--out", type=Path, help="a .md file for the tables; nothing is trained without --change"
+    )
+    words = parser.parse_args(arguments)
+    console = Console()
+    if words.out and (words.out.suffix != ".md" or not words.out.parent.is_dir()):
+        raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
+    if not words.minutes > 0:
+        raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
+    if not all(change.strip() for change in words.change):
+        raise InvalidConfig("--change must hold options of train.py, such as '--ppo.epochs 4', not nothing")
+    tunings = [Tuning(path, words.folder, words.minutes, words.games) for path in words.configs]
+    wanted = [
+        (tuning, change, seed)
+        for tuning in tunings
+        for seed in words.seeds
+        for change in (AS_IT_IS, *words.change)
+        if words.change
+    ]
+    if not wanted and not any(tuning.runs for tuning in tunings):
+        raise InvalidConfig(f"{words.folder} holds no runs of these configurations; --change makes some")
+    for tuning, change, seed in wanted:
+        tuning.config(change, seed)  # a wrong change is found before hours of training
+    for tuning, change, seed in wanted:
+        if not tuning.train(change, seed, console):
+            console.print("Stopped; the same command goes on from here.")
+            return 0
+    for tuning in tunings:
+        tuning.measure()
+        console.print(f"{tuning.path.stem}\n{tuning.table()}", highlight=False, markup=False, soft_wrap=True)
+    if words.out:
+        write_atomically(words.out, page(tunings, words.minutes, words.games).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
