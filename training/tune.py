@@ -31,6 +31,7 @@ from training.run import FINAL, RunFolder, git_revision, write_atomically
 from training.train import train
 
 SEARCHES = ("minimax:4", "minimax:6")
+GAMES = 1000
 AS_IT_IS = "as it is"
 
 
@@ -41,11 +42,13 @@ class Tuning:
         path: The configuration's file.
         folder: Where its runs lie.
         runs: What there is to say of each finished run, by the name of its folder.
+        games: Games of each match.
     """
 
-    def __init__(self, path: Path, folder: Path, minutes: float, games: int) -> None:
+    def __init__(self, path: Path, folder: Path, minutes: float, games: int | None) -> None:
         self.path, self.folder = path, folder / path.stem
-        self._minutes, self._games = minutes, games
+        self._minutes = minutes
+        measured: int | None = None
         self._kept = self.folder / "tuning.json"
         self.runs: dict[str, dict[str, Any]] = {}
         self._file = path.read_text()
@@ -58,6 +61,9 @@ class Tuning:
                 )
             self.runs = known["runs"]
             self._file = known["file"]
+            measured = known["games"]
+        self.games = games or measured or GAMES
+        self._is_measured = self.games == measured
 
     def config(self, change: str, seed: int) -> TrainConfig:
         """Return the configuration with a change, given as words of train.py's command line."""
@@ -92,14 +98,14 @@ class Tuning:
 
     def measure(self) -> None:
         """Let all the finished runs play, and note how each did; games are played once."""
-        if not self.runs or all("elo" in run for run in self.runs.values()):
+        if not self.runs or (self._is_measured and all("elo" in run for run in self.runs.values())):
             return
         config = self.config(AS_IT_IS, 1)
         specs = {name: str(self.folder / name / FINAL) for name in self.runs}
         found = evaluate(
             [*specs.values(), *SEARCHES],
             config.game,
-            games=self._games,
+            games=self.games,
             opening_turns=config.evaluation.opening_turns,
             ladder=False,
             rounds=config.rounds,
@@ -108,10 +114,11 @@ class Tuning:
         )
         for name, spec in specs.items():
             self.runs[name] |= _figures(found, spec)
+        self._is_measured = True
         self._keep()
 
     def _keep(self) -> None:
-        known = {"minutes": self._minutes, "games": self._games, "file": self._file, "runs": self.runs}
+        known = {"minutes": self._minutes, "games": self.games, "file": self._file, "runs": self.runs}
         write_atomically(self._kept, (json.dumps(known, indent=2) + "\n").encode())
 
     def table(self) -> str:
@@ -149,18 +156,22 @@ def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
     }
 
 
-def page(tunings: list[Tuning], minutes: float, games: int) -> str:
+def page(tunings: list[Tuning], minutes: float) -> str:
     """Return the page that holds the tables."""
     return (
         "# What was tried for each configuration\n\n"
-        f"Made by `python training/tune.py --minutes {minutes:g} --games {games}`: each configuration as it "
-        f"was and with one change at a time, trained for {minutes:g} minutes on one core, all results of a "
-        f"configuration then matched with each other and with {' and '.join(SEARCHES)}, {games:,} games a "
-        "match, both seats, after 4 random turns. Elo is against the mean of the two searches; a row has a "
-        "figure for each seed, and a difference between rows means something where it is larger than the "
-        "difference between the seeds of one row. "
+        f"Made by `python training/tune.py --minutes {minutes:g}`: each configuration as it was and with "
+        f"one change at a time, trained for {minutes:g} minutes on one core, all results of a "
+        f"configuration then matched with each other and with {' and '.join(SEARCHES)}, both seats, after 4 "
+        "random turns. Elo is against the mean of the two searches. A row has a figure for each seed; a "
+        "difference between rows means something where it is larger than the difference between the seeds of "
+        "one row. "
         "[training.md](training.md#tuning-each-configuration) says what was taken from it.\n"
-        + "".join(f"\n## {tuning.path.stem}\n\n{tuning.table()}" for tuning in tunings if tuning.runs)
+        + "".join(
+            f"\n## {tuning.path.stem}\n\n{tuning.games:,} games a match.\n\n{tuning.table()}"
+            for tuning in tunings
+            if tuning.runs
+        )
     )
 
 
@@ -174,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each change with")
     parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
-    parser.add_argument("--games", type=int, default=1000, help="games of each match, even")
+    parser.add_argument("--games", type=int, help="games of each match, even; 1000, or as before")
     parser.add_argument("--folder", type=Path, default=Path("runs/tune"), help="where the runs lie")
     parser.add_argument(
         "--out", type=Path, help="a .md file for the tables; nothing is trained without --change"
@@ -207,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
         tuning.measure()
         console.print(f"{tuning.path.stem}\n{tuning.table()}", highlight=False, markup=False, soft_wrap=True)
     if words.out:
-        write_atomically(words.out, page(tunings, words.minutes, words.games).encode())
+        write_atomically(words.out, page(tunings, words.minutes).encode())
     return 0
 
 
