@@ -65,7 +65,22 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert "holds no runs" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         tune.main([*words, "--change", "--ppo.epoch 4"])
-    assert not folder.exists(), "a wrong change is found before anything is trained"
+    for wrong, said in (
+        (" ", "not nothing"),
+        ("--ppo.epochs '4", "is no command line"),
+        ("rounds=match", "--rounds has to be the same for all changes"),
+        ("--evaluation.games 2", "--evaluation.games has to be the same"),
+        ("--teacher.positions 10 --teacher.spec minimacs:4", "minimacs"),
+    ):
+        assert tune.main([*words, "--change", "--ppo.epochs 1", "--change", wrong]) == 1
+        assert said in capsys.readouterr().err
+    assert tune.main([*words, "--change", "--ppo.epochs 1", "--games", "5"]) == 1
+    assert "games must be an even" in capsys.readouterr().err
+    assert not folder.exists(), "what is wrong is found before anything is trained"
+    tuning = tune.Tuning(path, tmp_path, 1, None)
+    names = {tuning.config(f"--ppo.entropy {value}", 1).name for value in ("1", "-1", "0.1")}
+    assert len(names) == 3, "different changes are different runs"
+    assert tuning.config("ppo.epochs=4", 1) == tuning.config("--ppo.epochs 4", 1)
     assert tune.main([*words, "--change", "--network.hidden 8 --ppo.epochs 1"]) == 0
     kept = json.loads((folder / "tuning.json").read_text())["runs"]
     assert {(run["change"], run["seed"]) for run in kept.values()} == {

@@ -87,7 +87,11 @@ def measure(
 @in_one_line("ceiling.py")
 def main(arguments: list[str] | None = None) -> int:
     """Measure as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="training/ceiling.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(
+        prog="training/ceiling.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("agents", nargs="*", help="specs of agents to judge beside the networks")
     parser.add_argument("--ruleset", default="layli_goobalay")
     parser.add_argument("--teacher", default="minimax:10", help="spec of the search to fit to")

@@ -72,7 +72,11 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
 @in_one_line("compare.py")
 def main(arguments: list[str] | None = None) -> int:
     """Compare as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="training/compare.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(
+        prog="training/compare.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs of one ruleset")
     parser.add_argument("--games", type=int, default=200, help="games of each match, even")
     parser.add_argument("--snapshots", type=int, default=6, help="checkpoints of each run")

@@ -23,7 +23,7 @@ from mancala_env.programs import in_one_line
 from training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from training.report import report
 from training.run import RunFolder, git_revision, write_atomically
-from training.train import train
+from training.train import train_or_go_on
 
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
@@ -46,10 +46,8 @@ def make_row(path: Path, minutes: float, games: int, folder: Path, console: Cons
     words = ["--config", str(path), "--folder", str(folder), "--minutes", str(minutes), "--turns", "null"]
     words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
     config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
-    place = folder / str(config.name)
-    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
     console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
-    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+    run, checkpoint, stopped_by = train_or_go_on(config, console)
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
@@ -130,7 +128,11 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
 @in_one_line("figures.py", "rows that are done are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Make the table as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="training/figures.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(
+        prog="training/figures.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
     parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
     parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")

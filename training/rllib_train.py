@@ -66,7 +66,7 @@ from training.run import (
 )
 from training.selfplay import opponent_name
 from training.teacher import has_lessons_ahead, teach
-from training.train import Clock, TrainingDiverged, check_opponents, check_same_run, stop_on_signals
+from training.train import Clock, TrainingDiverged, check_agents, check_same_run, stop_on_signals
 
 # After training.rllib_selfplay, which says how to install it.
 import ray  # isort: skip
@@ -546,7 +546,7 @@ def main(arguments: list[str] | None = None) -> int:
         config, resumed = read_config(
             arguments, RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
         )
-        check_opponents(config)
+        check_agents(config)
         with started_ray(config, console):
             if resumed is None:
                 folder = RunFolder.create(config)

@@ -200,14 +200,15 @@ def check_device(config: TrainConfig) -> None:
             ) from error
 
 
-def check_opponents(config: TrainConfig) -> None:
+def check_agents(config: TrainConfig) -> None:
     """Make every agent the configuration names once, so that a wrong one is found before the training.
 
     Raises:
         MancalaError: It says what would be right.
     """
     pool = config.pool.opponents if config.pool.share else []
-    for spec in (*pool, *config.evaluation.opponents):
+    teacher = [config.teacher.spec] if config.teacher.positions else []
+    for spec in (*pool, *teacher, *config.evaluation.opponents):
         agents.make(spec, config.game, num_threads=1)
 
 
@@ -335,6 +336,22 @@ def train(
     return folder.save(model, config, FINAL), callback.stopped_by
 
 
+def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
+    """Train in the folder of the configuration's name, from where an earlier start of it stopped, if one did.
+
+    Returns:
+        The run's folder, and what :func:`train` returns.
+
+    Raises:
+        RunFolderError, TrainingDiverged: As :func:`train`.
+        InvalidConfig: The folder holds a run of another network or game.
+    """
+    place = Path(config.folder) / str(config.name)
+    run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
+    checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+    return run, checkpoint, stopped_by
+
+
 @contextmanager
 def stop_on_signals(run: Any) -> Iterator[None]:
     """Set `run.stopped_by` to the name of the first SIGINT or SIGTERM; a second one acts as usual."""
@@ -361,7 +378,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config, resumed = read_config(arguments)
         check_device(config)
-        check_opponents(config)
+        check_agents(config)
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
         console.print(

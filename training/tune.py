@@ -1,8 +1,8 @@
 """Tune a configuration: train it with one change at a time, for equal time, and rate what comes of each.
 
-python training/tune.py configs/leyla.yaml --change "--network.hidden 256" --change "--ppo.epochs 4"
-python training/tune.py configs/leyla.yaml --change "--ppo.epochs 4" --seeds 2 3   # more seeds of one of them
-python training/tune.py configs/*.yaml --out docs/tuning.md                        # a page of what is known
+python training/tune.py configs/leyla.yaml --change network.hidden=256 --change "--ppo.epochs 4 --ppo.steps 16"
+python training/tune.py configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one of them
+python training/tune.py configs/*.yaml --out docs/tuning.md                          # a page of what is known
 
 Every change is trained beside the configuration as it is. Then all checkpoints of the configuration so far,
 those of earlier commands too, meet each other and two searches, and each is measured against perfect play.
@@ -23,16 +23,44 @@ from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
-from mancala_env.arena.matches import MatchResult
+from mancala_env.arena.matches import MatchResult, num_pairs
 from mancala_env.programs import in_one_line
 from training.config import InvalidConfig, TrainConfig, read_config
 from training.figures import markdown, rate_cell, seeds_lost_cell
-from training.run import FINAL, RunFolder, git_revision, write_atomically
-from training.train import train
+from training.run import FINAL, git_revision, write_atomically
+from training.train import check_agents, train_or_go_on
 
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
 AS_IT_IS = "as it is"
+# Options of train.py that are not a change of a configuration, or that tune.py sets.
+_IN_COMMON = {"config", "resume", "ruleset", "rounds", "name", "folder", "seed", "turns", "minutes"} | {
+    "checkpoint_minutes",
+    "evaluation",
+}
+
+
+def options(change: str) -> list[str]:
+    """Return the words of train.py's command line that a change stands for.
+
+    Args:
+        change: Such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4"; argparse takes a lone
+            --ppo.epochs=4 for an option of this program.
+
+    Raises:
+        InvalidConfig: It is empty or no command line, or sets what all changes have in common.
+    """
+    try:
+        words = [f"--{word}" if re.match(r"[\w.]+=", word) else word for word in shlex.split(change)]
+    except ValueError as error:
+        raise InvalidConfig(f"--change {change!r} is no command line: {error}") from error
+    if not words:
+        raise InvalidConfig("--change must hold options of train.py, such as ppo.epochs=4, not nothing")
+    for word in words:
+        if word.startswith("--") and re.split(r"[=.]", word[2:])[0] in _IN_COMMON:
+            name = word.partition("=")[0]
+            raise InvalidConfig(f"--change {change!r}: {name} has to be the same for all changes")
+    return words
 
 
 class Tuning:
@@ -66,13 +94,23 @@ class Tuning:
         self._is_measured = self.games == measured
 
     def config(self, change: str, seed: int) -> TrainConfig:
-        """Return the configuration with a change, given as words of train.py's command line."""
-        name = re.sub(r"[^\w.]+", "-", change.strip(" -")) if change != AS_IT_IS else "as-it-is"
-        words = ["--config", str(self.path), *(shlex.split(change) if change != AS_IT_IS else ())]
-        words += ["--name", f"{name}-seed-{seed}", "--seed", str(seed), "--folder", str(self.folder)]
-        words += ["--minutes", str(self._minutes), "--turns", "null", "--evaluation.checkpoint_games", "0"]
-        words += ["--checkpoint_minutes", str(self._minutes)]
-        return read_config(words, program="tune.py")[0]
+        """Return the configuration with a change, given as words of train.py's command line.
+
+        Raises:
+            InvalidConfig: As :func:`options`.
+            MancalaError: The change names an agent that there is none of.
+            SystemExit: train.py has no such option or value; what is wrong has been printed.
+        """
+        changed = [] if change == AS_IT_IS else options(change)
+        # 4 and -4 must not become the same name, --key=4 and --key 4 may.
+        parts = [re.sub(r"[^\w.-]+", "-", word.removeprefix("--")) for word in changed] or ["as-it-is"]
+        words = ["--config", str(self.path), *changed]
+        words += ["--name", "-".join([*parts, "seed", str(seed)]), "--seed", str(seed)]
+        words += ["--folder", str(self.folder), "--minutes", str(self._minutes), "--turns", "null"]
+        words += ["--checkpoint_minutes", str(self._minutes), "--evaluation.checkpoint_games", "0"]
+        config = read_config(words, program="tune.py")[0]
+        check_agents(config)
+        return config
 
     def train(self, change: str, seed: int, console: Console) -> bool:
         """Train with a change, or go on with that; False if a signal ended it."""
@@ -86,9 +124,7 @@ class Tuning:
                 "cannot be compared with those; take another --folder"
             )
         console.print(f"{self.path.stem}, {change}, seed {seed}: {self._minutes:g} minutes", highlight=False)
-        place = self.folder / name
-        run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
-        checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
+        _, checkpoint, stopped_by = train_or_go_on(config, console)
         if stopped_by:
             return False
         turns = read_identity(checkpoint).turns
@@ -98,7 +134,7 @@ class Tuning:
 
     def measure(self) -> None:
         """Let all the finished runs play, and note how each did; games are played once."""
-        if not self.runs or (self._is_measured and all("elo" in run for run in self.runs.values())):
+        if self._is_measured and all("elo" in run for run in self.runs.values()):
             return
         config = self.config(AS_IT_IS, 1)
         specs = {name: str(self.folder / name / FINAL) for name in self.runs}
@@ -160,8 +196,9 @@ def page(tunings: list[Tuning], minutes: float) -> str:
     """Return the page that holds the tables."""
     return (
         "# What was tried for each configuration\n\n"
-        f"Made by `python training/tune.py --minutes {minutes:g}`: each configuration as it was and with "
-        f"one change at a time, trained for {minutes:g} minutes on one core, all results of a "
+        f"Made by `python training/tune.py CONFIG --change OPTIONS --minutes {minutes:g}`: each "
+        f"configuration as it was and with one change at a time, trained for {minutes:g} minutes on one "
+        "core, all results of a "
         f"configuration then matched with each other and with {' and '.join(SEARCHES)}, both seats, after 4 "
         "random turns. Elo is against the mean of the two searches. A row has a figure for each seed; a "
         "difference between rows means something where it is larger than the difference between the seeds of "
@@ -178,10 +215,17 @@ def page(tunings: list[Tuning], minutes: float) -> str:
 @in_one_line("tune.py", "runs that are done are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Tune as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="training/tune.py", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(
+        prog="training/tune.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("configs", nargs="+", type=Path, help="files of configs/")
     parser.add_argument(
-        "--change", action="append", default=[], help="options of train.py; give it again for more"
+        "--change",
+        action="append",
+        default=[],
+        help="options of train.py: '--ppo.epochs 4' or ppo.epochs=4; give it again for more",
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each change with")
     parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
@@ -196,27 +240,24 @@ def main(arguments: list[str] | None = None) -> int:
         raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
-    if not all(change.strip() for change in words.change):
-        raise InvalidConfig("--change must hold options of train.py, such as '--ppo.epochs 4', not nothing")
+    if words.games is not None:
+        num_pairs(words.games)  # an odd number is found before hours of training
     tunings = [Tuning(path, words.folder, words.minutes, words.games) for path in words.configs]
-    wanted = [
-        (tuning, change, seed)
-        for tuning in tunings
-        for seed in words.seeds
-        for change in (AS_IT_IS, *words.change)
-        if words.change
-    ]
+    changes = (AS_IT_IS, *words.change) if words.change else ()
+    wanted = [(tuning, change, seed) for tuning in tunings for seed in words.seeds for change in changes]
     if not wanted and not any(tuning.runs for tuning in tunings):
         raise InvalidConfig(f"{words.folder} holds no runs of these configurations; --change makes some")
     for tuning, change, seed in wanted:
-        tuning.config(change, seed)  # a wrong change is found before hours of training
+        tuning.config(change, seed)  # a wrong change is found here too
     for tuning, change, seed in wanted:
         if not tuning.train(change, seed, console):
             console.print("Stopped; the same command goes on from here.")
             return 0
     for tuning in tunings:
-        tuning.measure()
-        console.print(f"{tuning.path.stem}\n{tuning.table()}", highlight=False, markup=False, soft_wrap=True)
+        if tuning.runs:
+            tuning.measure()
+            table = f"{tuning.path.stem}\n{tuning.table()}"
+            console.print(table, highlight=False, markup=False, soft_wrap=True)
     if words.out:
         write_atomically(words.out, page(tunings, words.minutes).encode())
     return 0
