@@ -1,8 +1,8 @@
 """Tune a configuration: train it with one change at a time, for equal time, and rate what comes of each.
 
-python training/tune.py configs/leyla.yaml --change network.hidden=256 --change "--ppo.epochs 4 --ppo.steps 16"
-python training/tune.py configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one of them
-python training/tune.py configs/*.yaml --out docs/tuning.md                          # a page of what is known
+python training/tune.py configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.steps=16"
+python training/tune.py configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one
+python training/tune.py configs/*.yaml --out docs/tuning.md                          # what is known
 
 Every change is trained beside the configuration as it is. Then all checkpoints of the configuration so far,
 those of earlier commands too, meet each other and two searches, and each is measured against perfect play.
