@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.batch import Batch
+from mancala_env.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
 NUM_GAMES = 4096

@@ -5,6 +5,10 @@ class MancalaError(ValueError):
     """Base of every error this package raises for bad input."""
 
 
+class InvalidArgument(MancalaError):
+    """An argument of a function or an environment that is of the wrong type, shape or range."""
+
+
 class InvalidRuleset(MancalaError):
     """A ruleset that does not exist, or whose dials do not go together."""
 

@@ -17,7 +17,7 @@ from typing import Unpack
 from pettingzoo import AECEnv
 
 from mancala_env.envs.aec import MancalaAEC, Options, wrapped
-from mancala_env.envs.doors import RENDER_MODES
+from mancala_env.envs.arguments import RENDER_MODES
 
 __all__ = ["env", "raw_env"]
 
@@ -40,7 +40,7 @@ class raw_env(MancalaAEC):
     (``mancala_env.observation.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
     is all zeros for the agent who is not to move. ``infos`` holds the mask as well. With
     ``observation="afterstates"``, ``"replies"`` or ``"lines"`` the observation is int16 `[A, G]`, what each
-    action leads to (``mancala_env.observation_kinds``), all zeros for the agent who is not to move.
+    action leads to (``mancala_env.observation``), all zeros for the agent who is not to move.
 
     ## Starting State
     Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says

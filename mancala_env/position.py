@@ -35,7 +35,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
 from mancala_env.errors import IllegalMove, InvalidPosition
-from mancala_env.render.ansi import draw
+from mancala_env.render.text import draw
 from mancala_env.rulesets import Ruleset, lookup
 
 PLAYERS = ("South", "North")

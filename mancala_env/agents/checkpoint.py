@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env import observation_kinds
-from mancala_env.agents.base import Agent
+from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
-from mancala_env.engine.batch import encode_rounds
+from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
+from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env checkpoint"
@@ -47,7 +47,7 @@ class Identity:
     Attributes:
         ruleset: The ruleset it was trained on, every dial.
         rounds: Rounds of an episode, or "match".
-        observation_version: Version of its observation kind; see :mod:`mancala_env.observation_kinds`.
+        observation_version: Version of its observation kind; see :mod:`mancala_env.observation`.
         network: What the network sees and how large it is.
         turns: Turns learned from so far.
         config: The whole configuration of the run, plain data.
@@ -221,14 +221,14 @@ class CheckpointAgent(Agent):
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
         self.path = Path(path)
         self.identity = read_identity(path)
+        self._num_actions = self.ruleset.num_actions(self.identity.rounds)
+        self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
         self._check_fit()
         self.network = load_network(path, self.identity)
-        self._num_actions = self.ruleset.num_actions(self.identity.rounds)
 
     def _check_fit(self) -> None:
         check_ruleset(self.path, self.identity, self.ruleset)
-        kind = self.identity.network.observation
-        version = observation_kinds.version(kind)
+        kind, version = self.identity.network.observation, self._observer.version
         if self.identity.observation_version != version:
             raise InvalidCheckpoint(
                 f"{self.path} was trained on version {self.identity.observation_version} of the observation "
@@ -251,18 +251,16 @@ class CheckpointAgent(Agent):
         Raises:
             InvalidCheckpoint: A player to move has no legal action that the network knows.
         """
-        kind = self.identity.network.observation
-        shape = observation_kinds.shape(self.ruleset, kind, self._num_actions)
-        seen = np.empty((len(games), *shape), observation_kinds.dtype(kind))
+        observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
-        observation_kinds.write_seen(self.ruleset, kind, games, seen, legal, self.num_threads)
+        self._observer.write(games, observation, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
             raise InvalidCheckpoint(
                 f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
                 f"{self._num_actions - 1}; here the player to move has none of them"
             )
         with torch.inference_mode():
-            logits, values = self.network(torch.from_numpy(seen), torch.from_numpy(legal))
+            logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         return logits.numpy(), values.numpy()
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds, read_budget
-from mancala_env.engine.batch import random_below, random_hole
+from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     NORTH,

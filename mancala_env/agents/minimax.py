@@ -18,7 +18,7 @@ import numpy as np
 
 from mancala_env.agents.search import ACTIVE, SearchAgent, num_seeds, read_budget
 from mancala_env.agents.value_network import leaf_value, unit_of
-from mancala_env.engine.batch import random_below
+from mancala_env.engine.chance import random_below
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     NUM_COLUMNS,

@@ -8,11 +8,8 @@ Symbols: B games, A actions, F features of a position, G features of an action, 
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
-from mancala_env import observation
 from mancala_env.errors import MancalaError
-from mancala_env.observation_kinds import KINDS, ObservationKind, action_parts
+from mancala_env.observation import KINDS, ObservationKind, Observer, board
 from mancala_env.rulesets import Ruleset
 
 try:
@@ -23,6 +20,8 @@ except ImportError as error:
 
 # Leads and seeds divided by this lie near 1, whatever the board.
 _SEED_SCALE = 8.0
+# What the number of the round was divided by when checkpoints of format 1 were trained.
+_ROUND_SCALE = 2.0**24
 # Low enough to have no probability, high enough to survive a softmax in float32.
 _NEVER = -1e8
 
@@ -71,12 +70,12 @@ class PositionEncoder(nn.Module):
 
     def __init__(self, ruleset: Ruleset, seed_levels: int) -> None:
         super().__init__()
-        parts = observation.parts(ruleset)
+        parts = board.parts(ruleset)
         self._num_holes = ruleset.num_holes
         self._owned = slice(parts["owned"].start, parts["owned"].stop)
-        self._rest = slice(parts["owned"].stop, observation.num_features(ruleset))
-        high = observation.bounds(ruleset)[1][self._rest]
-        scale = torch.from_numpy(np.where(np.isfinite(high), high, _SEED_SCALE).astype(np.float32))
+        self._rest = slice(parts["owned"].stop, board.num_features(ruleset))
+        scale = torch.from_numpy(board.bounds(ruleset)[1][self._rest].copy())
+        scale[parts["round"].start - self._rest.start] = _ROUND_SCALE
         self.register_buffer("_levels", torch.arange(1, seed_levels + 1), persistent=False)
         self.register_buffer("_scale", 1 / scale, persistent=False)
         self.num_outputs = self._num_holes * (seed_levels + 3) + len(scale)
@@ -133,7 +132,7 @@ class ActionNetwork(nn.Module):
 
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__()
-        parts = action_parts(ruleset, config.observation, num_actions)
+        parts = Observer(ruleset, config.observation, num_actions).parts
         self._position = slice(parts["position"].start, parts["position"].stop)
         self._legal = parts["legal"].start
         self._leads = slice(parts["lead"].start, list(parts.values())[-1].stop)
@@ -165,9 +164,9 @@ def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> 
     """Build a network with random weights.
 
     Its ``forward(seen, legal)`` takes observations, batch first, of the shape that
-    :func:`mancala_env.observation_kinds.shape` gives, and bool `[B, A]` (None where only the values are
+    :class:`mancala_env.observation.Observer` gives, and bool `[B, A]` (None where only the values are
     wanted). It returns logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`,
     -1 to 1, of the player to move.
     """
-    kind = BoardNetwork if config.observation == "board" else ActionNetwork
-    return kind(ruleset, num_actions, config)
+    is_per_action = Observer(ruleset, config.observation, num_actions).is_per_action
+    return (ActionNetwork if is_per_action else BoardNetwork)(ruleset, num_actions, config)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver

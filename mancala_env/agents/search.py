@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.base import Agent, InvalidSpec
-from mancala_env.engine.batch import run_in_slices
+from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import SOUTH, count_of, seeds_within
+from mancala_env.engine.threads import run_in_slices
 from mancala_env.rulesets import Ruleset
 
 ACTIVE = 0

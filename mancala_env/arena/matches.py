@@ -15,8 +15,21 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.engine.batch import Batch, Episode, encode_rounds, play_rows
-from mancala_env.engine.state import END_COLUMN, NORTH, PLAYER_COLUMN, RUNNING, SOUTH, encode
+from mancala_env.batch import Batch
+from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    END_COLUMN,
+    NORTH,
+    PLAYER_COLUMN,
+    RUNNING,
+    SOUTH,
+    encode,
+    hole_of,
+    load,
+    save,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -28,9 +41,6 @@ Z95 = statistics.NormalDist().inv_cdf(0.975)
 # Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
 # of that: past this many turns most openings would be endings.
 MAX_OPENING_TURNS = 12
-# Matches of Gabata can go round in circles between deterministic agents; a thousand rounds is several
-# times what random play needs.
-MAX_ROUNDS = 1000
 
 
 class InvalidMatch(MancalaError):
@@ -283,6 +293,41 @@ def play_openings(
     return MatchResult(first.spec, second.spec, first.ruleset.name, margins.astype(np.int16))
 
 
+@kernel
+def _play_rows(rules, episode, games, rows, actions, is_over, margins):
+    """Play one turn in some rows of a games array, and no further when an episode is over.
+
+    Args:
+        rules: From :func:`encode`.
+        episode: When an episode is over; its reward is SEEDS.
+        games: uint64 `[B, NUM_COLUMNS]`, changed in those rows; a game that is over keeps its last position.
+        rows: int64 `[R]`, running games.
+        actions: int64 `[R]`, an action of the player to move in each.
+        is_over: bool `[B]`, set where the episode is over now.
+        margins: int64 `[B]`, set there to the seeds South leads by at the end (RULES 5.4).
+
+    Returns:
+        The first index into rows whose action is not legal, or -1. The rows before it have been played.
+    """
+    for i in range(len(rows)):
+        b = rows[i]
+        game = load(games, b)
+        action = actions[i]
+        if action < 0 or action >= 2 * rules.width:
+            return i
+        hole = hole_of(rules, game.player, action)
+        if not (legal_holes(rules, game) >> hole) & 1:
+            return i
+        game = play_turn(rules, game, hole)[0]
+        if game.end != RUNNING:
+            game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
+            if is_terminated or is_truncated:
+                is_over[b] = True
+                margins[b] = np.int64(south)
+        save(games, b, game)
+    return -1
+
+
 class Table:
     """Games between two agents, turn by turn; :func:`play_openings` in slow motion.
 
@@ -306,8 +351,7 @@ class Table:
         self.first_is_south = np.zeros(len(games), np.bool_)
         self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
-        limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
-        self._episode = Episode(rounds=limit, first_player=SOUTH, opening_turns=0, margin=0)
+        self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
         self._rules = encode(first.ruleset)
 
     def rows_to_move(self, agent: int) -> np.ndarray:
@@ -330,7 +374,7 @@ class Table:
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} gave actions of shape {chosen.shape}, not {rows.shape}")
-        wrong = play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
+        wrong = _play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
             from mancala_env.position import Position
 

@@ -21,7 +21,6 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.matches import (
-    MAX_ROUNDS,
     InvalidMatch,
     MatchResult,
     Progress,
@@ -29,7 +28,7 @@ from mancala_env.arena.matches import (
     openings,
     play_openings,
 )
-from mancala_env.engine.batch import encode_rounds
+from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__

@@ -375,7 +375,7 @@ def store_of(game, player):
 
 @kernel
 def as_actions(rules, player, bits):
-    """Turn bits of holes into bits of actions of a player (holes seen from him), RULES 2."""
+    """Turn bits of holes into bits of actions of a player (holes seen from them), RULES 2."""
     if player == SOUTH:
         return bits
     return ((bits >> rules.width) | (bits << rules.width)) & all_holes(rules)
@@ -389,8 +389,15 @@ def hole_of(rules, player, action):
 
 
 @kernel
+def action_of(rules, player, hole):
+    """Return the action of a player that means a hole; the inverse of :func:`hole_of`."""
+    action = hole - rules.width * player
+    return action if action >= 0 else action + 2 * rules.width
+
+
+@kernel
 def count_of(rules, game, player):
-    """Return a player's count: store, owned holes wherever they lie, free seeds in his territory."""
+    """Return a player's count: store, owned holes wherever they lie, free seeds in their territory."""
     free = territory_of(rules, game, player) & ~(game.owned_south | game.owned_north)
     return store_of(game, player) + seeds_within(game.board, free | owned_by(game, player))
 

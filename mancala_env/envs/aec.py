@@ -7,22 +7,13 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from mancala_env import observation_kinds
-from mancala_env.engine.batch import encode_rounds
+from mancala_env.arguments import one_of
+from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.engine.state import NORTH, SOUTH
-from mancala_env.envs.doors import (
-    FirstPlayer,
-    Reward,
-    Rounds,
-    frame,
-    one_of,
-    render_mode_of,
-    reward_of_south,
-    ruleset_of,
-)
-from mancala_env.envs.spaces import metadata_of, observation_space
-from mancala_env.observation import observe
-from mancala_env.observation_kinds import KINDS, ObservationKind
+from mancala_env.envs.arguments import FirstPlayer, Reward, frame, render_mode_of, reward_of_south
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.spaces import metadata_of
+from mancala_env.observation import ObservationKind, Observer
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -73,7 +64,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             reward: "outcome" (+1, 0, -1) or "margin" (lead in the last count over all seeds).
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
             observation: What agents see: "board", or what each action leads to: "afterstates", "replies"
-                or "lines"; see :mod:`mancala_env.observation_kinds`.
+                or "lines"; see :mod:`mancala_env.observation`.
             render_mode: None or "ansi".
 
         Raises:
@@ -86,11 +77,12 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.rounds = rounds
         self._reward: Reward = one_of("reward", reward, ("outcome", "margin"))
         self._first_player = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
-        self.observation_kind: ObservationKind = one_of("observation", observation, KINDS)
-        self.metadata = metadata_of(getattr(type(self), "metadata", {}), self.observation_kind)
+        self._num_actions = self.ruleset.num_actions(rounds)
+        self._observer = Observer(self.ruleset, observation, self._num_actions)
+        self.observation_kind: ObservationKind = self._observer.kind
+        self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
         self.render_mode = render_mode_of(render_mode)
         self._rng = np.random.default_rng()
-        self._num_actions = self.ruleset.num_actions(rounds)
         self._position: Position | None = None
         self.possible_agents = list(AGENTS)
         self.agents = []
@@ -98,7 +90,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": observation_space(self.ruleset, self.observation_kind, self._num_actions),
+                    "observation": self._observer.space,
                     "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
                 }
             )
@@ -168,15 +160,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """
         assert self._position is not None
         player = AGENTS.index(agent)
-        mask, games = self._mask(player), self._position.games
-        if self.observation_kind == "board":
-            seen = observe(self.ruleset, games, player)
-        else:
-            shape = observation_kinds.shape(self.ruleset, self.observation_kind, self._num_actions)
-            seen = np.zeros((1, *shape), observation_kinds.dtype(self.observation_kind))
-            if mask.any():
-                observation_kinds.write_seen(self.ruleset, self.observation_kind, games, seen)
-        return {"observation": seen[0], "action_mask": mask}
+        observation = self._observer.observe(self._position.games, player)[0]
+        return {"observation": observation, "action_mask": self._mask(player)}
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the position as text (`render_mode="ansi"`)."""

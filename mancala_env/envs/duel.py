@@ -8,14 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from mancala_env import agents, observation_kinds
+from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.engine.batch import Batch
+from mancala_env.arguments import one_of
+from mancala_env.batch import Batch
+from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NORTH, SOUTH
-from mancala_env.envs.doors import FirstPlayer, InvalidArgument, Reward, Rounds, one_of, reward_of_south
-from mancala_env.errors import IllegalMove
-from mancala_env.observation import observe
-from mancala_env.observation_kinds import KINDS, ObservationKind
+from mancala_env.envs.arguments import FirstPlayer, Reward, reward_of_south
+from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.observation import KINDS, ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -81,6 +82,7 @@ class Duel:
             num_threads=num_threads,
             first_player=first_player,
             opening_turns=opening_turns,
+            observation=observation,
         )
         self.opponent = agents.make(opponent, ruleset, num_threads=num_threads)
         self.seats = np.full(num_games, self._seat or SOUTH, np.int8)
@@ -160,13 +162,7 @@ class Duel:
 
     def observation(self) -> np.ndarray:
         """Return what the learner sees, float32 `[B, F]` or int16 `[B, A, G]`; the caller's to keep."""
-        if self.kind == "board":
-            return self.batch.observation.copy()
-        seen = self._unseen(len(self._rows))
-        observation_kinds.write_seen(
-            self.batch.ruleset, self.kind, self.batch.games, seen, num_threads=self._num_threads
-        )
-        return seen
+        return self.batch.observation.copy()
 
     def final_observation(self, rows: np.ndarray) -> np.ndarray:
         """Return what the learner sees of the games the episodes in some rows ended in.
@@ -174,13 +170,7 @@ class Duel:
         Returns:
             float32 `[R, F]`, or int16 `[R, A, G]`, all zeros: no action is legal any more.
         """
-        if self.kind == "board":
-            return observe(self.batch.ruleset, self.final_games[rows], self.seats[rows])
-        return self._unseen(len(rows))
-
-    def _unseen(self, num_games: int) -> np.ndarray:
-        shape = observation_kinds.shape(self.batch.ruleset, self.kind, self.batch.num_actions)
-        return np.zeros((num_games, *shape), observation_kinds.dtype(self.kind))
+        return self.batch.observer.observe(self.final_games[rows], self.seats[rows])
 
     def _legal(self, actions: np.ndarray) -> np.ndarray:
         """Return which actions are legal, bool `[B]`, where illegal ones are forgiven."""

@@ -7,19 +7,13 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from mancala_env.agents import Agent
-from mancala_env.envs.doors import (
-    RENDER_MODES,
-    FirstPlayer,
-    Reward,
-    Rounds,
-    frame,
-    render_mode_of,
-    ruleset_of,
-)
+from mancala_env.engine.episode import Rounds
+from mancala_env.envs.arguments import RENDER_MODES, FirstPlayer, Reward, frame, render_mode_of
 from mancala_env.envs.duel import Duel, Illegal, Seat
-from mancala_env.envs.spaces import LegalDiscrete, metadata_of, observation_space
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
-from mancala_env.observation_kinds import ObservationKind
+from mancala_env.observation import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -41,7 +35,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
     ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
     ``"replies"`` or ``"lines"`` int16 `[A, G]`, what each action leads to, all zeros for one that is not
-    legal and for all when the episode is over; ``mancala_env.observation_kinds.action_parts`` names the
+    legal and for all when the episode is over; ``mancala_env.observation.Observer`` names the
     features.
 
     ## Starting State
@@ -92,7 +86,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             opening_turns: Uniformly random turns before the episode begins.
             illegal: What an illegal action does: "raise" an IllegalMove, or "lose" the episode.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
-                "replies" or "lines"; see :mod:`mancala_env.observation_kinds`.
+                "replies" or "lines"; see :mod:`mancala_env.observation`.
             render_mode: None or "ansi".
 
         Raises:
@@ -117,10 +111,8 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         self._illegal = illegal
         self._legal_actions = LegalDiscrete(self._duel.batch.num_actions)
         self.action_space = self._legal_actions
-        self.observation_space = observation_space(
-            self.ruleset, self._duel.kind, self._duel.batch.num_actions
-        )
-        self.metadata = metadata_of(type(self).metadata, self._duel.kind)
+        self.observation_space = self._duel.batch.observer.space
+        self.metadata = metadata_of(type(self).metadata, self._duel.batch.observer)
         self._is_running = self._has_started = False
 
     @property

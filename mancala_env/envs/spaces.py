@@ -11,20 +11,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env import observation_kinds
-from mancala_env.observation_kinds import ObservationKind
-from mancala_env.rulesets import Ruleset
+from mancala_env.observation import Observer
 
 
-def observation_space(ruleset: Ruleset, kind: ObservationKind, num_actions: int) -> spaces.Box:
-    """Return the space of one observation: float32 `[F]` for "board", int16 `[A, G]` for the other kinds."""
-    low, high = observation_kinds.bounds(ruleset, kind, num_actions)
-    return spaces.Box(low, high, dtype=observation_kinds.dtype(kind))  # pyright: ignore[reportArgumentType]
-
-
-def metadata_of(declared: Mapping[str, Any], kind: ObservationKind) -> dict[str, Any]:
+def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
     """Return an environment's metadata: what its class declares, and what kind of observation it gives."""
-    return {**declared, "observation": kind, "observation_version": observation_kinds.version(kind)}
+    return {**declared, "observation": observer.kind, "observation_version": observer.version}
 
 
 class LegalDiscrete(spaces.Discrete):

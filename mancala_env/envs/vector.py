@@ -9,20 +9,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from mancala_env.agents import Agent
-from mancala_env.envs.doors import (
-    RENDER_MODES,
-    FirstPlayer,
-    InvalidArgument,
-    Reward,
-    Rounds,
-    frame,
-    render_mode_of,
-    ruleset_of,
-)
+from mancala_env.engine.episode import Rounds
+from mancala_env.envs.arguments import RENDER_MODES, FirstPlayer, Reward, frame, render_mode_of
 from mancala_env.envs.duel import Duel, Illegal, Seat
-from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of, observation_space
-from mancala_env.errors import IllegalMove
-from mancala_env.observation_kinds import ObservationKind
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
+from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.observation import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
@@ -109,8 +102,8 @@ class MancalaVectorEnv(VectorEnv):
         self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
         self.action_space = self._legal_actions
         self.single_action_space = LegalDiscrete(num_actions)
-        self.single_observation_space = observation_space(self.ruleset, self._duel.kind, num_actions)
-        self.metadata = metadata_of(type(self).metadata, self._duel.kind)
+        self.single_observation_space = self._duel.batch.observer.space
+        self.metadata = metadata_of(type(self).metadata, self._duel.batch.observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._has_started = False
 

@@ -17,7 +17,16 @@ from mancala_env.agents.network import NetworkConfig
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 
-CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def configs_folder() -> Path:
+    """Return where the configurations lie: in the installed package, or beside it in a checkout."""
+    inside = _PACKAGE / "configs"
+    return inside if inside.is_dir() else _PACKAGE.parent / "configs"
+
+
+CONFIGS = configs_folder()
 CONFIG_FILE = "config.yaml"
 
 
@@ -69,7 +78,7 @@ class PoolConfig:
 
 @dataclass
 class TeacherConfig:
-    """What the network learns from a search before self-play begins; see :mod:`training.teacher`.
+    """What the network learns from a search before self-play; see :mod:`mancala_env.learning.distillation`.
 
     Attributes:
         positions: Positions the teacher values; 0 for no teacher. The time counts as training.

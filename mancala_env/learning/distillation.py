@@ -17,16 +17,17 @@ import torch
 from stable_baselines3.common.logger import Logger
 from torch import nn
 
-from mancala_env import Position, agents, observation_kinds
+from mancala_env import Position, agents
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.perfect import PerfectAgent
-from mancala_env.engine.batch import Batch
+from mancala_env.batch import Batch
 from mancala_env.engine.state import NUM_COLUMNS
+from mancala_env.learning.config import InvalidConfig, TeacherConfig, TrainConfig
+from mancala_env.learning.progress import RunProgress
+from mancala_env.learning.run_folder import RunFolder
+from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
-from training.config import InvalidConfig, TeacherConfig, TrainConfig
-from training.progress import RunProgress
-from training.run import RunFolder
 
 # One position in ten is kept back, to see what was learned and what only remembered.
 _HELD_OUT = 0.1
@@ -313,9 +314,7 @@ def marks(values: np.ndarray, actions: np.ndarray) -> Marks:
 def _shown(lessons: Lessons, kind: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what a network sees of the positions, and the legal actions, bool `[N, A]`."""
     num_actions = lessons.values.shape[1]
-    seen = np.empty(
-        (len(lessons), *observation_kinds.shape(lessons.ruleset, kind, num_actions)),
-        observation_kinds.dtype(kind),
-    )
-    observation_kinds.write_seen(lessons.ruleset, kind, lessons.games, seen, num_threads=1)
-    return torch.from_numpy(seen).to(device), torch.from_numpy(lessons.values != ILLEGAL).to(device)
+    observer = Observer(lessons.ruleset, kind, num_actions)
+    observations = observer.empty(len(lessons))
+    observer.write(lessons.games, observations, num_threads=1)
+    return torch.from_numpy(observations).to(device), torch.from_numpy(lessons.values != ILLEGAL).to(device)

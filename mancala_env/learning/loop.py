@@ -22,19 +22,27 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule
 
-from mancala_env import agents, observation_kinds
+from mancala_env import agents, observation
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.engine.batch import default_num_threads
+from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
+from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.distillation import has_lessons_ahead, teach
+from mancala_env.learning.policy import NotFinite, SelfPlayPolicy
+from mancala_env.learning.pool import SnapshotPool
+from mancala_env.learning.progress import RunProgress
+from mancala_env.learning.report import evaluate, report
+from mancala_env.learning.run_folder import (
+    FINAL,
+    METRICS,
+    Events,
+    JsonLines,
+    RunFolder,
+    RunFolderError,
+    write_atomically,
+)
+from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO, opponent_name
 from mancala_env.rulesets import Ruleset
-from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
-from training.policy import NotFinite, SelfPlayPolicy
-from training.pool import SnapshotPool
-from training.progress import RunProgress
-from training.report import evaluate, report
-from training.run import FINAL, METRICS, Events, JsonLines, RunFolder, RunFolderError, write_atomically
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO, opponent_name
-from training.teacher import has_lessons_ahead, teach
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -173,7 +181,7 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         (
             "version of the observation",
             identity.observation_version,
-            observation_kinds.version(config.network.observation),
+            observation.version(config.network.observation),
         ),
     ):
         if theirs != ours:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.arena.matches import MatchResult
-from training.config import TrainConfig
-from training.report import play
-from training.run import RunFolder, RunFolderError, write_atomically
+from mancala_env.learning.config import TrainConfig
+from mancala_env.learning.report import play
+from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
 
 POOL_FILE = "pool.json"
 

@@ -17,9 +17,9 @@ from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.arena.ratings import Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.arena.round_robin import round_robin
-from mancala_env.envs.doors import DOORS
-from training.config import TrainConfig
-from training.run import METRICS, RunFolder, write_atomically
+from mancala_env.envs.families import FAMILIES
+from mancala_env.learning.config import TrainConfig
+from mancala_env.learning.run_folder import METRICS, RunFolder, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,9 +174,9 @@ def _regret_in_words(regret: Regret) -> str:
 
 
 def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
-    door = next(door for door in DOORS.values() if door.landing == config.game.landing)
-    ruleset = "" if config.ruleset == door.default else f', ruleset="{config.ruleset}"'
-    return f'gymnasium.make("{door.gym_id}"{ruleset}, opponent="{checkpoint}")'
+    family = next(family for family in FAMILIES.values() if family.landing == config.game.landing)
+    ruleset = "" if config.ruleset == family.default else f', ruleset="{config.ruleset}"'
+    return f'gymnasium.make("{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
 def _page(

@@ -32,11 +32,11 @@ from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAt
 from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from mancala_env import observation_kinds
+from mancala_env import observation
 from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.errors import MancalaError
-from training.config import CONFIG_FILE, TrainConfig
-from training.selfplay import SelfPlayPPO
+from mancala_env.learning.config import CONFIG_FILE, TrainConfig
+from mancala_env.learning.selfplay import SelfPlayPPO
 
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
 FINAL, METRICS = "final.zip", "metrics.jsonl"
@@ -117,7 +117,7 @@ class RunFolder:
         identity = Identity(
             ruleset=config.game,
             rounds=config.rounds,
-            observation_version=observation_kinds.version(config.network.observation),
+            observation_version=observation.version(config.network.observation),
             network=config.network,
             turns=model.num_timesteps,
             config=config.as_dict(),

@@ -28,9 +28,10 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableR
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from mancala_env import agents, observation_kinds
+from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.engine.batch import Batch
+from mancala_env.batch import Batch
+from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 
 # A score is a running mean over about the last 1 / 0.02 = 50 games.
@@ -84,7 +85,7 @@ class SelfPlayEnv(VecEnv):
 
         Args:
             ruleset: The game.
-            kind: What the policy sees; one of observation_kinds.KINDS.
+            kind: What the policy sees; one of observation.KINDS.
             num_games: B.
             rounds: Rounds of an episode, or "match".
             reward: "outcome" or "margin"; see Batch.
@@ -123,6 +124,7 @@ class SelfPlayEnv(VecEnv):
                         num_threads=num_threads,
                         opening_turns=turns,
                         reward=reward,
+                        observation=kind,
                     )
                 )
                 start += size
@@ -131,19 +133,13 @@ class SelfPlayEnv(VecEnv):
             self._pool = _PoolGames(self._batches.pop(), pool_priority, self._next_seed())
             self._pool_slice = self._slices.pop()
             self.set_pool(pool, pool_scores)
-        shape = observation_kinds.shape(ruleset, kind, self.num_actions)
-        self._seen = np.zeros((num_games, *shape), observation_kinds.dtype(kind))
+        observer = Observer(ruleset, kind, self.num_actions)
+        self._observation = observer.empty(num_games)
         self._actions = np.zeros(num_games, np.int64)
         self.legal_mask = np.zeros((num_games, self.num_actions), np.bool_)
         self.players = np.zeros(num_games, np.int8)
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
-        limits = np.iinfo(np.int16)
-        space = (
-            spaces.Box(-np.inf, np.inf, shape, np.float32)
-            if kind == "board"
-            else spaces.Box(limits.min, limits.max, shape, np.int16)
-        )
-        super().__init__(num_games, space, spaces.Discrete(self.num_actions))
+        super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
     def set_pool(self, pool: Sequence[str | Agent], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of pool games; games that are under way go on against the old ones.
@@ -216,13 +212,8 @@ class SelfPlayEnv(VecEnv):
         for where, batch in parts:
             self.players[where] = batch.player
             self.legal_mask[where] = batch.legal_mask
-            if self.kind == "board":
-                self._seen[where] = batch.observation
-            else:
-                observation_kinds.write_seen(
-                    self.ruleset, self.kind, batch.games, self._seen[where], num_threads=self._num_threads
-                )
-        return self._seen.copy()
+            self._observation[where] = batch.observation
+        return self._observation.copy()
 
     def _next_seed(self) -> int:
         return int(self._seed_sequence.spawn(1)[0].generate_state(1, np.uint64)[0])

@@ -44,9 +44,9 @@ from mancala_env.agents.value_network import (
 )
 from mancala_env.arena.matches import MAX_OPENING_TURNS, Table, openings, play_matches
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
-from training.run import write_atomically
 
 GAMES, DEPTH = 40_000, 6
 # Games side by side; what an agent sees of more would not fit the cache.

@@ -1,7 +1,7 @@
-"""What a player sees of a game: a lossless float32 vector, the same for every environment.
+"""The board as a player sees it: a lossless float32 vector, the same for every environment.
 
-Symbols: H holes, F features, B games. Everything is seen from one player: index i of a part is *his*
-action i (his own row first, in sowing order), so the same position looks the same from both seats.
+Symbols: H holes, F features, B games. Everything is seen from one player: index i of a part is *their*
+action i (their own row first, in sowing order), so the same position looks the same from both seats.
 """
 
 from functools import lru_cache
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     LOAN,
     NUM_COLUMNS,
-    PLAYER_COLUMN,
     SOUTH,
     TERRITORY,
     State,
@@ -23,14 +23,12 @@ from mancala_env.engine.state import (
     pack,
     seeds_in,
 )
+from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.rulesets import Ruleset
 
 VERSION = 1
 """Changes whenever the meaning or the order of a feature does; checkpoints carry it."""
-
-
-_MOST_EXACT = float(2**24)  # the last whole number float32 counts to; no match is that long
 
 
 class Part(NamedTuple):
@@ -57,10 +55,10 @@ def parts(ruleset: Ruleset) -> dict[str, Part]:
         layout.append(("territory", num_holes, -1, 1, "1 where I may sow from, -1 the opponent"))
     layout.append(("stores", 2, 0, total, "captured seeds, mine and the opponent's"))
     if ruleset.match == "loan":
-        layout.append(("debts", 2, 0, total, "seeds I owe the opponent, seeds he owes me"))
+        layout.append(("debts", 2, 0, total, "seeds I owe the opponent, seeds they owe me"))
     layout += [
         ("stall", 1, 0, STALL_LIMIT, "turns in a row without a change in the number of free seeds"),
-        ("round", 1, 1, _MOST_EXACT, "number of the round in its match, from 1"),
+        ("round", 1, 1, MAX_ROUNDS, "number of the round in its match, from 1"),
         ("started", 1, 0, 1, "1 where I moved first in this round"),
         ("to_move", 1, 0, 1, "1 where it is my turn"),
         ("south", 1, 0, 1, "1 where I am South"),
@@ -89,7 +87,7 @@ def bounds(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def write_observation(rules, game, player, out, b):
+def write_board(rules, game, player, out, b):
     """Write what a player sees of a game into row b of float32 `[B, F]`."""
     num_holes = 2 * rules.width
     for i in range(num_holes):
@@ -120,28 +118,50 @@ def write_observation(rules, game, player, out, b):
 
 
 @kernel
-def _observe(rules, games, players, out):
-    """Write what a player sees of each game into its row of float32 `[B, F]`."""
-    for b in range(len(games)):
-        write_observation(rules, load(games, b), players[b], out, b)
+def _write_boards(rules, games, players, wanted, out, start, stop):
+    for b in range(start, stop):
+        if wanted[b]:
+            game = load(games, b)
+            write_board(rules, game, game.player if players[b] < 0 else players[b], out, b)
 
 
-def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
-    """Return what players see of games.
+class BoardKind:
+    """The observation kind "board": float32 `[F]`; see :class:`mancala_env.observation.Observer`."""
 
-    Args:
-        ruleset: The ruleset of the games.
-        games: uint64 `[B, NUM_COLUMNS]`, such as ``Position.games`` or ``Batch.games``.
-        players: Who looks, 0 or 1, one for all games or integers `[B]`; None: the player to move.
+    is_per_action = False
+    dtype = np.float32
+    version = str(VERSION)
 
-    Returns:
-        float32 `[B, F]`.
-    """
-    out = np.empty((len(games), num_features(ruleset)), np.float32)
-    seen_by = np.empty(len(games), np.int64)
-    seen_by[:] = games[:, PLAYER_COLUMN] if players is None else players
-    _observe(encode(ruleset), np.ascontiguousarray(games), seen_by, out)
-    return out
+    def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
+        """Return `(F,)`."""
+        return (num_features(ruleset),)
+
+    def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and highest value of each feature, float32 `[F]` each."""
+        return bounds(ruleset)
+
+    def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
+        """Return the parts of the vector, in order, by name."""
+        return parts(ruleset)
+
+    def passing(self, out: np.ndarray) -> np.ndarray | None:
+        """Return `out`: a step writes boards in passing."""
+        return out
+
+    def write(
+        self,
+        ruleset: Ruleset,
+        games: np.ndarray,
+        players: np.ndarray,
+        wanted: np.ndarray,
+        out: np.ndarray,
+        num_threads: int,
+    ) -> None:
+        """Write what players (-1: the one to move) see of the wanted games."""
+        rules = encode(ruleset)
+        run_in_slices(
+            lambda a, b: _write_boards(rules, games, players, wanted, out, a, b), len(games), num_threads
+        )
 
 
 def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
@@ -158,7 +178,7 @@ def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
     batch, width = len(seen), ruleset.row_width
     where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
     player = 1 - seen[:, where["south"]].astype(int)
-    # From his own view to hole order; a half turn is its own inverse.
+    # From the player's own view to hole order; a half turn is its own inverse.
     turn = (np.arange(ruleset.num_holes) + width * player) % ruleset.num_holes
 
     def in_hole_order(name: str) -> np.ndarray:
@@ -167,7 +187,7 @@ def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
     def by_player(name: str) -> np.ndarray:
         return np.where(player == SOUTH, seen[:, where[name]], seen[:, where[name]][:, ::-1])
 
-    mine = 1 - 2 * player  # turns "me / him" signs into South / North signs
+    mine = 1 - 2 * player  # turns "me / them" signs into South / North signs
     owned = in_hole_order("owned") * mine
     if "territory" in where:
         territory = (in_hole_order("territory") * mine < 0).astype(int)

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from strategies import reached
 
 from mancala_env import Batch, IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
-from mancala_env.agents.base import spec_forms
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
+from mancala_env.agents.specs import spec_forms
 
 
 @pytest.mark.parametrize("spec", ["random", "greedy"])

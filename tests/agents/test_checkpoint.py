@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import mancala_env
-from mancala_env import Batch, Position, agents, observation_kinds, rulesets
+from mancala_env import Batch, Position, agents, observation, rulesets
 from mancala_env.agents.checkpoint import (
     CheckpointAgent,
     Identity,
@@ -35,13 +35,13 @@ LAYLI = rulesets.lookup("layli_goobalay")
 
 def identity_of(
     ruleset: str = "layli_goobalay",
-    kind: observation_kinds.ObservationKind = "replies",
+    kind: observation.ObservationKind = "replies",
     rounds: int | Literal["match"] = 1,
 ) -> Identity:
     return Identity(
         ruleset=rulesets.lookup(ruleset),
         rounds=rounds,
-        observation_version=observation_kinds.version(kind),
+        observation_version=observation.version(kind),
         network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
         turns=123,
         config={"seed": 1},
@@ -74,7 +74,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return write_checkpoint(tmp_path / "agent.zip", identity_of())
 
 
-@pytest.mark.parametrize("kind", observation_kinds.KINDS)
+@pytest.mark.parametrize("kind", observation.KINDS)
 def test_plays_legal_actions_and_the_best_of_its_network(tmp_path: Path, kind) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of(kind=kind))
     agent = agents.make(str(path), "layli_goobalay", seed=0, num_threads=1)
@@ -151,7 +151,7 @@ def test_the_same_dials_under_another_name_are_the_same_game(checkpoint: Path) -
 def test_another_observation_version_is_refused_and_both_named(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "old.zip", replace(identity_of(), observation_version="0.9"))
     with pytest.raises(
-        InvalidCheckpoint, match=rf"version 0\.9 .* has version {observation_kinds.version('replies')}"
+        InvalidCheckpoint, match=rf"version 0\.9 .* has version {observation.version('replies')}"
     ):
         agents.make(str(path), LAYLI)
 
@@ -342,8 +342,7 @@ def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> No
     network = build_network(LAYLI, 6, config)
     batch = Batch(LAYLI, 5, seed=1, num_threads=1)
     batch.play_random(7)
-    seen = np.zeros((5, *observation_kinds.shape(LAYLI, "afterstates", 6)), np.int16)
-    observation_kinds.write_seen(LAYLI, "afterstates", batch.games, seen)
+    seen = observation.Observer(LAYLI, "afterstates").observe(batch.games)
     legal = torch.from_numpy(batch.legal_mask == 1)
     network.requires_grad_(False)
     logits, values = network(torch.from_numpy(seen), legal)

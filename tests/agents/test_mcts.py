@@ -14,7 +14,7 @@ from mancala_env.agents import mcts, search
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.arena import play_matches
 
-EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds 20,000 simulations prove most values.
 FEW_SEEDS = 8
 

@@ -15,7 +15,7 @@ from mancala_env.agents import search
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent, action_values
 from mancala_env.arena import play_matches
 
-EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds a full-width search sees the round to its end within a second.
 FEW_SEEDS = 10
 

@@ -19,12 +19,12 @@ from mancala_env import Position, agents
 from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.cli import main as mancala
-from training import rllib_train
-from training import train as command
-from training.config import CONFIGS, read_config
-from training.rllib_selfplay import SelfPlayRunner
-from training.run import RunFolder
-from training.selfplay import SelfPlayEnv
+from mancala_env.learning import loop as command
+from mancala_env.learning.config import CONFIGS, read_config
+from mancala_env.learning.rllib import train as rllib_train
+from mancala_env.learning.rllib.selfplay import SelfPlayRunner
+from mancala_env.learning.run_folder import RunFolder
+from mancala_env.learning.selfplay import SelfPlayEnv
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Detected pickle protocol",

@@ -15,7 +15,7 @@ from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.agents.policy_mcts import PolicyMctsAgent
 from mancala_env.arena import play_matches
 
-EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 JUDGES = ("policy", "value network")
 
 

@@ -31,9 +31,9 @@ from mancala_env.agents.value_network import (
     position_values,
 )
 from mancala_env.arena import play_matches
-from training import fit_value
+from mancala_env.learning import value_fit as fit_value
 
-EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
 
 def weights_of(ruleset: str | Ruleset) -> ValueWeights:

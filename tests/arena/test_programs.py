@@ -12,10 +12,12 @@ import pytest
 from mancala_env import cli, rulesets
 from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
+from mancala_env.learning import loop as train
+from mancala_env.learning import value_fit as fit_value
 from mancala_env.programs import in_one_line
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
-from training import ceiling, compare, fit_value, train
+from training.experiments import ceiling, compare
 
 
 @pytest.mark.parametrize(

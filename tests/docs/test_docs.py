@@ -16,7 +16,7 @@ import pytest
 
 import mancala_env
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
 HEAVY = {"torch", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",

@@ -21,17 +21,17 @@ from mancala_env import (
     rulesets,
 )
 from mancala_env.envs.aec import AGENTS
-from mancala_env.envs.doors import DOORS
+from mancala_env.envs.families import FAMILIES
 from mancala_env.observation import games_from
 
-DOOR_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
+FAMILY_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]
 
 
 def raw_env(ruleset, **options) -> Any:
     ruleset = rulesets.lookup(ruleset)
-    return DOOR_OF[ruleset.landing].raw_env(ruleset=ruleset, **options)
+    return FAMILY_OF[ruleset.landing].raw_env(ruleset=ruleset, **options)
 
 
 def play_out(env, rng, most_turns=10**6):
@@ -284,7 +284,7 @@ def test_wrong_arguments_are_named(options, message):
         layli_goobalay_v0.env(**options)
 
 
-@pytest.mark.parametrize("module", DOOR_OF.values(), ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", FAMILY_OF.values(), ids=lambda module: module.__name__)
 def test_the_example_of_each_door_runs(module):
     failed, attempted = doctest.testmod(module)
     assert failed == 0
@@ -294,19 +294,19 @@ def test_the_example_of_each_door_runs(module):
 def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():
     for name in ALL:
         ruleset = rulesets.lookup(name)
-        for landing, module in DOOR_OF.items():
+        for landing, module in FAMILY_OF.items():
             if landing == ruleset.landing:
                 assert raw_env(ruleset).ruleset == ruleset
                 continue
-            right = DOOR_OF[ruleset.landing].__name__.removeprefix("mancala_env.")
+            right = FAMILY_OF[ruleset.landing].__name__.removeprefix("mancala_env.")
             with pytest.raises(InvalidRuleset, match=f"is played through {right}"):
                 module.env(ruleset=ruleset)
 
 
 def test_every_door_names_its_rulesets_and_defaults_to_the_first():
-    for door in DOORS.values():
-        module = DOOR_OF[door.landing]
-        assert module.raw_env().ruleset.name == door.default == door.ruleset_names()[0]
-        for name in door.ruleset_names():
+    for family in FAMILIES.values():
+        module = FAMILY_OF[family.landing]
+        assert module.raw_env().ruleset.name == family.default == family.ruleset_names()[0]
+        for name in family.ruleset_names():
             assert f"``{name}``" in str(module.raw_env.__doc__)
-    assert sum(len(door.ruleset_names()) for door in DOORS.values()) == len(rulesets.names())
+    assert sum(len(family.ruleset_names()) for family in FAMILIES.values()) == len(rulesets.names())

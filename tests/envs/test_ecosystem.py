@@ -16,8 +16,8 @@ from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.envs.utils import check_env_specs
 
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
-from mancala_env.envs.doors import DOORS
-from mancala_env.observation_kinds import KINDS
+from mancala_env.envs.families import FAMILIES
+from mancala_env.observation import KINDS
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the way it is about to drop
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
@@ -26,13 +26,13 @@ with warnings.catch_warnings():  # PettingZoo's tests import its own games by th
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]
-DOOR_OF = {door.landing: door for door in DOORS.values()}
+FAMILY_OF = {family.landing: family for family in FAMILIES.values()}
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
-IDS = [door.gym_id for door in DOORS.values()]
+IDS = [family.gym_id for family in FAMILIES.values()]
 # Every ruleset shows the board; one of each game shows everything else there is to see.
 SHOWN = [
     *((ruleset, "board") for ruleset in ALL),
-    *((door.default, kind) for door in DOORS.values() for kind in KINDS if kind != "board"),
+    *((family.default, kind) for family in FAMILIES.values() for kind in KINDS if kind != "board"),
 ]
 every_ruleset_and_kind = pytest.mark.parametrize(("ruleset", "kind"), SHOWN, ids=str)
 
@@ -44,7 +44,7 @@ def aec_env(ruleset, **options) -> Any:
 
 def gym_env(ruleset, **options) -> Any:
     ruleset = rulesets.lookup(ruleset)
-    return gymnasium.make(DOOR_OF[ruleset.landing].gym_id, ruleset=ruleset, **options).unwrapped
+    return gymnasium.make(FAMILY_OF[ruleset.landing].gym_id, ruleset=ruleset, **options).unwrapped
 
 
 # api_test knows PettingZoo's own environments with dict observations by name and warns of all others, and

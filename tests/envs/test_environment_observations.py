@@ -9,11 +9,10 @@ from test_observation_kinds import expected
 
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS
-from mancala_env.envs.doors import DOORS
+from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.observation import observe
-from mancala_env.observation_kinds import KINDS, action_parts, bounds, dtype, shape, version, write_seen
+from mancala_env.observation import KINDS, Observer, observe, version
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]
@@ -40,7 +39,7 @@ def test_the_mover_sees_his_actions_and_the_other_agent_nothing(kind, ruleset, r
             seen = env.observe(AGENTS[mover])["observation"]
             wanted = [expected(env.position, action, kind, num_actions) for action in range(num_actions)]
             assert seen.tolist() == wanted
-            assert seen.dtype == dtype(kind)
+            assert seen.dtype == np.int16
             other = env.observe(AGENTS[1 - mover])
             assert not other["observation"].any()
             assert not other["action_mask"].any()
@@ -65,7 +64,7 @@ def test_the_learner_sees_his_actions_until_the_episode_is_over(kind, ruleset, r
         assert env.observation_space.contains(seen)
         wanted = np.zeros((1, *env.observation_space.shape), env.observation_space.dtype)
         legal = np.zeros((1, env.action_space.n), np.bool_)
-        write_seen(env.ruleset, kind, env.position.games, wanted, legal)
+        Observer(env.ruleset, kind, env.action_space.n).write(env.position.games, wanted, legal)
         np.testing.assert_array_equal(seen, wanted[0])
         np.testing.assert_array_equal(info["action_mask"], legal[0])
         forfeits = illegal == "lose" and rng.random() < 0.05 and not info["action_mask"].all()
@@ -95,7 +94,7 @@ def test_a_vector_env_shows_each_game_as_the_single_env_does(kind, threads):
         kept = seen.copy()
         wanted = np.zeros_like(seen)
         games = np.concatenate([vector.position(b).games for b in range(300)])
-        write_seen(vector.ruleset, kind, games, wanted)
+        Observer(vector.ruleset, kind).write(games, wanted)
         np.testing.assert_array_equal(seen, wanted)
         actions = rng.integers(0, 6, 300) if rng.random() < 0.2 else infos["action_mask"].argmax(axis=1)
         following, _, terminations, _, infos = vector.step(actions)
@@ -117,10 +116,11 @@ def test_nothing_seen_is_out_of_bounds_and_the_bounds_are_declared(ruleset, kind
     envs = MancalaVectorEnv(16, ruleset, rounds=rounds, observation=kind, seat="random")
     space: Any = envs.single_observation_space
     num_actions = ruleset.num_actions(rounds)
-    assert space.shape == shape(ruleset, kind, num_actions)
-    assert space.dtype == dtype(kind)
+    observer = Observer(ruleset, kind, num_actions)
+    assert space.shape == observer.shape
+    assert space.dtype == observer.dtype
     assert space.is_bounded()
-    low, high = bounds(ruleset, kind, num_actions)
+    low, high = observer.low, observer.high
     np.testing.assert_array_equal(space.low, low)
     np.testing.assert_array_equal(space.high, high)
     seen, _ = envs.reset(seed=0)
@@ -128,19 +128,19 @@ def test_nothing_seen_is_out_of_bounds_and_the_bounds_are_declared(ruleset, kind
         assert envs.observation_space.contains(seen)
         seen, *_ = envs.step(envs.action_space.sample())
     if kind != "board":
-        for part in list(action_parts(ruleset, kind, num_actions).values())[1:]:
+        for part in list(observer.parts.values())[1:]:
             assert (low[:, part.start : part.stop] == part.low).all()
             assert (high[:, part.start : part.stop] == part.high).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("door", DOORS.values(), ids=lambda door: door.game)
-def test_the_metadata_names_kind_and_version(door, kind):
-    module = MODULE_OF[door.landing]
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.game)
+def test_the_metadata_names_kind_and_version(family, kind):
+    module = MODULE_OF[family.landing]
     for env in (
         module.env(observation=kind),
-        gymnasium.make(door.gym_id, observation=kind),
-        gymnasium.make_vec(door.gym_id, num_envs=2, observation=kind),
+        gymnasium.make(family.gym_id, observation=kind),
+        gymnasium.make_vec(family.gym_id, num_envs=2, observation=kind),
     ):
         assert env.metadata["observation"] == kind
         assert env.metadata["observation_version"] == version(kind)

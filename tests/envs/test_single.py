@@ -10,13 +10,13 @@ from gymnasium.error import ResetNeeded
 from mancala_env import IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.state import NORTH, SOUTH
-from mancala_env.envs.doors import DOORS, register
+from mancala_env.envs.families import FAMILIES, register
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.observation import observe, parts
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]
-IDS = [door.gym_id for door in DOORS.values()]
+IDS = [family.gym_id for family in FAMILIES.values()]
 
 
 class Lowest(Agent):
@@ -287,18 +287,18 @@ def test_an_opponent_of_another_ruleset_is_refused():
         MancalaEnv(opponent=agents.make("random", "leyla"))
 
 
-@pytest.mark.parametrize("door", DOORS.values(), ids=lambda door: door.game)
-def test_ids_play_their_game_and_no_other(door):
-    env = gymnasium.make(door.gym_id, opponent="greedy")
-    assert env.unwrapped.ruleset.name == door.default  # pyright: ignore[reportAttributeAccessIssue]
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.game)
+def test_ids_play_their_game_and_no_other(family):
+    env = gymnasium.make(family.gym_id, opponent="greedy")
+    assert env.unwrapped.ruleset.name == family.default  # pyright: ignore[reportAttributeAccessIssue]
     assert gymnasium.make(env.spec).spec == env.spec  # pyright: ignore[reportArgumentType]
     for name in ALL:
         ruleset = rulesets.lookup(name)
-        if ruleset.landing == door.landing:
-            gymnasium.make(door.gym_id, ruleset=ruleset)
+        if ruleset.landing == family.landing:
+            gymnasium.make(family.gym_id, ruleset=ruleset)
         else:
             with pytest.raises(InvalidRuleset, match="is played through"):
-                gymnasium.make(door.gym_id, ruleset=ruleset)
+                gymnasium.make(family.gym_id, ruleset=ruleset)
 
 
 def test_registering_twice_is_once(recwarn):

@@ -13,14 +13,14 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.agents import Agent, InvalidSpec
-from mancala_env.envs.doors import DOORS
+from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.observation_kinds import KINDS
+from mancala_env.observation import KINDS
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]
-IDS = [door.gym_id for door in DOORS.values()]
+IDS = [family.gym_id for family in FAMILIES.values()]
 
 
 class Lowest(Agent):

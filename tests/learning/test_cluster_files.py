@@ -11,8 +11,8 @@ import pytest
 import yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
 
-from training.config import CONFIG_FILE, CONFIGS, read_config
-from training.rllib_train import RayConfig
+from mancala_env.learning.config import CONFIG_FILE, CONFIGS, read_config
+from mancala_env.learning.rllib.train import RayConfig
 
 ROOT = CONFIGS.parent
 CLUSTER = CONFIGS / "cluster"

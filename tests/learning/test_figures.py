@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from mancala_env.agents.checkpoint import read_identity
-from training import ceiling, compare, figures, tune
-from training import train as command
-from training.config import CONFIGS
+from mancala_env.learning import loop as command
+from mancala_env.learning.config import CONFIGS
+from training.experiments import ceiling, compare, figures, tune
 
 TINY = {
     "ruleset": "gabata_i",

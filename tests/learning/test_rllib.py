@@ -35,15 +35,15 @@ from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
 from mancala_env.arena.round_robin import round_robin
+from mancala_env.batch import Batch
 from mancala_env.cli import main as mancala
-from mancala_env.engine.batch import Batch
 from mancala_env.errors import IllegalMove
-from mancala_env.observation_kinds import ObservationKind
-from training import rllib_train
-from training.config import CONFIGS, InvalidConfig, read_config
-from training.rllib_selfplay import POOL, SHARED, always_shared, module_spec
-from training.run import RunFolder
-from training.teacher import marks
+from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.learning.distillation import marks
+from mancala_env.learning.rllib import train as rllib_train
+from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
+from mancala_env.learning.run_folder import RunFolder
+from mancala_env.observation import ObservationKind
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
@@ -148,7 +148,7 @@ def test_an_address_where_no_cluster_is_fails_at_once(
     ("module", "missing"),
     [
         ("mancala_env.arena.on_ray", "ray"),
-        ("training.rllib_selfplay", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
+        ("mancala_env.learning.rllib.selfplay", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
     ],
 )
 def test_without_ray_the_error_names_the_command(

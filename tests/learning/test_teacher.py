@@ -15,11 +15,11 @@ from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.network import NetworkConfig, build_network
+from mancala_env.learning import loop as command
+from mancala_env.learning.config import CONFIGS, InvalidConfig, TeacherConfig
+from mancala_env.learning.distillation import Lessons, examine, give_lessons, learn, marks, soft_targets
+from mancala_env.learning.run_folder import RunFolder
 from mancala_env.solver import Solver
-from training import train as command
-from training.config import CONFIGS, InvalidConfig, TeacherConfig
-from training.run import RunFolder
-from training.teacher import Lessons, examine, give_lessons, learn, marks, soft_targets
 
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
 

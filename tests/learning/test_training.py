@@ -22,13 +22,13 @@ from sb3_contrib import MaskablePPO
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena.matches import play_matches
+from mancala_env.learning import loop as command
+from mancala_env.learning import report
+from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.learning.pool import SnapshotPool
+from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
+from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.observation import games_from
-from training import report
-from training import train as command
-from training.config import CONFIGS, InvalidConfig, read_config
-from training.pool import SnapshotPool
-from training.run import RunFolder, RunFolderError, write_atomically
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv
 
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
 SMOKE = str(CONFIGS / "smoke.yaml")

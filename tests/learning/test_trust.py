@@ -18,9 +18,9 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 
 from mancala_env import agents
 from mancala_env.agents.checkpoint import read_identity
-from training import train as command
-from training.config import CONFIGS, read_config
-from training.run import Events, JsonLines, RunFolder, RunFolderError, write_atomically
+from mancala_env.learning import loop as command
+from mancala_env.learning.config import CONFIGS, read_config
+from mancala_env.learning.run_folder import Events, JsonLines, RunFolder, RunFolderError, write_atomically
 
 UPDATE = 256  # turns: 64 games, 4 turns each
 
@@ -72,7 +72,7 @@ def damage(path: Path, member: str) -> None:
 _KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
-from training import train as command
+from mancala_env.learning import loop as command
 
 seed, kills, folder, *arguments = sys.argv[1:]
 random.seed(int(seed))

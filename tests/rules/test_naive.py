@@ -14,7 +14,7 @@ import naive
 import pytest
 from naive import NAIVE_RULESETS, NOBODY, NORTH, SOUTH
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "data"
 PUBLISHED = json.loads((DATA / "published.json").read_text())
 PERFT = json.loads((DATA / "perft.json").read_text())
 EXACT = json.loads((DATA / "exact.json").read_text())

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, observation, rulesets
-from mancala_env.observation_kinds import KINDS, action_parts, dtype, shape, version, write_seen
+from mancala_env.observation import KINDS, Observer, version
 
 NUM_GAMES = 24
 
 
 def seen_of(batch: Batch, kind: str, num_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return what the players to move see, and their legal actions, over rubbish that must vanish."""
-    seen = np.full((batch.num_games, *shape(batch.ruleset, kind, batch.num_actions)), 7, dtype(kind))
+    observer = Observer(batch.ruleset, kind, batch.num_actions)
+    seen = observer.empty(batch.num_games)
+    seen[:] = 7
     legal = np.full((batch.num_games, batch.num_actions), 1, np.bool_)
-    write_seen(batch.ruleset, kind, batch.games, seen, legal, num_threads)
+    observer.write(batch.games, seen, legal, num_threads=num_threads)
     return seen, legal
 
 
@@ -41,7 +43,7 @@ def best_lead(position: Position, player: int, depth: int) -> int:
 
 def expected(position: Position, action: int, kind: str, num_actions: int) -> list[float]:
     """The features of an action, from Position alone."""
-    size = shape(position.ruleset, kind, num_actions)[1]
+    size = Observer(position.ruleset, kind, num_actions).shape[1]
     if action not in position.legal_actions:
         return [0] * size
     me, after = position.player, position.copy()
@@ -96,9 +98,10 @@ def test_actions_on_captured_territory_are_shown() -> None:
 def test_parts_cover_every_feature_once() -> None:
     for kind in KINDS[1:]:
         ruleset = rulesets.lookup("leyla")
-        parts = list(action_parts(ruleset, kind, 6).values())
+        observer = Observer(ruleset, kind, 6)
+        parts = list(observer.parts.values())
         assert [part.start for part in parts] == [0, *[part.stop for part in parts[:-1]]]
-        assert parts[-1].stop == shape(ruleset, kind, 6)[1]
+        assert parts[-1].stop == observer.shape[1]
 
 
 def test_threads_change_nothing() -> None:

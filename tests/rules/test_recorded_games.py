@@ -10,7 +10,7 @@ from boards import NOBODY, NORTH, SOUTH
 
 from mancala_env import Batch, Position, notation, rulesets
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "data"
 PUBLISHED = json.loads((DATA / "published.json").read_text())
 PERFT = json.loads((DATA / "perft.json").read_text())
 EXACT = json.loads((DATA / "exact.json").read_text())

@@ -11,7 +11,7 @@ import pytest
 
 from mancala_env import Batch, Position, Ruleset, rulesets, solver
 
-EXACT = json.loads((Path(__file__).parent / "data" / "exact.json").read_text())
+EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
 # Small boards that exercise every dial a turn or the end of a round reads.
 SMALL = {

@@ -1,6 +1,6 @@
 """How well can a network judge actions at all? Fit it to a deep search instead of to self-play.
 
-python training/ceiling.py --positions 60000 --teacher minimax:10 runs/layli_goobalay/final.zip
+python training/experiments/ceiling.py --positions 60000 --teacher minimax:10 runs/layli_goobalay/final.zip
 
 prints a table in Markdown: networks of several kinds and sizes fitted to the values of the search, and for
 comparison searches and checkpoints. Each is judged by how often its favourite action is one of the best, and
@@ -17,15 +17,15 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from mancala_env import agents, observation_kinds, rulesets, solver
+from mancala_env import agents, observation, rulesets, solver
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.arena.regret import has_exact_positions
 from mancala_env.errors import MancalaError
+from mancala_env.learning.config import TeacherConfig
+from mancala_env.learning.distillation import Lessons, Marks, favourites, give_lessons, learn, marks
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
-from training.config import TeacherConfig
-from training.teacher import Lessons, Marks, favourites, give_lessons, learn, marks
 
 _COLUMNS = ("agent", "best action", "seeds lost", "best action, solved", "seeds lost, solved", "seconds")
 
@@ -88,7 +88,7 @@ def measure(
 def main(arguments: list[str] | None = None) -> int:
     """Measure as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="training/ceiling.py",
+        prog="training/experiments/ceiling.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -113,11 +113,9 @@ def main(arguments: list[str] | None = None) -> int:
         learning_rate=0.002,
     )
     console = Console()
-    unknown = sorted(set(words.kinds) - set(observation_kinds.KINDS))
+    unknown = sorted(set(words.kinds) - set(observation.KINDS))
     if unknown:
-        raise MancalaError(
-            f"--kinds must be of {', '.join(observation_kinds.KINDS)}, not {', '.join(unknown)}"
-        )
+        raise MancalaError(f"--kinds must be of {', '.join(observation.KINDS)}, not {', '.join(unknown)}")
     rows = measure(
         rulesets.lookup(words.ruleset),
         teacher,

@@ -1,6 +1,6 @@
 """Compare runs: all their checkpoints in one arena, on one scale.
 
-python training/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
+python training/experiments/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
 
 rates checkpoints of every run, spread evenly over it, by matches of everybody with everybody and with the
 ladder's rungs, prints a table, and plots rating over turns and how each run's last checkpoint fares against
@@ -18,9 +18,9 @@ from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.matches import InvalidMatch, MatchResult
 from mancala_env.errors import MancalaError
+from mancala_env.learning.report import draw_intervals, draw_ratings, finish
+from mancala_env.learning.run_folder import RunFolder
 from mancala_env.programs import in_one_line
-from training.report import draw_intervals, draw_ratings, finish
-from training.run import RunFolder
 
 _COLORS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 
@@ -73,7 +73,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
 def main(arguments: list[str] | None = None) -> int:
     """Compare as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="training/compare.py",
+        prog="training/experiments/compare.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,7 +1,7 @@
 """The figures every configuration reaches, as a table made by one command.
 
-python training/figures.py --minutes 3 --games 1000 --out docs/figures.md
-python training/figures.py configs/leyla.yaml --minutes 10
+python training/experiments/figures.py --minutes 3 --games 1000 --out docs/figures.md
+python training/experiments/figures.py configs/leyla.yaml --minutes 10
 
 trains each configuration (all that are for a ruleset, unless some are named), evaluates it and writes a row
 at once, to a Markdown table and, with every number, to a JSON file beside it. A row of as many minutes and
@@ -19,11 +19,11 @@ import yaml
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
+from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.loop import train_or_go_on
+from mancala_env.learning.report import report
+from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.programs import in_one_line
-from training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
-from training.report import report
-from training.run import RunFolder, git_revision, write_atomically
-from training.train import train_or_go_on
 
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
@@ -116,11 +116,12 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
     """Return the page that holds the table."""
     return (
         "# What the configurations reach\n\n"
-        f"Made by `python training/figures.py --minutes {minutes:g} --games {games}`: each configuration of "
-        f"`configs/` trained for {minutes:g} minutes, then {games:,} games against each opponent, half of "
-        "them from either seat, after 4 random turns. Win rates with 95 % intervals, a draw counting as half "
-        "a win; seeds lost a move against perfect play over the solved positions shipped with the revision "
-        "named. The network plays alone, one evaluation a move. Turns depend on how busy the machine was. "
+        f"Made by `python training/experiments/figures.py --minutes {minutes:g} --games {games}`: "
+        f"each configuration of `configs/` trained for {minutes:g} minutes, then {games:,} games "
+        "against each opponent, half of them from either seat, after 4 random turns. Win rates "
+        "with 95 % intervals, a draw counting as half a win; seeds lost a move against perfect "
+        "play over the solved positions shipped with the revision named. The network plays alone, "
+        "one evaluation a move. Turns depend on how busy the machine was. "
         "The JSON file beside this page holds every number.\n\n" + table(rows)
     )
 
@@ -129,7 +130,7 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Make the table as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="training/figures.py",
+        prog="training/experiments/figures.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

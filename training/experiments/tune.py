@@ -1,8 +1,9 @@
 """Tune a configuration: train it with one change at a time, for equal time, and rate what comes of each.
 
-python training/tune.py configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.steps=16"
-python training/tune.py configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one
-python training/tune.py configs/*.yaml --out docs/tuning.md                          # what is known
+alias tune="python training/experiments/tune.py"
+tune configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.steps=16"
+tune configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one
+tune configs/*.yaml --out docs/tuning.md                          # what is known
 
 Every change is trained beside the configuration as it is. Then all checkpoints of the configuration so far,
 those of earlier commands too, meet each other and two searches, and each is measured against perfect play.
@@ -24,11 +25,11 @@ from rich.console import Console
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.matches import MatchResult, num_pairs
+from mancala_env.learning.config import InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.loop import check_agents, train_or_go_on
+from mancala_env.learning.run_folder import FINAL, git_revision, write_atomically
 from mancala_env.programs import in_one_line
-from training.config import InvalidConfig, TrainConfig, read_config
-from training.figures import markdown, rate_cell, seeds_lost_cell
-from training.run import FINAL, git_revision, write_atomically
-from training.train import check_agents, train_or_go_on
+from training.experiments.figures import markdown, rate_cell, seeds_lost_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
@@ -196,7 +197,7 @@ def page(tunings: list[Tuning], minutes: float) -> str:
     """Return the page that holds the tables."""
     return (
         "# What was tried for each configuration\n\n"
-        f"Made by `python training/tune.py CONFIG --change OPTIONS --minutes {minutes:g}`: each "
+        f"Made by `python training/experiments/tune.py CONFIG --change OPTIONS --minutes {minutes:g}`: each "
         f"configuration as it was and with one change at a time, trained for {minutes:g} minutes on one "
         "core, all results of a "
         f"configuration then matched with each other and with {' and '.join(SEARCHES)}, both seats, after 4 "
@@ -216,7 +217,7 @@ def page(tunings: list[Tuning], minutes: float) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Tune as the command line says; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="training/tune.py",
+        prog="training/experiments/tune.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

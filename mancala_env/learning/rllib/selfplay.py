@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from mancala_env import observation_kinds
 from mancala_env.agents.network import NetworkConfig, build_network
+from mancala_env.learning.policy import NotFinite
+from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
+from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
-from training.policy import NotFinite
-from training.selfplay import SelfPlayBuffer, SelfPlayEnv
 
 try:
     from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
@@ -278,15 +278,10 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
 
     def get_spaces(self) -> dict[str, Any]:
         """Return the spaces of the shared module, which are those of either player."""
-        kind, number = self._kind, observation_kinds.dtype(self._kind)
-        low, high = (-np.inf, np.inf)
-        if number is np.int16:
-            low, high = np.iinfo(np.int16).min, np.iinfo(np.int16).max
-        shape = observation_kinds.shape(self._ruleset, kind, self._num_actions)
         both = (
             spaces.Dict(
                 {
-                    "observation": spaces.Box(low, high, shape, number),  # type: ignore[arg-type]
+                    "observation": Observer(self._ruleset, self._kind, self._num_actions).space,
                     "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
                 }
             ),

@@ -30,7 +30,7 @@ import torch
 from rich.console import Console
 from stable_baselines3.common.logger import Logger
 
-from mancala_env import observation_kinds
+from mancala_env import observation
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     WEIGHTS_MEMBER,
@@ -39,14 +39,16 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.network import build_network
 from mancala_env.arena import on_ray
-from mancala_env.engine.batch import default_num_threads
+from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
-from training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
-from training.policy import NotFinite
-from training.pool import SnapshotPool
-from training.progress import RunProgress
-from training.report import evaluate, report
-from training.rllib_selfplay import (
+from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.distillation import has_lessons_ahead, teach
+from mancala_env.learning.loop import Clock, TrainingDiverged, check_agents, check_same_run, stop_on_signals
+from mancala_env.learning.policy import NotFinite
+from mancala_env.learning.pool import SnapshotPool
+from mancala_env.learning.progress import RunProgress
+from mancala_env.learning.report import evaluate, report
+from mancala_env.learning.rllib.selfplay import (
     POOL,
     SHARED,
     SelfPlayLearner,
@@ -54,7 +56,7 @@ from training.rllib_selfplay import (
     always_shared,
     module_spec,
 )
-from training.run import (
+from mancala_env.learning.run_folder import (
     FINAL,
     METRICS,
     Events,
@@ -64,11 +66,9 @@ from training.run import (
     versions,
     write_atomically,
 )
-from training.selfplay import opponent_name
-from training.teacher import has_lessons_ahead, teach
-from training.train import Clock, TrainingDiverged, check_agents, check_same_run, stop_on_signals
+from mancala_env.learning.selfplay import opponent_name
 
-# After training.rllib_selfplay, which says how to install it.
+# After mancala_env.learning.rllib.selfplay, which says how to install it.
 import ray  # isort: skip
 from ray.rllib.algorithms.ppo import PPOConfig  # isort: skip
 
@@ -325,7 +325,7 @@ class ClusterRun:
             logger.close()
 
     def _learn_from_teacher(self, logger: Logger, progress: RunProgress) -> None:
-        """Start from what a search teaches, on this machine; see :mod:`training.teacher`."""
+        """Start from what a search teaches, on this machine; see :mod:`mancala_env.learning.distillation`."""
         config, algorithm = self._config, self._algorithm
         network = build_network(config.game, config.game.num_actions(config.rounds), config.network)
         weights = self._weights()
@@ -498,7 +498,7 @@ def export(weights: dict[str, torch.Tensor], config: TrainConfig, turns: int) ->
     identity = Identity(
         ruleset=config.game,
         rounds=config.rounds,
-        observation_version=observation_kinds.version(config.network.observation),
+        observation_version=observation.version(config.network.observation),
         network=config.network,
         turns=turns,
         config=config.as_dict(),

@@ -1,0 +1,61 @@
+"""What every door of the package checks alike: whole numbers, choices, masks, seeds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mancala_env.errors import InvalidArgument
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number; True and False are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`.
+
+    Raises:
+        InvalidArgument: It is none; the message names the value and the range.
+    """
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InvalidArgument(f"{name} must be a whole number {allowed}, not {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return the value if it is one of the choices.
+
+    Raises:
+        InvalidArgument: It is not; the message lists the choices.
+    """
+    is_plain = isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
+    if not is_plain or value not in choices:
+        raise InvalidArgument(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+    return value
+
+
+def seed_of(seed: Any) -> int | None:
+    """Return a seed: None, or a whole number of at least 0.
+
+    Raises:
+        InvalidArgument: It is neither.
+    """
+    return None if seed is None else whole("seed", seed, 0)
+
+
+def mask(name: str, value: Any, size: int) -> np.ndarray:
+    """Return a mask as bool `[size]`.
+
+    Raises:
+        InvalidArgument: It has another shape, or holds something else than true and false: a list of
+            indices is no mask.
+    """
+    array = np.asarray(value)
+    if array.shape != (size,) or array.dtype != np.bool_:
+        raise InvalidArgument(
+            f"{name} must be {size} values of type bool, not {array.dtype} of shape {array.shape}"
+        )
+    return np.ascontiguousarray(array)

@@ -1,0 +1,116 @@
+"""Episodes: how one starts, and, in one kernel that everybody calls, how one ends.
+
+An episode is some rounds of a match, or the whole match (RULES 5). :func:`end_of_round` decides what a
+finished round is followed by; Batch, the environments, the arena and self-play all ask it.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from mancala_env.engine.chance import random_below, random_hole
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.rounds import first_round, match_margin, next_round
+from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of
+from mancala_env.engine.turn import play_turn
+from mancala_env.errors import InvalidArgument
+
+Rounds = int | Literal["match"]
+
+MATCH = 0
+"""What `rounds="match"` is to a kernel."""
+MAX_ROUNDS = 1000
+"""A match that the rules have not ended after so many rounds is truncated (RULES 5.4)."""
+OUTCOME, MARGIN, SEEDS = 0, 1, 2
+"""What an episode is worth to South: +1, 0 or -1; the lead over all seeds; the lead in seeds."""
+
+# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6.
+_MOST_OPENINGS = 100
+
+
+class Episode(NamedTuple):
+    """What an episode is, as integers for kernels.
+
+    Attributes:
+        rounds: Most rounds of an episode; MATCH for a match, which MAX_ROUNDS truncates.
+        first_player: Who starts an episode: 0, 1, or 2 for a player drawn by lot.
+        opening_turns: Uniformly random turns played before an episode begins.
+        reward: OUTCOME, MARGIN or SEEDS.
+    """
+
+    rounds: int
+    first_player: int = SOUTH
+    opening_turns: int = 0
+    reward: int = OUTCOME
+
+
+def encode_rounds(rounds: Rounds) -> int:
+    """Return a limit on rounds as kernels take it.
+
+    Raises:
+        InvalidArgument: Neither a whole number from 1 to MAX_ROUNDS nor "match".
+    """
+    if isinstance(rounds, str) and rounds == "match":
+        return MATCH
+    is_whole = isinstance(rounds, int | np.integer) and not isinstance(rounds, bool)
+    if not is_whole or not 1 <= rounds <= MAX_ROUNDS:
+        raise InvalidArgument(
+            f'rounds must be a whole number from 1 to {MAX_ROUNDS} or "match", not {rounds!r}'
+        )
+    return int(rounds)
+
+
+@kernel
+def new_episode(rules, episode, random):
+    """Return the generator state and a game to start an episode from."""
+    tries = 0
+    while True:
+        tries += 1
+        starter = episode.first_player
+        if starter > NORTH:
+            random, starter = random_below(random, 2)
+        game = first_round(rules, starter)
+        running = game
+        for _ in range(episode.opening_turns):
+            if game.end == RUNNING:
+                running = game
+                random, hole = random_hole(rules, game, random)
+                game = play_turn(rules, game, hole)[0]
+        if game.end == RUNNING:
+            return random, game
+        if tries == _MOST_OPENINGS:
+            return random, running
+
+
+@kernel
+def end_of_round(rules, episode, game):
+    """Return what a finished round is followed by in an episode.
+
+    Returns:
+        The game to go on from, which is the first of the next round, or the one the episode ended in;
+        whether the episode is terminated; whether it is truncated (RULES 5.4); and South's reward, 0 while
+        the episode goes on. North's reward is its negative.
+    """
+    is_match_over = False
+    is_last = episode.rounds == 1
+    after = game
+    if not is_last:
+        after, is_match_over = next_round(rules, game)
+        is_last = is_match_over or game.round >= (MAX_ROUNDS if episode.rounds == MATCH else episode.rounds)
+    if is_last:
+        is_truncated = episode.rounds == MATCH and not is_match_over
+        return game, not is_truncated, is_truncated, _reward_of_south(rules, episode, game, is_match_over)
+    if after.end != RUNNING:  # nobody can move in the round that was set up
+        return after, True, False, _reward_of_south(rules, episode, after, False)
+    return after, False, False, 0.0
+
+
+@kernel
+def _reward_of_south(rules, episode, game, is_match_over):
+    if episode.reward == MARGIN:
+        difference = count_of(rules, game, SOUTH) - count_of(rules, game, NORTH)
+        return difference / (2 * rules.width * rules.seeds)
+    margin = match_margin(rules, game, is_match_over)
+    if episode.reward == SEEDS:
+        return np.float64(margin)
+    return np.float64(np.sign(margin))

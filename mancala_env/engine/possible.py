@@ -1,0 +1,150 @@
+"""Which rows of a games array can be games of a ruleset at all.
+
+Kernels trust what they are given: a game without seeds that calls itself running would never end. So games
+that come from outside are looked at once, at the door.
+"""
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    ENDLESS,
+    LOAN,
+    NUM_COLUMNS,
+    PAIR,
+    RUNNING,
+    SOUTH,
+    TERRITORY,
+    UUR,
+    all_holes,
+    encode,
+    load,
+    row_of,
+    seeds_within,
+)
+from mancala_env.engine.turn import STALL_LIMIT, settled
+from mancala_env.errors import InvalidPosition
+from mancala_env.rulesets import Ruleset
+
+_WRONG = (
+    "",
+    "seeds lie in holes that the board does not have",
+    "it holds more seeds than the ruleset has",
+    "player is neither 0 (South) nor 1 (North)",
+    "the stall counter is not 0 to 50",
+    "end is not 0 to 3",
+    "the number of the round is not from 1 to 2,147,483,647",
+    "starter is neither 0 (South) nor 1 (North)",
+    "a hole is owned by both players, or is not on the board",
+    "owned holes do not come in opposite pairs",
+    "territory is not what the ruleset allows",
+    "debts are not what the ruleset allows",
+    "its end is not what its seeds say: whether the round is over, and who moves, follows from them",
+)
+
+
+@kernel
+def _opposites(rules, bits):
+    """Return the bits of the holes opposite a set of holes."""
+    found = 0
+    for hole in range(2 * rules.width):
+        if (bits >> hole) & 1:
+            found |= 1 << (2 * rules.width - 1 - hole)
+    return found
+
+
+@kernel
+def _is_possible_territory(rules, territory):
+    """Tell whether holes are some player's row and, in Gabata, holes next to it of the opponent's."""
+    south = row_of(rules, SOUTH)
+    if rules.match != TERRITORY or territory == south:
+        return territory == south
+    for stronger in range(2):
+        bits = 0
+        for i in range(rules.width - 1):
+            action = rules.width - 1 - i if rules.clockwise else i
+            bits |= 1 << ((action + rules.width * (1 - stronger)) % (2 * rules.width))
+            if territory == (south | bits if stronger == SOUTH else south & ~bits):
+                return True
+    return False
+
+
+@kernel
+def _what_is_wrong(rules, games, b):
+    """Return the index in _WRONG of what is wrong with a game, 0 where it is possible."""
+    for column in range(3, NUM_COLUMNS):
+        if games[b, column] >> np.uint64(31):
+            return 6 if column == 11 else 2
+    game = load(games, b)
+    holes, total = all_holes(rules), 2 * rules.width * rules.seeds
+    if seeds_within(game.board, ~holes & 0xFFFFFF):
+        return 1
+    low, middle, high = game.board.low, game.board.middle, game.board.high
+    seeds = game.store_south + game.store_north
+    for byte in range(8):
+        shift = np.uint64(8 * byte)
+        seeds += np.int64((low >> shift) & np.uint64(0xFF))
+        seeds += np.int64((middle >> shift) & np.uint64(0xFF))
+        seeds += np.int64((high >> shift) & np.uint64(0xFF))
+    if seeds > total:
+        return 2
+    if game.player > 1:
+        return 3
+    if game.stall > STALL_LIMIT:
+        return 4
+    if game.end > ENDLESS:
+        return 5
+    if game.round < 1:
+        return 6
+    if game.starter > 1:
+        return 7
+    owned = game.owned_south | game.owned_north
+    if game.owned_south & game.owned_north or owned & ~holes:
+        return 8
+    if rules.landing == UUR or rules.landing == PAIR:
+        if _opposites(rules, game.owned_south) != game.owned_south:
+            return 9
+        if _opposites(rules, game.owned_north) != game.owned_north:
+            return 9
+    if not _is_possible_territory(rules, game.territory):
+        return 10
+    if (
+        rules.match != LOAN and game.debt_south + game.debt_north
+    ) or game.debt_south + game.debt_north > total:
+        return 11
+    if game.end != ENDLESS:
+        after = settled(rules, game)
+        if after.end != game.end or (game.end == RUNNING and after.player != game.player):
+            return 12
+    return 0
+
+
+@kernel
+def _first_wrong(rules, games):
+    for b in range(len(games)):
+        wrong = _what_is_wrong(rules, games, b)
+        if wrong:
+            return b, wrong
+    return -1, 0
+
+
+def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Return games, uint64 `[B, NUM_COLUMNS]`, in one piece of memory, if a ruleset can have them.
+
+    `rows` says what to call the games in messages; None numbers them from 0.
+
+    Raises:
+        InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
+            game and what is wrong with it.
+    """
+    array = np.asarray(games)
+    if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
+        raise InvalidPosition(
+            f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {array.dtype} of shape {array.shape}"
+        )
+    array = np.ascontiguousarray(array)
+    b, wrong = _first_wrong(encode(ruleset), array)
+    if b >= 0:
+        name = b if rows is None else rows[b]
+        raise InvalidPosition(f"game {name} is no game of {ruleset.name}: {_WRONG[wrong]}")
+    return array

@@ -1,0 +1,1 @@
+"""Training of self-play agents; `mancala train --help`."""

@@ -1,0 +1,1 @@
+"""The same self-play on a Ray cluster, with RLlib."""

@@ -1,0 +1,213 @@
+"""What a player is shown of a game: the board, or what each action leads to.
+
+>>> from mancala_env import Batch, rulesets
+>>> from mancala_env.observation import Observer
+>>> observer = Observer("leyla", "afterstates")
+>>> observer.shape, observer.dtype.name
+((6, 37), 'int16')
+>>> observer.observe(Batch("leyla", 8).games).shape
+(8, 6, 37)
+
+``"board"`` is a lossless float32 vector (:mod:`mancala_env.observation.board`), the others show what each
+action leads to (:mod:`mancala_env.observation.actions`). This is the only place that knows which kinds there
+are: everybody else asks an :class:`Observer`.
+
+Symbols: B games, A actions, F features of the board, G features of an action.
+"""
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from gymnasium import spaces
+
+from mancala_env.arguments import mask, one_of, whole
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
+from mancala_env.engine.threads import default_num_threads, run_in_slices
+from mancala_env.engine.turn import legal_holes
+from mancala_env.errors import InvalidArgument
+from mancala_env.observation.actions import AFTERSTATES, LINES, REPLIES, ActionKind
+from mancala_env.observation.board import VERSION, BoardKind, Part, bounds, games_from, num_features, parts
+from mancala_env.rulesets import Ruleset, lookup
+
+__all__ = [
+    "KINDS",
+    "VERSION",
+    "ObservationKind",
+    "Observer",
+    "Part",
+    "bounds",
+    "games_from",
+    "num_features",
+    "observe",
+    "parts",
+    "version",
+]
+
+ObservationKind = Literal["board", "afterstates", "replies", "lines"]
+_KINDS: dict[str, BoardKind | ActionKind] = {
+    "board": BoardKind(),
+    "afterstates": AFTERSTATES,
+    "replies": REPLIES,
+    "lines": LINES,
+}
+KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines")
+"""Every kind of observation."""
+
+_TO_MOVE = -1
+
+
+class Observer:
+    """Writes one kind of observation of the games of one ruleset.
+
+    Attributes:
+        ruleset: The ruleset.
+        kind: One of KINDS.
+        num_actions: A.
+        shape: Shape of the observation of one game: `(F,)` for "board", else `(A, G)`.
+        dtype: float32 for "board", int16 for the others, which take up half of it.
+        version: Changes whenever the meaning or the order of a feature does; checkpoints carry it.
+        is_per_action: Whether the first axis is the actions, so that a row belongs to an action.
+        low: Lowest value of each feature, of `shape` and `dtype`.
+        high: Highest value of each feature, of `shape` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        kind: str = "board",
+        num_actions: int | None = None,
+    ) -> None:
+        """Choose what is shown.
+
+        Args:
+            ruleset: Name of a ruleset, or your own.
+            kind: One of KINDS.
+            num_actions: A, such as ``Batch.num_actions``; None: W, right for single rounds.
+
+        Raises:
+            InvalidRuleset: No such ruleset.
+            InvalidArgument: No such kind, or `num_actions` is out of range.
+        """
+        self.ruleset = lookup(ruleset)
+        self.kind: ObservationKind = one_of("observation", kind, KINDS)
+        self.num_actions = whole(
+            "num_actions",
+            self.ruleset.num_actions() if num_actions is None else num_actions,
+            1,
+            self.ruleset.num_holes,
+        )
+        self._kind = _KINDS[self.kind]
+        self._rules = encode(self.ruleset)
+        self.is_per_action = self._kind.is_per_action
+        self.shape = self._kind.shape(self.ruleset, self.num_actions)
+        self.dtype = np.dtype(self._kind.dtype)
+        self.version = self._kind.version
+        self.low, self.high = self._kind.bounds(self.ruleset, self.num_actions)
+
+    @cached_property
+    def space(self) -> spaces.Box:
+        """The space of one observation."""
+        return spaces.Box(self.low, self.high, dtype=self.dtype.type)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """The parts of the features, in order, by name: of the board, or of one action."""
+        return self._kind.parts(self.ruleset, self.num_actions)
+
+    def empty(self, num_games: int) -> np.ndarray:
+        """Return zeros for so many games, `[B, *shape]` of `dtype`."""
+        return np.zeros((num_games, *self.shape), self.dtype)
+
+    def observe(self, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
+        """Return what players see of games, `[B, *shape]`; arguments and errors as of :meth:`write`."""
+        out = self.empty(len(games))
+        self.write(games, out, players=players)
+        return out
+
+    def write(
+        self,
+        games: np.ndarray,
+        out: np.ndarray,
+        legal: np.ndarray | None = None,
+        *,
+        players: int | np.ndarray | None = None,
+        where: np.ndarray | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Write what players see of games.
+
+        A player who is not to move sees the board all the same, but no action: those rows are zeros, and so
+        is their mask.
+
+        Args:
+            games: Games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``; trusted and not changed.
+            out: `[B, *shape]` of `dtype`, in one piece of memory, overwritten.
+            legal: bool or int8 `[B, A]` in one piece, overwritten with 1 where the action is legal.
+            players: Who looks, 0 or 1, one for all games or integers `[B]`; None: the player to move.
+            where: bool `[B]`, the games to write; None writes all.
+            num_threads: CPU threads; None takes every core this process may use.
+
+        Raises:
+            InvalidArgument: An array has another shape, type or layout; nothing has been written.
+        """
+        batch = len(games)
+        _check_array("games", games, (batch, NUM_COLUMNS), (np.uint64,))
+        _check_array("out", out, (batch, *self.shape), (self.dtype.type,))
+        seen_by = np.full(batch, _TO_MOVE, np.int8)
+        if players is not None:
+            given = np.asarray(players)
+            if given.shape not in ((), (batch,)) or not np.isin(given, (SOUTH, NORTH)).all():
+                raise InvalidArgument(f"players must be 0 or 1, or {batch} of them, not {players!r}")
+            seen_by[:] = given
+        wanted = np.ones(batch, np.bool_) if where is None else mask("where", where, batch)
+        threads = default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
+        if legal is not None:
+            _check_array("legal", legal, (batch, self.num_actions), (np.bool_, np.int8))
+            run_in_slices(
+                lambda a, b: _write_legal(self._rules, games, seen_by, wanted, legal, a, b), batch, threads
+            )
+        self._kind.write(self.ruleset, games, seen_by, wanted, out, threads)
+
+    def passing(self, out: np.ndarray) -> np.ndarray | None:
+        """Return `out` where a step writes it in passing, or None where :meth:`write` has to follow."""
+        return self._kind.passing(out)
+
+    def __repr__(self) -> str:
+        return f"Observer({self.ruleset.name!r}, {self.kind!r}, num_actions={self.num_actions})"
+
+
+def _check_array(name: str, array: np.ndarray, shape: tuple[int, ...], types: tuple[type, ...]) -> None:
+    allowed = " or ".join(np.dtype(kind).name for kind in types)
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype not in types:
+        found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
+        raise InvalidArgument(f"{name} must be {allowed} of shape {shape}, not {found}")
+    if not array.flags.c_contiguous:
+        raise InvalidArgument(f"{name} must lie in one piece of memory; np.ascontiguousarray makes it so")
+
+
+@kernel
+def _write_legal(rules, games, players, wanted, legal, start, stop):
+    for b in range(start, stop):
+        if wanted[b]:
+            game = load(games, b)
+            actions = as_actions(rules, game.player, legal_holes(rules, game))
+            if players[b] >= 0 and players[b] != game.player:
+                actions = 0
+            for action in range(legal.shape[1]):
+                legal[b, action] = (actions >> action) & 1
+
+
+def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
+    """Return the board as players see it, float32 `[B, F]`; see :meth:`Observer.write`."""
+    return Observer(ruleset).observe(np.ascontiguousarray(games), players)
+
+
+def version(kind: str) -> str:
+    """Return the version of an observation kind; checkpoints carry it.
+
+    Raises:
+        InvalidArgument: No such kind.
+    """
+    return _KINDS[one_of("observation", kind, KINDS)].version

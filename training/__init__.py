@@ -1,1 +1,0 @@
-"""Training of self-play agents; `python training/train.py --help`."""
