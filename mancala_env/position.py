@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import notation
+from mancala_env.arguments import is_whole
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import (
     DEBT_COLUMN,
@@ -192,11 +194,25 @@ class Position:
 
     @classmethod
     def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int | np.integer = 0) -> "Position":
-        """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``."""
+        """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
+
+        Raises:
+            InvalidRuleset: No such ruleset.
+            InvalidPosition: The array has another shape or type, or no game can stand like this.
+        """
+        ruleset = lookup(ruleset)
+        array = np.asarray(games)
+        if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
+            raise InvalidPosition(f"there is no game {b!r} in an array of shape {array.shape}")
+        return cls._of(ruleset, check_games(ruleset, array[b][None], np.array([b])).copy())
+
+    @classmethod
+    def _of(cls, ruleset: Ruleset, games: np.ndarray) -> "Position":
+        """Return a position that takes over games `[1, NUM_COLUMNS]` without a look at them."""
         position = cls.__new__(cls)
-        position.ruleset = lookup(ruleset)
-        position._rules = encode(position.ruleset)
-        position._games = games[b][None].copy()
+        position.ruleset = ruleset
+        position._rules = encode(ruleset)
+        position._games = games
         return position
 
     @classmethod
@@ -332,7 +348,7 @@ class Position:
 
     def copy(self) -> "Position":
         """Return an independent copy; cheap."""
-        return Position.from_games(self.ruleset, self._games)
+        return Position._of(self.ruleset, self._games.copy())
 
     def next_round(self) -> "Position | None":
         """Set up the round after this finished one by RULES 5.

@@ -21,6 +21,7 @@ from mancala_env.engine.state import (
     load,
     row_of,
     seeds_within,
+    with_turn,
 )
 from mancala_env.engine.turn import STALL_LIMIT, settled
 from mancala_env.errors import InvalidPosition
@@ -113,7 +114,7 @@ def _what_is_wrong(rules, games, b):
     ) or game.debt_south + game.debt_north > total:
         return 11
     if game.end != ENDLESS:
-        after = settled(rules, game)
+        after = settled(rules, with_turn(game, game.player, game.stall, RUNNING))
         if after.end != game.end or (game.end == RUNNING and after.player != game.player):
             return 12
     return 0

@@ -5,9 +5,10 @@ import pytest
 from boards import NORTH, SOUTH, finished, position
 
 from mancala_env import Batch, IllegalMove, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
-from mancala_env.observation import games_from, num_features, observe
+from mancala_env.errors import InvalidArgument
+from mancala_env.observation import KINDS, Observer, games_from, num_features, observe
 
-ARRAYS = ("games", "player", "legal_mask", "observation", "reward", "done", "counts",
+ARRAYS = ("games", "player", "legal_mask", "observation", "rewards", "reward", "done", "truncated", "counts",
           "final_observation", "final_games")  # fmt: skip
 ONE_TURN_FROM_THE_END = position("layli_goobalay", "0 0 0 0 0 0\n1 0 0 0 0 0", stores=(20, 27))
 
@@ -353,7 +354,9 @@ def test_actions_of_a_wrong_shape_or_type_are_refused(actions):
 def test_where_of_a_wrong_shape_is_refused():
     batch, one = Batch("leyla", 3), np.array([True])
     for call in (lambda: batch.step([0, 0, 0], where=one), lambda: batch.reset(where=one)):
-        with pytest.raises(ValueError, match=r"where must have shape \(3,\), not \(1,\)"):
+        with pytest.raises(
+            ValueError, match=r"where must be 3 values of type bool, not bool of"
+        ):
             call()
 
 
@@ -374,7 +377,7 @@ def test_load_refuses_games_that_are_over():
     batch = Batch("leyla", 2)
     games = np.concatenate([Position("leyla").games, finished("leyla", (20, 28)).games])
     before = kept(batch)
-    with pytest.raises(InvalidPosition, match="game 1 is over; a batch holds running games only"):
+    with pytest.raises(InvalidPosition, match="game 1 is over; a batch takes over running games only"):
         batch.load(games)
     assert_unchanged(batch, before)
 
@@ -442,16 +445,16 @@ def test_play_random_chooses_every_legal_action_equally_often():
         ({"num_games": 0}, "num_games must be a whole number of at least 1, not 0"),
         ({"num_games": 2.5}, "num_games must be a whole number of at least 1, not 2.5"),
         ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
-        ({"rounds": 0}, 'rounds must be a whole number of at least 1 or "match", not 0'),
-        ({"rounds": "all"}, "rounds must be a whole number of at least 1 or \"match\", not 'all'"),
+        ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
+        ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
         ({"rounds": 1.0}, "rounds must be a whole number.*not 1.0"),
         ({"rounds": True}, "rounds must be a whole number.*not True"),
-        ({"first_player": 2}, 'first_player must be 0, 1 or "random", not 2'),
-        ({"first_player": "South"}, "first_player must be 0, 1 or \"random\", not 'South'"),
-        ({"opening_turns": -1}, "opening_turns must be a whole number of at least 0, not -1"),
-        ({"opening_turns": 1.5}, "opening_turns must be a whole number of at least 0, not 1.5"),
-        ({"reward": "score"}, 'reward must be "outcome" or "margin", not \'score\''),
-        ({"seed": -1}, "non-negative"),
+        ({"first_player": 2}, "first_player must be 0 or 1 or 'random', not 2"),
+        ({"first_player": "South"}, "first_player must be 0 or 1 or 'random', not 'South'"),
+        ({"opening_turns": -1}, "opening_turns must be a whole number from 0 to 10000, not -1"),
+        ({"opening_turns": 1.5}, "opening_turns must be a whole number from 0 to 10000, not 1.5"),
+        ({"reward": "score"}, "reward must be 'outcome' or 'margin', not 'score'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
     ],
 )
 def test_a_wrong_argument_is_refused_with_the_value(arguments, why):
@@ -477,3 +480,107 @@ def test_a_ruleset_of_ones_own_plays(width):
     batch.play_random(300)
     assert (batch.counts.sum(axis=1) == ruleset.total_seeds).all()
     assert repr(batch) == "Batch('own', num_games=4, rounds=1)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_writes_any_kind_of_observation(kind):
+    batch = Batch("gabata_i", 40, "match", seed=2, observation=kind)
+    observer = Observer("gabata_i", kind, 12)
+    assert batch.observation.shape == (40, *observer.shape)
+    for turn in range(30):
+        where = np.arange(40) % 3 != turn % 3
+        kept = batch.observation.copy()
+        batch.step(batch.legal_mask.argmax(axis=1), where)
+        wanted = observer.observe(batch.games)
+        np.testing.assert_array_equal(batch.observation[where], wanted[where])
+        np.testing.assert_array_equal(batch.observation[~where], kept[~where])
+
+
+def test_both_players_rewards_are_offered():
+    batch = Batch("layli_goobalay", 200, seed=3, reward="margin")
+    ended = 0
+    for _ in range(60):
+        movers = batch.player.copy()
+        batch.step(batch.legal_mask.argmax(axis=1))
+        np.testing.assert_array_equal(batch.rewards[:, 0], -batch.rewards[:, 1])
+        np.testing.assert_array_equal(batch.reward, batch.rewards[np.arange(200), movers])
+        lead = (batch.counts[:, 0] - batch.counts[:, 1]) / 48
+        np.testing.assert_allclose(batch.rewards[batch.done, 0], lead[batch.done], rtol=1e-6)
+        ended += batch.done.sum()
+    assert ended > 50
+
+
+def test_a_batch_told_not_to_start_anew_keeps_the_end():
+    anew, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
+    for _ in range(200):
+        running = ~kept.done
+        if not running.any():
+            break
+        actions = kept.legal_mask.argmax(axis=1)
+        anew.load(kept.games, running)
+        anew.step(actions, running)
+        kept.step(actions, running)
+        ended = kept.done & running
+        np.testing.assert_array_equal(kept.games[ended], anew.final_games[ended])
+        np.testing.assert_array_equal(kept.rewards[ended], anew.rewards[ended])
+        assert not kept.legal_mask[kept.done].any()
+    assert kept.done.all()
+    with pytest.raises(IllegalMove, match="game 0"):
+        kept.step(np.zeros(100, int))
+    with pytest.raises(InvalidArgument, match="reset"):
+        kept.play_random(1)
+    kept.reset(where=np.arange(100) < 50)
+    assert kept.done.tolist() == [False] * 50 + [True] * 50
+
+
+def test_a_match_that_never_ends_is_truncated_after_a_thousand_rounds():
+    batch = Batch("leyla", 1, "match", seed=1, autoreset=False)
+    while not batch.done[0]:  # both always sow their first legal hole: round 5 starts like round 3
+        batch.step(batch.legal_mask.argmax(axis=1))
+    assert batch.truncated[0]
+    assert batch.state.round[0] == 1000
+    south, north = batch.counts[0].astype(int)
+    assert batch.rewards[0, 0] == np.sign(south - north)
+
+
+def test_a_limit_on_rounds_that_was_asked_for_terminates():
+    batch = Batch("leyla", 1, 3, seed=1, autoreset=False)
+    while not batch.done[0]:
+        batch.step(batch.legal_mask.argmax(axis=1))
+    assert batch.state.round[0] == 3
+    assert not batch.truncated[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_games", 0),
+        ("num_games", True),
+        ("rounds", 1001),
+        ("rounds", 2**63),
+        ("rounds", "Match"),
+        ("opening_turns", 2**70),
+        ("opening_turns", 1.0),
+        ("first_player", True),
+        ("first_player", 2),
+        ("reward", "seeds"),
+        ("seed", -1),
+        ("seed", "1"),
+        ("num_threads", 0),
+        ("observation", "pixels"),
+    ],
+)
+def test_an_argument_out_of_range_is_named(name, value):
+    with pytest.raises(InvalidArgument, match=name) as caught:
+        Batch("leyla", **{"num_games": 2, name: value})
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("where", [[0, 1], [1, 0], [np.nan, 1.0], [True], "all"])
+def test_where_must_be_a_mask(where):
+    batch = Batch("leyla", 2, seed=1)
+    before = batch.games.copy()
+    for call in (lambda: batch.step([0, 0], where), lambda: batch.reset(where=where)):
+        with pytest.raises(InvalidArgument, match="where must be 2 values of type bool"):
+            call()
+    assert (batch.games == before).all()

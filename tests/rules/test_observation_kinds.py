@@ -1,9 +1,12 @@
 """What the observation kinds show equals what Position plays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, observation, rulesets
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import KINDS, Observer, version
 
 NUM_GAMES = 24
@@ -113,3 +116,39 @@ def test_threads_change_nothing() -> None:
 def test_versions_tell_the_kinds_apart() -> None:
     assert version("board") == str(observation.VERSION)
     assert version("afterstates").startswith(f"{observation.VERSION}.")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_that_do_not_fit_are_refused_before_anything_is_written(kind: str) -> None:
+    batch = Batch("leyla", 40, seed=1)
+    observer = Observer("leyla", kind)
+    good, legal = observer.empty(40), np.zeros((40, 6), np.int8)
+    wrong: list[dict[str, Any]] = [
+        {"out": observer.empty(10)},
+        {"out": good.astype(np.float64)},
+        {"out": observer.empty(80)[::2]},
+        {"out": good, "legal": np.zeros((10, 6), np.int8)},
+        {"out": good, "legal": np.zeros((40, 12), np.int8)},
+        {"out": good, "legal": np.zeros((40, 6))},
+        {"out": good, "players": 2},
+        {"out": good, "players": np.zeros(39, int)},
+        {"out": good, "where": [0, 1]},
+        {"out": good, "games": batch.games.astype(np.int64)},
+        {"out": good, "games": batch.games[:, :15]},
+        {"out": good, "num_threads": 0},
+    ]
+    for arguments in wrong:
+        with pytest.raises(InvalidArgument):
+            observer.write(**({"games": batch.games, "legal": legal} | arguments))
+    assert not good.any()
+    assert not legal.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_not_to_move_sees_the_board_but_no_action(kind: str) -> None:
+    batch = played(9, "layli_goobalay")
+    observer = Observer("layli_goobalay", kind)
+    out, legal = observer.empty(NUM_GAMES), np.ones((NUM_GAMES, 6), np.bool_)
+    observer.write(batch.games, out, legal, players=1 - batch.player)
+    assert not legal.any()
+    assert out.any() != observer.is_per_action
