@@ -354,9 +354,7 @@ def test_actions_of_a_wrong_shape_or_type_are_refused(actions):
 def test_where_of_a_wrong_shape_is_refused():
     batch, one = Batch("leyla", 3), np.array([True])
     for call in (lambda: batch.step([0, 0, 0], where=one), lambda: batch.reset(where=one)):
-        with pytest.raises(
-            ValueError, match=r"where must be 3 values of type bool, not bool of"
-        ):
+        with pytest.raises(ValueError, match=r"where must be 3 values of type bool, not bool of"):
             call()
 
 
