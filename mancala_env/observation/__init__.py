@@ -4,9 +4,9 @@
 >>> from mancala_env.observation import Observer
 >>> observer = Observer("leyla", "afterstates")
 >>> observer.shape, observer.dtype.name
-((6, 37), 'int16')
+((6, 36), 'int16')
 >>> observer.observe(Batch("leyla", 8).games).shape
-(8, 6, 37)
+(8, 6, 36)
 
 ``"board"`` is a lossless float32 vector (:mod:`mancala_env.observation.board`), the others show what each
 action leads to (:mod:`mancala_env.observation.actions`). This is the only place that knows which kinds there
