@@ -1,0 +1,207 @@
+"""The soak: everything that claims to hold is attacked for as long as it is given.
+
+python tests/soak/campaign.py --minutes 10            # goes on where it was stopped
+python tests/soak/campaign.py --stages engine solver --minutes 2
+python tests/soak/campaign.py --again --minutes 120   # forget what was tried before
+
+Each stage draws its cases from a seed that counts up, so a case that falls can be tried again by its seed.
+What was tried and what fell is kept after every slice, and docs/reliability.md is written from it.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+for room in ("tests/soak", "tests/rules", "tests/agents", "tests/solver", "."):
+    sys.path.insert(0, str(ROOT / room))
+
+from rich.console import Console  # noqa: E402
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: E402
+
+from mancala_env.programs import in_one_line  # noqa: E402
+
+PAGE = ROOT / "docs" / "reliability.md"
+_SLICE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One claim and the attack on it.
+
+    Attributes:
+        name: What the command line calls it.
+        claim: What should hold, in words.
+        unit: What is counted.
+        goal: How many of them are enough.
+        attack: Called with a seed; tries some cases, returns how many, and raises where one falls.
+    """
+
+    name: str
+    claim: str
+    unit: str
+    goal: int
+    attack: Callable[[int], int]
+
+
+@dataclass
+class Record:
+    """What a stage has come to.
+
+    Attributes:
+        seed: The next seed.
+        tried: Cases tried.
+        seconds: Seconds it took.
+        fallen: What fell, by seed.
+    """
+
+    seed: int = 0
+    tried: int = 0
+    seconds: float = 0.0
+    fallen: dict[str, str] = field(default_factory=dict)
+
+
+class Campaign:
+    """What was tried so far, kept in a file after every slice."""
+
+    def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
+        self.path, self.stages = path, stages
+        self.records = {stage.name: Record() for stage in stages}
+        self.seconds = 0.0
+        if path.exists():
+            kept = json.loads(path.read_text())
+            self.seconds = kept["seconds"]
+            for name, record in kept["records"].items():
+                self.records[name] = Record(**record)
+
+    def keep(self) -> None:
+        """Write the file, whole or not at all."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        kept = {name: asdict(record) for name, record in self.records.items()}
+        part.write_text(json.dumps({"seconds": self.seconds, "records": kept}, indent=2))
+        part.replace(self.path)
+
+    def run(self, seconds: float, console: Console) -> None:
+        """Give every stage slices in turn until the time is over or every goal is reached."""
+        columns = (
+            TextColumn("{task.description:<14}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[fell]}"),
+        )
+        began = time.monotonic()
+        with Progress(*columns, console=console) as bars:
+            tasks = {
+                stage.name: bars.add_task(
+                    stage.name, total=stage.goal, completed=self.records[stage.name].tried, fell=""
+                )
+                for stage in self.stages
+            }
+            while time.monotonic() - began < seconds:
+                waiting = [stage for stage in self.stages if self.records[stage.name].tried < stage.goal]
+                for stage in waiting or self.stages:
+                    if time.monotonic() - began >= seconds:
+                        break
+                    self._slice(stage, min(_SLICE_SECONDS, seconds - (time.monotonic() - began)))
+                    record = self.records[stage.name]
+                    bars.update(
+                        tasks[stage.name],
+                        completed=record.tried,
+                        fell=f"{len(record.fallen)} fell" if record.fallen else "",
+                    )
+
+    def _slice(self, stage: Stage, seconds: float) -> None:
+        record, began = self.records[stage.name], time.monotonic()
+        while time.monotonic() - began < seconds:
+            seed = record.seed
+            record.seed += 1
+            before = time.monotonic()
+            try:
+                record.tried += stage.attack(seed)
+            except Exception as error:  # whatever falls is what this is for
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+                record.fallen[str(seed)] = f"{said} ({Path(last.filename).name}:{last.lineno})"
+            spent = time.monotonic() - before
+            record.seconds += spent
+            self.seconds += spent
+        self.keep()
+
+    def page(self) -> str:
+        """Return docs/reliability.md."""
+        rows = []
+        for stage in self.stages:
+            record = self.records[stage.name]
+            fell = f"**{len(record.fallen)}**" if record.fallen else "0"
+            rows.append(
+                f"| {stage.name} | {stage.claim} | {record.tried:,} {stage.unit} | {stage.goal:,} | {fell} | "
+                f"{record.seconds / 60:.1f} |"
+            )
+        fallen = [
+            f"- {name}, seed {seed}: {said}"
+            for name, record in self.records.items()
+            for seed, said in record.fallen.items()
+        ]
+        return (
+            "# Reliability: what was tried to break it\n\n"
+            "Made by `make soak`, which attacks every claim below for as long as it is given and goes on "
+            f"where it was stopped. So far {self.seconds / 60:.0f} minutes, last on "
+            f"{time.strftime('%Y-%m-%d')} at revision "
+            f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. A case is drawn from a seed; "
+            "`python tests/soak/campaign.py --stages NAME` tries more of one kind.\n\n"
+            "| attack | claim | tried | goal | fell | minutes |\n|---|---|---|---|---|---|\n"
+            + "\n".join(rows)
+            + "\n\n"
+            + ("## What fell\n\n" + "\n".join(fallen) + "\n" if fallen else "Nothing fell.\n")
+        )
+
+
+def _revision() -> str:
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return said.stdout.strip() or "unknown"
+
+
+@in_one_line("soak", "what was tried is kept; the same command goes on")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Attack as the command line says; returns 0 where nothing fell, else 1."""
+    from stages import STAGES
+
+    parser = argparse.ArgumentParser(
+        prog="tests/soak/campaign.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long, in all")
+    parser.add_argument("--stages", nargs="+", choices=[stage.name for stage in STAGES], help="only these")
+    parser.add_argument("--record", type=Path, default=ROOT / "runs" / "soak.json", help="what was tried")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--again", action="store_true", help="forget what was tried before")
+    words = parser.parse_args(arguments)
+    if words.again:
+        words.record.unlink(missing_ok=True)
+    campaign = Campaign(words.record, [s for s in STAGES if words.stages is None or s.name in words.stages])
+    console = Console()
+    try:
+        campaign.run(60 * words.minutes, console)
+    finally:
+        campaign.keep()
+        if words.stages is None:
+            words.page.write_text(campaign.page())
+    fell = sum(len(record.fallen) for record in campaign.records.values())
+    console.print(campaign.page(), markup=False, highlight=False)
+    return 1 if fell else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
