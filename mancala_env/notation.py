@@ -8,8 +8,8 @@ the ruleset, South's row / North's row in hole order (``s`` or ``n`` after a hol
 the stores South-North, who is to move, and whatever differs from the start of a match: ``stall``,
 ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN``, ``end=endless``.
 
-A turn is the player's letter and his hole counted from 1, ``S10`` for South's action 9, as Abstract
-Games 13 (2003) writes it. A game is turns with spaces between.
+A turn is the player's letter and the hole they chose counted from 1, ``S10`` for South's action 9, as
+Abstract Games 13 (2003) writes it. A game is turns with spaces between.
 """
 
 from typing import Any

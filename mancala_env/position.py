@@ -48,10 +48,10 @@ class Turn(NamedTuple):
 
     Attributes:
         player: Who played it, 0 South or 1 North.
-        action: The hole he chose, seen from him.
+        action: The hole they chose, seen from them.
         laps: Laps sown, 1 to 1000.
-        captured: Seeds that went to his store.
-        new_owned: Holes that became his (uur, weg, captured holes), in hole order.
+        captured: Seeds that went to their store.
+        new_owned: Holes that became theirs (uur, weg, captured holes), in hole order.
         endless: Whether the relay never ended: every seed went back, and the round is over.
     """
 
@@ -116,7 +116,7 @@ class Position:
     """One game of a ruleset: everything on and beside the board, and who is to move.
 
     Holes are numbered in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
-    seen from the player to move, 0 to W-1 being his own row. Players are 0 (South) and 1 (North).
+    seen from the player to move, 0 to W-1 being their own row. Players are 0 (South) and 1 (North).
 
     A position may hold fewer seeds than the game (a study, with captured seeds left out of `stores`);
     everything works but :meth:`next_round`.
@@ -154,7 +154,7 @@ class Position:
                 no other argument.
             owner: `[H]` who owns the hole: -1 nobody, 0 South, 1 North; None: nothing is owned.
             stores: Captured seeds of South and North.
-            player: The player to move. If he has no hole in a game with passes, his opponent is.
+            player: The player to move. If they have no hole in a game with passes, the opponent is.
             stall: Turns in a row that left the number of free seeds unchanged, 0 to 50.
             territory: `[H]` whose hole it is while nobody owns it: 0 or 1; None: the player's own row.
             round: Number of the round in its match, from 1.
@@ -388,7 +388,7 @@ class Position:
             return f"{who}: it is {PLAYERS[1 - self.player]}'s; {legal}"
         if self.seeds[hole] == 0:
             return f"{who}: it is empty; {legal}"
-        return f"{who}: the first turn is played from his rightmost hole; {legal}"
+        return f"{who}: the first turn is played from the rightmost hole; {legal}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):
@@ -453,8 +453,8 @@ def _checked(
         )
     if not _is_possible_territory(ruleset, sowers):
         raise InvalidPosition(
-            f"territory {sowers.tolist()}: the stronger player gains the opponent's holes next to his "
-            "own rightmost hole, in order, and never all of them"
+            f"territory {sowers.tolist()}: the stronger player gains the opponent's holes next to "
+            "their own rightmost hole, in order, and never all of them"
         )
     if ruleset.match != "loan" and owed.any():
         raise InvalidPosition(f"debts {tuple(owed.tolist())}: nobody lends seeds in {ruleset.name}")

@@ -36,7 +36,8 @@ class Ruleset:
         row_width: W, holes in a row, 2 to 12.
         seeds_per_hole: Seeds in each hole at the start of round 1; at most 255 on the whole board.
         direction: Drawing direction. The rules number holes in sowing order and never ask, but a
-            player's *rightmost* hole is his last in sowing order when anticlockwise, else his first.
+            player's *rightmost* hole is the last of their row in sowing order when anticlockwise, else
+            the first.
         landing: What a finished lap does. ``"uur"``: an empty hole of one's own captures the opposite
             seeds, and three make two uur; ``"pair"``: four on the opponent's side takes the hole and its
             opposite; ``"weg"``: four on the opponent's side takes the hole.
@@ -48,7 +49,7 @@ class Ruleset:
             player, or both (a player without one then passes).
         match: How the next round is set up (RULES 5): ``"single"`` never, ``"mirror"`` as in Layli
             Goobalay, ``"loan"`` as in Leyla, ``"territory"`` as in Gabata.
-        opening: ``"free"``; ``"rightmost"``: South's first turn starts from his rightmost hole;
+        opening: ``"free"``; ``"rightmost"``: South's first turn starts from the rightmost hole;
             ``"eights"``: the stylised opening of Gabata 3.
 
     Raises:
@@ -87,7 +88,7 @@ class Ruleset:
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the size of the action space of an episode of ``rounds`` rounds.
 
-        W where a player only ever sows from his own row; H where territory can change hands.
+        W where a player only ever sows from their own row; H where territory can change hands.
         """
         return self.num_holes if self.match == "territory" and rounds != 1 else self.row_width
 

@@ -69,7 +69,7 @@ def _counts(rules, game):
 
 @kernel
 def _claims(rules, game):
-    """Return the counts after each player has repaid what he owes if he holds that many, and the
+    """Return the counts after each player has repaid what they owe if they hold that many, and the
     debts that are left.
     """
     south, north = _counts(rules, game)
@@ -118,7 +118,7 @@ def _filled(rules, territory, round_number, starter):
 
 @kernel
 def _mirrored(rules, game):
-    """RULES 5.1: the loser spreads his seeds, the winner mirrors him and keeps the rest."""
+    """RULES 5.1: the loser spreads their seeds, the winner mirrors that and keeps the rest."""
     south, north = _counts(rules, game)
     loser = SOUTH if south < north else NORTH
     seeds = min(south, north)

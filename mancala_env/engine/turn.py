@@ -57,7 +57,7 @@ def legal_holes(rules, game):
     if game.end != RUNNING:
         return 0
     holes = free_occupied(game) & territory_of(rules, game, game.player)
-    # Ludii, Leyla Gobale (Somaliland): South's first turn is played from his rightmost hole (RULES 7).
+    # Ludii, Leyla Gobale (Somaliland): South's first turn is played from the rightmost hole (RULES 7).
     if rules.opening == RIGHTMOST_OPENING and game.player == SOUTH and is_start_board(rules, game):
         holes &= 1 if rules.clockwise else 1 << (rules.width - 1)
     return holes
@@ -108,7 +108,7 @@ def play_turn(rules, game, hole):
 
     Returns:
         The next Game (its `end` says whether the round is over), the laps sown, the seeds that went
-        to the mover's store, and the bits of the holes that became his.
+        to the mover's store, and the bits of the holes that became the mover's.
     """
     board, last, before, laps = sow_laps(rules, game, hole)
     mover = game.player
@@ -205,6 +205,6 @@ def settled(rules, game):
         return with_turn(game, game.player, game.stall, STUCK)
     if game.stall >= STALL_LIMIT:
         return with_turn(game, game.player, game.stall, STALLED)
-    if not mine:  # he passes
+    if not mine:  # they pass
         return with_turn(game, 1 - game.player, game.stall, RUNNING)
     return game

@@ -11,7 +11,7 @@ _OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}
 def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
     """Return North's and South's holes as they are drawn, left to right.
 
-    South sits below. Anticlockwise games run left to right along his row, clockwise ones right to left.
+    South sits below. Anticlockwise games run left to right along South's row, clockwise ones right to left.
     """
     width = ruleset.row_width
     south, north = np.arange(width), np.arange(2 * width - 1, width - 1, -1)

@@ -1,6 +1,6 @@
 """Boards drawn in tests, read and compared.
 
-A drawing has North's row above South's, each player's first hole on his left: the numbers stand in the
+A drawing has North's row above South's, each player's first hole on their left: the numbers stand in the
 order 11 10 9 8 7 6 over 0 1 2 3 4 5, and seeds run to the right below and to the left above. Direction
 never enters the rules, so clockwise games are drawn so as well. ``4s`` is a hole that South owns, ``4n``
 one of North's.

@@ -66,7 +66,7 @@ def row(rules: Rules, player: int) -> list[int]:
 
 
 def row_from_the_right(rules: Rules, player: int) -> list[int]:
-    """List a player's row from his rightmost hole, which anticlockwise is the last in sowing order."""
+    """List a player's row from the rightmost hole, which anticlockwise is the last in sowing order."""
     return row(rules, player) if rules.clockwise else row(rules, player)[::-1]
 
 
@@ -217,7 +217,7 @@ def take(game: Game, turn: Turn, hole: int, seeds: int) -> None:
 
 
 def settle(game: Game) -> None:
-    """After a turn: the opponent is to move, unless the round is over or he has to pass."""
+    """After a turn: the opponent is to move, unless the round is over or they have to pass."""
     mover = game.player
     game.player = 1 - mover
     if is_stuck(game):
@@ -249,7 +249,7 @@ def num_free_seeds(game: Game) -> int:
 
 
 def counts(game: Game) -> tuple[int, int]:
-    """Count each player's seeds: store, owned holes wherever they lie, free seeds in his territory."""
+    """Count each player's seeds: store, owned holes wherever they lie, free seeds in their territory."""
     south_north = list(game.stores)
     for hole, seeds in enumerate(game.seeds):
         owner = game.owner[hole]
@@ -282,7 +282,7 @@ def next_round(game: Game) -> Game | None:
 
 
 def bare_game(rules: Rules, starter: int) -> Game:
-    """Return an empty board: nothing owned, each player's territory his row, the starter to move."""
+    """Return an empty board: nothing owned, each player's territory their row, the starter to move."""
     return Game(
         rules,
         seeds=[0] * (2 * rules.width),
@@ -300,7 +300,7 @@ def weaker_player(count: Sequence[int]) -> int:
 
 
 def set_up_mirror(new: Game, count: Sequence[int], _debts: Sequence[int]) -> bool:
-    """Section 5.1, Layli Goobalay: the loser spreads his seeds, the winner mirrors them."""
+    """Section 5.1, Layli Goobalay: the loser spreads their seeds, the winner mirrors them."""
     loser = weaker_player(count)
     a = count[loser]
     width = new.rules.width
@@ -376,7 +376,7 @@ def open_round(game: Game) -> None:
 def open_with_eights(game: Game) -> None:
     """Section 6, Gabata 3: gather pairs of holes into eights, then the starter sows the last of them.
 
-    He passes where that hole is not in his territory. The stall counter starts after the opening.
+    They pass where that hole is not in their territory. The stall counter starts after the opening.
     """
     width, starter = game.rules.width, game.starter
     for i in range(width):
@@ -394,7 +394,7 @@ def open_with_eights(game: Game) -> None:
 
 
 def is_forced_rightmost(game: Game) -> bool:
-    """Section 7, Ludii's Somaliland: South's first turn, on the start board, is from his rightmost hole."""
+    """Section 7, Ludii's Somaliland: South's first turn, on the start board, is from the rightmost hole."""
     return (
         game.rules.opening == "rightmost"
         and game.player == SOUTH

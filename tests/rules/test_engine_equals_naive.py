@@ -79,7 +79,7 @@ def test_the_game_looks_the_same_from_both_seats(ruleset):
             south, north = Position(ruleset, player=0), Position(ruleset, player=1)
         assert south.legal_actions == north.legal_actions
         action = rng.choice(south.legal_actions)
-        mine, his = south.play(action), north.play(action)
-        assert (mine.laps, mine.captured, mine.endless) == (his.laps, his.captured, his.endless)
+        mine, theirs = south.play(action), north.play(action)
+        assert (mine.laps, mine.captured, mine.endless) == (theirs.laps, theirs.captured, theirs.endless)
         assert south.seeds.tolist() == north.seeds[width:].tolist() + north.seeds[:width].tolist()
         assert (south.counts, south.end) == (north.counts[::-1], north.end)

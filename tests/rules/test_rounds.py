@@ -115,7 +115,7 @@ def test_one_seed_in_each_hole_is_enough_to_go_on():
     assert game.stores == (36, 0)
 
 
-# Section 5.2: Leyla. Clockwise: a player's rightmost hole is his first in sowing order.
+# Section 5.2: Leyla. Clockwise: a player's rightmost hole is their first in sowing order.
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_gabata_3_opens_in_later_rounds_too(starter):
 
 
 def test_a_gabata_3_starter_without_the_last_eight_passes():
-    # South kept hole 5 alone: he heaps up the eights, takes hole 6, and hole 4 is not his to sow.
+    # South kept hole 5 alone: it heaps up the eights, takes hole 6, and hole 4 is not South's to sow.
     game = next_round("gabata_3", (2, 46), starter=NORTH)
     assert_drawn(
         game,
@@ -340,8 +340,8 @@ def test_no_gabata_3_round_is_over_at_its_opening(starter):
 
 def test_souths_first_turn_in_ludiis_somaliland_starts_from_his_rightmost_hole():
     game = Position("ludii_leyla_gobale_somaliland")
-    assert game.legal_actions == (0,)  # clockwise: his first hole in sowing order
-    with pytest.raises(ValueError, match="the first turn is played from his rightmost hole; legal holes: 0"):
+    assert game.legal_actions == (0,)  # clockwise: the first hole in sowing order
+    with pytest.raises(ValueError, match="the first turn is played from the rightmost hole; legal holes: 0"):
         game.play(3)
     game.play(0)
     assert len(game.legal_actions) > 1

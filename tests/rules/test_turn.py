@@ -160,7 +160,7 @@ def test_a_lap_that_comes_round_does_not_skip_the_emptied_hole(ruleset, handful,
     )
     turn = game.play(0)
     assert turn.laps == 1  # the last hole was empty
-    if ruleset == "layli_goobalay" and last == 0:  # empty, on his own side, one seed opposite: a capture
+    if ruleset == "layli_goobalay" and last == 0:  # empty, on the mover's side, one seed opposite: a capture
         assert turn.captured == 2
         sown = [0, *sown[1:11], 0]
     assert game.seeds.tolist() == sown
@@ -174,7 +174,7 @@ def test_a_lap_can_go_twice_round():
         26 0s 0s 0 0 0
         """,
     )
-    assert game.play(0).laps == 1  # 26 = 2 * 12 + 2: the last seed falls into his own weg
+    assert game.play(0).laps == 1  # 26 = 2 * 12 + 2: the last seed falls into one's own weg
     assert_drawn(
         game,
         """
@@ -437,7 +437,7 @@ def test_a_last_seed_in_ones_own_owned_hole_ends_the_turn(ruleset):
             1 0 0 0 2s 2
             """,
         )
-        turn = game.play(5)  # into his hole across the board
+        turn = game.play(5)  # into one's own hole across the board
         assert (turn.laps, turn.captured, turn.new_owned, game.player) == (1, 0, (), NORTH)
         assert game.seeds[7] == held + 1
 
@@ -618,7 +618,7 @@ def test_an_empty_hole_ends_the_turn_on_either_side_whatever_lies_opposite(rules
             1 0 0 1 0 {facing}
             """,
         )
-        turn = game.play(3)  # hole 4, his own
+        turn = game.play(3)  # hole 4, one's own
         assert (turn.laps, turn.captured, turn.new_owned) == (1, 0, ())
         assert (game.seeds[4], game.seeds[7]) == (1, facing)
     game = position(ruleset, "1 0 0 0 3 0\n1 0 0 0 0 1")
@@ -658,7 +658,7 @@ def test_side_means_territory_in_a_later_gabata_round():
     assert game.play(5).new_owned == (7,)
     game = position("gabata_i", drawing, territory=south_has_six_and_seven)
     assert game.legal_actions == (0, 5, 6, 7)
-    turn = game.play(5)  # a fourth seed in his own hole 7: sown on
+    turn = game.play(5)  # a fourth seed in one's own hole 7: sown on
     assert (turn.laps, turn.new_owned, game.seeds[7]) == (3, (), 0)
 
 
@@ -793,7 +793,7 @@ def test_ludii_ends_the_round_when_either_player_is_stuck(ruleset, end):
         0 0 0 0 0 1
         """,
     )
-    game.play(5)  # South has sown his last seed; North still has two holes
+    game.play(5)  # South has sown the last seed; North still has two holes
     assert (game.end, game.player) == (end, NORTH)
 
 
