@@ -1,12 +1,17 @@
-"""Run every benchmark and print one table; `--write FILE` also keeps it as Markdown.
+"""Run every benchmark and print one table.
 
-python benchmarks/run.py [--only engine] [--write benchmarks/results.md]
+python benchmarks/run.py [--only engine] [--write benchmarks/results.md] [--history benchmarks/history.csv]
+
+`--write` keeps the table as Markdown; `--history` adds a row for every figure to a CSV file, so that a
+figure can be followed from commit to commit.
 """
 
 import argparse
+import csv
 import importlib
 import os
 import platform
+import subprocess
 import sys
 from datetime import date
 from pathlib import Path
@@ -15,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
 
+ROOT = Path(__file__).resolve().parent.parent
+HISTORY_COLUMNS = ("date", "commit", "machine", "figure", "value", "unit")
 MODULES = ("engine", "environments", "search", "training", "solve")
 
 
@@ -35,22 +42,54 @@ def formatted(row: Row) -> str:
     return f"{row.value:,.{digits}f}"
 
 
-def main() -> None:
+def commit() -> str:
+    """Return the commit that is measured; with a + where files were changed since."""
+    git = ("git", "-C", str(ROOT), "describe", "--always", "--exclude", "*", "--abbrev=10", "--dirty=+")
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def append_history(path: Path, rows: list[Row], where: str, measured: str) -> None:
+    """Add a row for every figure to a CSV file with HISTORY_COLUMNS; a new file gets them as its head.
+
+    Args:
+        path: The file.
+        rows: The figures.
+        where: The machine they were measured on, as `machine` says it.
+        measured: The commit, as `commit` says it.
+    """
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if is_new:
+            writer.writerow(HISTORY_COLUMNS)
+        for row in rows:
+            writer.writerow((date.today(), measured, where, row.name, f"{row.value:.10g}", row.unit))
+
+
+def main(words: list[str] | None = None) -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=MODULES, help="modules to run; all by default")
     parser.add_argument("--write", type=Path, help="Markdown file to write the table to")
-    arguments = parser.parse_args()
-    where = machine()
+    parser.add_argument("--history", type=Path, help="CSV file to add the figures to")
+    arguments = parser.parse_args(words)
+    where, measured = machine(), commit()
+    rows: list[Row] = []
     lines = [f"# {date.today()}: `{' '.join(['python', *sys.argv])}`", "", where, ""]
     lines += ["| what | value | unit |", "|---|---:|---|"]
     print("\n".join(lines), flush=True)
     for name in arguments.only or MODULES:
         for row in importlib.import_module(f"benchmarks.{name}").measure():
-            lines.append(f"| {row[0]} | {formatted(Row(*row))} | {row[2]} |")
+            rows.append(Row(*row))
+            lines.append(f"| {row[0]} | {formatted(rows[-1])} | {row[2]} |")
             print(lines[-1], flush=True)
     if arguments.write:
         arguments.write.write_text("\n".join(lines) + "\n")
+    if arguments.history:
+        append_history(arguments.history, rows, where, measured)
 
 
 if __name__ == "__main__":
