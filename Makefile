@@ -1,41 +1,60 @@
 # `make run` and `make test` do all the set-up on a fresh machine: only python3 (3.11+) and make are needed.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+INSTALL := $(PIP) install -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench notebooks lint format clean
+.PHONY: help setup run test bench notebooks lint format matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: .venv/.installed  ## make .venv and install everything into it
 
-.venv/.installed: pyproject.toml constraints.txt
+# What a training run needs.
+.venv/.run-installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(INSTALL) pip
+	$(INSTALL) -e ".[train]"
 	touch $@
 
-run: setup  ## train a small self-play agent, evaluate it, show the result (about two minutes)
+# What tests, linters and notebooks need besides.
+.venv/.installed: .venv/.run-installed
+	$(INSTALL) -e ".[ray]" --group dev
+	touch $@
+
+# Libraries that figures are compared with. Without them `make bench` measures the rest.
+.venv/.bench-installed: .venv/.installed
+	$(INSTALL) --group bench
+	touch $@
+
+run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
 test: setup lint  ## everything that must pass
 	$(BIN)/python -m pytest
 
 bench: setup  ## measure turns, steps and frames per second beside other libraries
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]" || true
-	$(BIN)/python benchmarks/run.py
+	-$(MAKE) .venv/.bench-installed
+	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
 
 notebooks: setup  ## run the notebooks again and keep what they print
 	$(BIN)/python notebooks/execute.py
 
-lint: setup  ## ruff and pyright
+lint: setup  ## ruff, pyright, the order of imports, the workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet .github/workflows
 
 format: setup  ## let ruff rewrite the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+matrix: setup  ## the tests with newest and lowest versions, other Pythons, and the wheel alone (noxfile.py)
+	$(BIN)/nox
+
 clean:  ## remove what set-up and runs made
-	rm -rf .venv runs build *.egg-info
+	rm -rf .venv .nox runs build dist *.egg-info

@@ -1,0 +1,158 @@
+"""The wheel: what it holds, and that one can train and evaluate from it in an empty folder.
+
+Its environment holds the wheel alone; the packages it needs are seen in the environment of the tests, for
+installing them takes minutes. With CLEAN_INSTALL=1 they are installed (nox session `wheel`).
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from dataclasses import dataclass
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
+# Seconds instead of minutes; what they leave out has tests of its own.
+QUICKLY = ("--teacher.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
+MY_YAML = """\
+ruleset: leyla
+minutes: 0.02
+network: {observation: board, hidden: 16}
+evaluation: {games: 20}
+"""
+
+
+def files_of(folder: str) -> set[str]:
+    """Files of a folder of the checkout, as paths below it."""
+    top = ROOT / folder
+    return {
+        path.relative_to(top).as_posix()
+        for path in top.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the source distribution, and the wheel from that, as a release does."""
+    out = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (path,) = built.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def members(wheel: Path) -> list[str]:
+    """Names of the files in the wheel."""
+    return zipfile.ZipFile(wheel).namelist()
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel in it, and an empty folder to work in."""
+
+    scripts: Path
+    folder: Path
+    variables: dict[str, str]
+
+    def run(self, program: str, *words: str) -> str:
+        """Run a program of the environment in the folder; returns what it printed."""
+        command = [str(self.scripts / program), *words]
+        done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True)
+        assert done.returncode == 0, f"{program} {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, symlinks=True)
+    paths = sysconfig.get_paths("venv", vars={"base": str(home), "platbase": str(home)})
+    pip = [sys.executable, "-m", "pip", "--python", str(home), "install", "--quiet"]
+    if CLEAN:
+        pip += ["-c", str(ROOT / "constraints.txt"), f"{wheel}[train]"]
+    else:
+        pip += ["--no-deps", "--no-index", str(wheel)]
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    subprocess.run(pip, check=True, env=variables)
+    if not CLEAN:
+        # Folders named in a .pth file are searched, but .pth files that lie there are not read: the checkout,
+        # which the environment of the tests knows by one, stays unseen.
+        seen = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+        Path(paths["purelib"], "dependencies.pth").write_text("\n".join(seen))
+    variables |= {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
+    return Installed(Path(paths["scripts"]), tmp_path_factory.mktemp("empty"), variables)
+
+
+def test_the_package_is_the_only_one(members):
+    tops = {name.partition("/")[0] for name in members}
+    (info,) = tops - {"mancala_env"}
+    assert info.endswith(".dist-info")
+
+
+def test_every_file_of_the_package_is_in_it(members):
+    inside = {name.removeprefix("mancala_env/") for name in members if name.startswith("mancala_env/")}
+    assert {"py.typed", "data/ladder.json", "configs/default.yaml", "configs/layli_goobalay.yaml"} <= inside
+    assert inside == files_of("mancala_env") | {f"configs/{name}" for name in files_of("configs")}
+
+
+def test_what_it_says_of_itself(wheel, members):
+    (path,) = (name for name in members if name.endswith(".dist-info/METADATA"))
+    said = Parser().parsestr(zipfile.ZipFile(wheel).read(path).decode())
+    assert f"mancala_env-{said['Version']}-py3-none-any.whl" == wheel.name
+    assert (ROOT / "mancala_env" / "version.py").read_text().rstrip().endswith(f'"{said["Version"]}"')
+    extras = set(said.get_all("Provides-Extra", []))
+    assert {"arena", "train", "ray"} <= extras
+    # Those are dependency groups: nobody but us has to install them.
+    assert not extras & {"dev", "test", "lint", "bench"}
+    needed = {need.partition(";")[0].strip() for need in said.get_all("Requires-Dist", [])}
+    assert {need for need in needed if need.startswith("torch")} == {"torch>=2.6"}
+
+
+def test_the_sources_hold_what_the_tests_need(built):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "LICENSE", "README.md", "configs/default.yaml", "training/train.py"} <= names
+    assert "tests/packaging/test_wheel.py" in names
+    assert not {name.partition("/")[0] for name in names} & {".venv", ".nox", "runs", "build", "dist"}
+
+
+def test_the_wheel_is_what_is_imported(installed):
+    code = "import importlib.util, mancala_env; print(mancala_env.__file__, importlib.util.find_spec('training'))"
+    path, training = installed.run("python", "-c", code).split()
+    assert Path(path).is_relative_to(installed.scripts.parent)
+    assert training == "None"
+
+
+def test_train_fit_and_evaluate_in_an_empty_folder(installed):
+    installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.02", *QUICKLY)
+    assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()
+
+    (installed.folder / "my.yaml").write_text(MY_YAML)
+    installed.run("mancala", "train", "--config", "my.yaml")
+    checkpoint = str(Path("runs", "my", "final.zip"))
+    assert "Leyla" in installed.run("mancala", "show", checkpoint)
+
+    said = installed.run("mancala", "fit-value", checkpoint, "--games", "100", "--depth", "2")
+    assert checkpoint in said
+    found = json.loads(installed.run("mancala", "evaluate", checkpoint, "--games", "2", "--json"))
+    assert found["ruleset"]["name"] == "leyla"
+    assert {path.name for path in installed.folder.iterdir()} == {"runs", "my.yaml"}
