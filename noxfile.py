@@ -1,0 +1,88 @@
+"""The tests in environments other than `make`'s own: `make matrix`, or `.venv/bin/nox -s SESSION`.
+
+torch stays as pinned everywhere: its wheel is the one thing too large to fetch for each environment.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = False
+
+if shutil.which("pyenv"):  # whose python3.12 is found but runs only where it has been chosen
+    bare = subprocess.run(["pyenv", "versions", "--bare"], capture_output=True, text=True, check=True).stdout
+    os.environ["PYENV_VERSION"] = ":".join(line.strip() for line in bare.splitlines())
+
+PINS = Path("constraints.txt").read_text().splitlines()
+TORCH = next(pin for pin in PINS if pin.startswith("torch=="))
+# The rooms of tests/ that need no torch, pages or notebooks.
+GAMES = ("tests/rules", "tests/envs", "tests/solver", "tests/render")
+TOOLS = ("pytest>=8", "hypothesis>=6")
+
+
+def only_torch_pinned(session: nox.Session) -> str:
+    """Write a constraints file that holds torch alone."""
+    path = Path(session.create_tmp()).resolve() / "torch.txt"
+    path.write_text(TORCH + "\n")
+    return str(path)
+
+
+def run_tests(session: nox.Session, *what: str, **variables: str) -> None:
+    """Run pytest on what is installed, not on what PYTHONPATH names."""
+    session.run(
+        "python", "-m", "pytest", "-q", *(session.posargs or what), env={"PYTHONPATH": None, **variables}
+    )
+
+
+@nox.session(python="3.11")
+def newest(session: nox.Session) -> None:
+    """Every test with the newest versions of everything."""
+    session.install("--upgrade", "-c", only_torch_pinned(session), "-e", ".[ray]", "--group", "test")
+    run_tests(session)
+
+
+@nox.session(python="3.11")
+def gymnasium(session: nox.Session) -> None:
+    """The environments with the newest Gymnasium and PettingZoo, which Ray holds back in `newest`."""
+    session.install("--upgrade", "-e", ".", "gymnasium", "pettingzoo", *TOOLS)
+    run_tests(session, "tests/rules", "tests/envs")
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """The lowest versions that pyproject.toml allows."""
+    session.install("uv")
+    pins = Path(session.create_tmp()).resolve() / "lowest.txt"
+    session.run(
+        *("uv", "pip", "compile", "--quiet", "pyproject.toml", "--extra", "train"),
+        *("--resolution", "lowest-direct", "--constraints", only_torch_pinned(session)),
+        *(word for folder in find_links() for word in ("--find-links", folder)),
+        *("--python-version", "3.11", "--no-header", "--no-annotate", "--output-file", str(pins)),
+    )
+    session.install("-r", str(pins), *TOOLS)
+    session.install("--no-deps", "-e", ".")
+    run_tests(session, *GAMES, "tests/agents", "tests/arena", "tests/learning")
+
+
+@nox.session(python=["3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """The games and environments on every other Python of this machine; `make test` is for the first."""
+    session.install("-c", "constraints.txt", "-e", ".[arena]", *TOOLS)
+    run_tests(session, *GAMES)
+
+
+@nox.session(python="3.11")
+def wheel(session: nox.Session) -> None:
+    """The wheel in an environment with nothing else, all dependencies installed anew."""
+    session.install("-c", "constraints.txt", "build", "hatchling", "pip", *TOOLS)
+    run_tests(session, "tests/packaging", "--noconftest", CLEAN_INSTALL="1")
+
+
+def find_links() -> list[str]:
+    """Return the folders of wheels that pip is told of, and uv is not."""
+    return os.environ.get("PIP_FIND_LINKS", "").split()
