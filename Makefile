@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench notebooks lint format matrix clean
+.PHONY: help setup run test bench notebooks lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,11 @@ lint: setup  ## ruff, pyright, the order of imports, the workflows
 format: setup  ## let ruff rewrite the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+dist: setup  ## build the wheel and the source distribution, and look at them
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m pytest -q tests/packaging
 
 matrix: setup  ## the tests with newest and lowest versions, other Pythons, and the wheel alone (noxfile.py)
 	$(BIN)/nox

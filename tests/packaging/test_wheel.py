@@ -136,7 +136,7 @@ def test_the_sources_hold_what_the_tests_need(built):
 
 
 def test_the_wheel_is_what_is_imported(installed):
-    code = "import importlib.util, mancala_env; print(mancala_env.__file__, importlib.util.find_spec('training'))"
+    code = "import mancala_env as m, importlib.util as u; print(m.__file__, u.find_spec('training'))"
     path, training = installed.run("python", "-c", code).split()
     assert Path(path).is_relative_to(installed.scripts.parent)
     assert training == "None"
