@@ -23,6 +23,7 @@ def kinds(notebook) -> list[set[str]]:
     ]
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_stored_notebooks_ran_in_order_and_name_no_machine(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
