@@ -264,8 +264,8 @@ def _as_seen(
 ) -> MatchResult:
     first, second = pairing
     if first.identity == key.first:
-        return MatchResult(first.name, second.name, ruleset.name, margins)
-    return MatchResult(second.name, first.name, ruleset.name, margins).flipped()
+        return MatchResult(first.name, second.name, ruleset.name, margins, ruleset.total_seeds)
+    return MatchResult(second.name, first.name, ruleset.name, margins, ruleset.total_seeds).flipped()
 
 
 def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings
-from mancala_env.arena.matches import mean_interval
+from mancala_env.arena.intervals import share_interval
 from mancala_env.arena.ratings import ELO_PER_LOGIT, elo_difference, win_probability
 
 STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
@@ -63,7 +63,7 @@ def test_95_percent_intervals_of_win_rates_hold_the_truth(truth):
     inside = []
     for _ in range(400):
         scores = rng.binomial(2, truth, 40) / 2
-        low, high = mean_interval(scores, 0, 1)
+        low, high = share_interval(scores)
         inside.append(low <= truth <= high)
     assert 0.92 <= np.mean(inside) <= 1.0
 
