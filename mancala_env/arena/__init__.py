@@ -2,7 +2,8 @@
 
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.ladder import Ladder, NoLadder, stored_ladder
-from mancala_env.arena.matches import InvalidMatch, MatchResult, openings, play_matches, play_openings
+from mancala_env.arena.matches import MatchResult, play_matches, play_openings
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, measure_regret, own_games_regret
 from mancala_env.arena.report import write_report
@@ -15,6 +16,7 @@ __all__ = [
     "Ladder",
     "MatchResult",
     "NoLadder",
+    "OpeningSet",
     "PairCounts",
     "Ratings",
     "Regret",

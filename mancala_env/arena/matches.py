@@ -15,7 +15,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, share_interval
-from mancala_env.batch import Batch
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -30,7 +30,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.errors import IllegalMove, MancalaError
+from mancala_env.errors import IllegalMove
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
@@ -39,13 +39,6 @@ Progress = Callable[[int, int], Any]
 # What mean_interval is told to expect: the standard deviation of a pair's mean margin is 0.08 to 0.21 of all
 # seeds between scripted agents.
 _PAIR_SPREAD = 1 / 6
-# Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
-# of that: past this many turns most openings would be endings.
-MAX_OPENING_TURNS = 12
-
-
-class InvalidMatch(MancalaError):
-    """Arguments of a match that do not go together or are out of range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +163,7 @@ def play_matches(
     *,
     games: int = 200,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     seed: int | None = None,
     rounds: int | Literal["match"] = 1,
     num_threads: int | None = None,
@@ -187,13 +181,14 @@ def play_matches(
         ruleset: The game.
         games: Number of games, even: each opening is played from both seats.
         opening_turns: Uniformly random turns that make an opening, 0 to 12.
+        opening_set: "all" openings, or only those of "evaluation" or "training"; see :func:`openings`.
         seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
         rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
         num_threads: CPU threads of agents made here; None takes every core this process may use.
         progress: Called as progress(games over, games).
 
     Raises:
-        InvalidMatch: games or opening_turns is out of range.
+        InvalidMatch: games, opening_turns or opening_set is out of range.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         IllegalMove: An agent chose an action that is not legal; the message names agent and position.
     """
@@ -206,7 +201,7 @@ def play_matches(
     )
     players[0].seed(for_first)
     players[1].seed(for_second)
-    games_array = openings(ruleset, pairs, opening_turns, for_openings)
+    games_array = openings(ruleset, pairs, opening_turns, for_openings, opening_set=opening_set)
     return play_openings(*players, games_array, rounds=rounds, progress=progress)
 
 
@@ -222,35 +217,6 @@ def num_pairs(games: int) -> int:
             f"not {games!r}"
         )
     return int(games) // 2
-
-
-def openings(ruleset: str | Ruleset, count: int, opening_turns: int, seed: int, start: int = 0) -> np.ndarray:
-    """Draw openings: positions after some uniformly random turns from the start of round 1.
-
-    Opening k of a seed is always the same, however many are drawn. One that ended the round is drawn
-    again.
-
-    Args:
-        ruleset: The game.
-        count: How many.
-        opening_turns: Random turns, 0 to 12.
-        seed: Seed of the openings.
-        start: Index of the first one.
-
-    Returns:
-        uint64 `[count, NUM_COLUMNS]`.
-
-    Raises:
-        InvalidMatch: opening_turns is out of range.
-    """
-    if (
-        isinstance(opening_turns, bool)
-        or not isinstance(opening_turns, int | np.integer)
-        or not 0 <= opening_turns <= MAX_OPENING_TURNS
-    ):
-        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
-    batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=int(opening_turns))
-    return batch.games[start:].copy()
 
 
 def play_openings(
