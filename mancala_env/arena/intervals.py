@@ -1,11 +1,11 @@
 """Every 95 % interval the arena prints, and the method each is made by.
 
-| of | method | function |
-|---|---|---|
-| a share: win rate, optimal moves | Wilson's score interval at the effective number of values | :func:`share_interval` |
-| a mean: margin, difference of regrets | Student's t with a moderated variance | :func:`mean_interval` |
-| a mean regret: many zeros, a long tail | share of mistakes times their size, put together by MOVER | :func:`regret_interval` |
-| a rating, a difference of ratings | Bayesian bootstrap over pairs | :mod:`mancala_env.arena.ratings` |
+- :func:`share_interval`, of win rates and shares of optimal moves: Wilson's score interval at the effective
+  number of values.
+- :func:`mean_interval`, of margins and differences of regret: Student's t with a moderated variance.
+- :func:`regret_interval`, of mean regrets, which have many zeros and a long tail: the share of mistakes
+  and what one costs, put together by MOVER.
+- Ratings and their differences have a Bayesian bootstrap over pairs (:mod:`mancala_env.arena.ratings`).
 
 All take independent values: one a pair of games, or one a position. How often each holds the truth is
 measured by ``python -m mancala_env.arena.coverage``; docs/evaluation.md has its table.

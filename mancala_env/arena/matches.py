@@ -126,9 +126,7 @@ class MatchResult:
 
     def flipped(self) -> "MatchResult":
         """Return the same match from the second agent's side."""
-        return MatchResult(
-            self.second, self.first, self.ruleset, -self.margins[:, ::-1], self.total_seeds
-        )
+        return MatchResult(self.second, self.first, self.ruleset, -self.margins[:, ::-1], self.total_seeds)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers (not the single games) as plain data for JSON."""
@@ -250,9 +248,7 @@ def play_openings(
     # From South's lead to the first agent's.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
     ruleset = first.ruleset
-    return MatchResult(
-        first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds
-    )
+    return MatchResult(first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds)
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 The model is Bradley and Terry's (1952): the stronger of two agents wins with a probability that depends
 on the difference of their ratings alone, 400 Elo being ten to one. A draw counts as half a win for each.
-The scale is anchored at the random agent: 0 Elo.
+The random agent is at 0 Elo.
 
 Intervals come from a Bayesian bootstrap over pairs of games (Rubin 1981; a pair is one opening played
 from both seats), so neither the luck of an opening nor the two games' dependence makes them too narrow.
@@ -16,7 +16,7 @@ import numpy as np
 
 from mancala_env.arena.matches import InvalidMatch
 
-ANCHOR = "random"
+ZERO = "random"
 """The agent whose rating is 0 by definition."""
 ELO_PER_LOGIT = 400 / np.log(10)
 # Half a pair won and half a pair lost go into every match (Jeffreys' prior of a proportion): a match
@@ -55,7 +55,7 @@ class Ratings:
         low: float64 `[N]`, lower end of the 95 % intervals.
         high: float64 `[N]`, upper end.
         games: int64 `[N]`, games each agent played.
-        anchor: The agent at 0 Elo by definition; "" where the mean of all is.
+        zero: The agent at 0 Elo by definition; "" where the mean of all is.
         replicates: float64 `[R, N]`, the ratings in each bootstrap replicate.
     """
 
@@ -64,7 +64,7 @@ class Ratings:
     low: np.ndarray
     high: np.ndarray
     games: np.ndarray
-    anchor: str
+    zero: str
     replicates: np.ndarray
 
     def of(self, name: str) -> tuple[float, float, float]:
@@ -87,7 +87,7 @@ class Ratings:
         """Return the ratings of some of the agents, on the same scale."""
         at = [self.names.index(name) for name in names]
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
-        return Ratings(tuple(names), *arrays, self.anchor, self.replicates[:, at])
+        return Ratings(tuple(names), *arrays, self.zero, self.replicates[:, at])
 
     def order(self) -> list[int]:
         """Return the indices of the agents, strongest first."""
@@ -96,7 +96,7 @@ class Ratings:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, strongest first."""
         return {
-            "anchor": self.anchor,
+            "zero": self.zero,
             "agents": [
                 {
                     "agent": self.names[i],
@@ -167,14 +167,14 @@ def fit_ratings(
         is_free[: len(known)] = False
     sizes = 2 * counts.sum(axis=1)
     fitted = _fit(sides, scores, sizes, start, is_free)
-    anchor = ANCHOR if ANCHOR in index else ""
+    zero = ZERO if ZERO in index else ""
     if fixed is None:
-        fitted -= fitted[:, index[ANCHOR], None] if anchor else fitted.mean(axis=1, keepdims=True)
+        fitted -= fitted[:, index[ZERO], None] if zero else fitted.mean(axis=1, keepdims=True)
     else:
-        anchor = fixed.anchor
+        zero = fixed.zero
     fitted *= ELO_PER_LOGIT
     low, high = np.quantile(fitted[1:], [0.025, 0.975], axis=0)
-    return Ratings(names, fitted[0], low, high, games, anchor, fitted[1:])
+    return Ratings(names, fitted[0], low, high, games, zero, fitted[1:])
 
 
 def as_pair_counts(match: Any) -> PairCounts:

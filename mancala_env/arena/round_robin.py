@@ -21,13 +21,12 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.matches import (
-    InvalidMatch,
     MatchResult,
     Progress,
     num_pairs,
     play_openings,
 )
-from mancala_env.arena.openings import OPENING_SETS, OpeningSet, openings
+from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, openings
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
@@ -36,7 +35,7 @@ from mancala_env.version import __version__
 FORMAT = 1
 # Lines of games whose openings are of a set. Older versions would take them for games from all openings.
 SET_FORMAT = 2
-# 64 games: enough to keep a batched agent busy, and some seconds of the slowest rung of the ladder.
+# 64 games: enough to keep a batched agent busy, and some seconds of the slowest anchor of the ladder.
 PAIRS_PER_CHUNK = 32
 
 

@@ -121,7 +121,7 @@ def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
 
 def test_without_the_random_agent_the_mean_is_zero():
     ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
-    assert ratings.anchor == ""
+    assert ratings.zero == ""
     assert ratings.elo.sum() == pytest.approx(0, abs=1e-9)
 
 
