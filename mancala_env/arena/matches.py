@@ -38,7 +38,7 @@ Progress = Callable[[int, int], Any]
 
 # What mean_interval is told to expect: the standard deviation of a pair's mean margin is 0.08 to 0.21 of all
 # seeds between scripted agents.
-_PAIR_SPREAD = 1 / 6
+PAIR_SPREAD = 1 / 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class MatchResult:
     def margin_interval(self) -> tuple[float, float]:
         """95 % interval of the mean margin, over pairs; see :func:`mean_interval`."""
         most = float(self.total_seeds or lookup(self.ruleset).total_seeds)
-        return mean_interval(self.margins.mean(axis=1), _PAIR_SPREAD * most, -most, most)
+        return mean_interval(self.margins.mean(axis=1), PAIR_SPREAD * most, -most, most)
 
     def flipped(self) -> "MatchResult":
         """Return the same match from the second agent's side."""

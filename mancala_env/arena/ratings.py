@@ -22,7 +22,7 @@ ELO_PER_LOGIT = 400 / np.log(10)
 # Half a pair won and half a pair lost go into every match (Jeffreys' prior of a proportion): a match
 # without a single loss still has a finite rating and an interval.
 _PRIOR_PAIRS = np.array([0.5, 0, 0, 0, 0.5])
-_PAIR_SCORES = np.array([0, 0.25, 0.5, 0.75, 1])
+PAIR_SCORES = np.array([0, 0.25, 0.5, 0.75, 1])
 # A normal prior so wide (4,300 Elo) that it matters only where the games say nothing.
 _PRIOR_LOGITS = 25.0
 NUM_REPLICATES = 1000
@@ -154,8 +154,8 @@ def fit_ratings(
     drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
     scores = np.concatenate(
         [
-            (posterior @ _PAIR_SCORES / posterior.sum(axis=1))[None],
-            np.stack(drawn, axis=1) @ _PAIR_SCORES,
+            (posterior @ PAIR_SCORES / posterior.sum(axis=1))[None],
+            np.stack(drawn, axis=1) @ PAIR_SCORES,
         ]
     )
     start = np.zeros((1 + num_replicates, len(names)))
