@@ -163,13 +163,13 @@ def _ladder_populations() -> tuple[tuple[tuple[PairCounts, ...], Ratings], ...]:
 
 def _shares(match: PairCounts) -> tuple[float, ...]:
     counts = np.array(match.counts, np.float64)
-    # A match without a single loss would have no rating: half a pair, as in every fit.
-    counts[[0, 4]] += 0.5
+    # A match without a single loss would have no rating: a quarter of a pair, as in every fit.
+    counts[[0, 4]] += 0.25
     return tuple((counts / counts.sum()).tolist())
 
 
 def _true_ratings(shares: Sequence[PairCounts], fixed: Ratings | None = None) -> Ratings:
-    # So many pairs that the half won and the half lost have no weight.
+    # So many pairs that what is added to every match has no weight.
     many = [match._replace(counts=1e7 * np.array(match.counts)) for match in shares]
     return fit_ratings(many, fixed=fixed, num_replicates=2)
 

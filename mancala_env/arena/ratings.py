@@ -19,9 +19,10 @@ from mancala_env.arena.matches import InvalidMatch
 ZERO = "random"
 """The agent whose rating is 0 by definition."""
 ELO_PER_LOGIT = 400 / np.log(10)
-# Half a pair won and half a pair lost go into every match (Jeffreys' prior of a proportion): a match
-# without a single loss still has a finite rating and an interval.
-_PRIOR_PAIRS = np.array([0.5, 0, 0, 0, 0.5])
+# A quarter of a pair won and one lost go into every match: a match without a single loss still has a finite
+# rating and an interval. Half pairs (Jeffreys' prior of a proportion) draw the ratings of several matches to
+# each other so far that 5.2 % of the intervals of 40 games lie below the truth and 0.2 % above.
+_PRIOR_PAIRS = np.array([0.25, 0, 0, 0, 0.25])
 PAIR_SCORES = np.array([0, 0.25, 0.5, 0.75, 1])
 # A normal prior so wide (4,300 Elo) that it matters only where the games say nothing.
 _PRIOR_LOGITS = 25.0

@@ -84,10 +84,10 @@ def test_the_estimate_is_choix_maximum_likelihood():
     wins = np.zeros((5, 5))
     for match in matches:
         i, j = ratings.names.index(match.first), ratings.names.index(match.second)
-        # Half a pair won and half a pair lost are in every match.
-        wins[i, j] += match.games * match.win_rate + 1
-        wins[j, i] += match.games * (1 - match.win_rate) + 1
-        scale = match.games / (match.games + 2)
+        # A quarter of a pair won and one lost are in every match.
+        wins[i, j] += match.games * match.win_rate + 0.5
+        wins[j, i] += match.games * (1 - match.win_rate) + 0.5
+        scale = match.games / (match.games + 1)
         wins[[i, j], [j, i]] *= scale
     theirs = choix.ilsr_pairwise_dense(wins)
     theirs = (theirs - theirs[ratings.names.index("random")]) * ELO_PER_LOGIT
