@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mancala_env.engine.chance import next_random
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save, seeds_in
 from mancala_env.engine.turn import legal_holes, play_turn
@@ -21,10 +22,7 @@ OPENING_SETS: Sequence[OpeningSet] = get_args(OpeningSet)
 ALL, TRAINING, EVALUATION = range(3)
 
 _ONE_IN = np.uint64(5)
-# splitmix64 (Steele et al. 2014).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_U27, _U30, _U31, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_U32 = np.uint64(32)
 _U2 = np.uint64(2)
 
 
@@ -36,10 +34,7 @@ def board_hash(rules, game):
     for action in range(2 * rules.width):
         hole = hole_of(rules, game.player, action)
         owner = np.uint64(((mine >> hole) & 1) + 2 * ((theirs >> hole) & 1))
-        mixed = hashed + _GOLDEN + ((seeds_in(game.board, hole) << _U2) | owner)
-        mixed = (mixed ^ (mixed >> _U30)) * _MIX1
-        mixed = (mixed ^ (mixed >> _U27)) * _MIX2
-        hashed = mixed ^ (mixed >> _U31)
+        _, hashed = next_random(hashed + ((seeds_in(game.board, hole) << _U2) | owner))
     return hashed
 
 

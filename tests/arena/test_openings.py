@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from mancala_env import rulesets
+from mancala_env import Batch, rulesets
 from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
 from mancala_env.arena.openings import every_opening
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, STORE_COLUMN
+from mancala_env.errors import InvalidArgument
 
 
 def rows(games):
@@ -57,6 +58,17 @@ def test_the_seat_and_the_stores_do_not_matter():
     assert (rows_in_set(ruleset, mirrored, "evaluation") == is_held_out).all()
     mirrored[:, PLAYER_COLUMN] = games[:, PLAYER_COLUMN]
     assert (rows_in_set(ruleset, mirrored, "evaluation") != is_held_out).any()
+
+
+def test_a_batch_begins_with_openings_of_its_set():
+    ruleset = rulesets.lookup("layli_goobalay")
+    for opening_set in ("training", "evaluation"):
+        batch = Batch("layli_goobalay", 500, seed=1, opening_turns=4, opening_set=opening_set)
+        assert rows_in_set(ruleset, batch.games, opening_set).all()
+        assert not (batch.games == Batch("layli_goobalay", 500, seed=1, opening_turns=4).games).all()
+    assert len(rows(Batch("layli_goobalay", 50, opening_set="evaluation").games)) == 1
+    with pytest.raises(InvalidArgument, match="opening_set"):
+        Batch("layli_goobalay", 1, opening_set="held out")
 
 
 def test_few_openings_are_listed_and_dealt_like_a_deck():
