@@ -187,7 +187,7 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
             name = spec.removesuffix(f":{checkpoint}")
             low, high = part.interval
             print(
-                f"| {name} | {part.seeds_lost:.2f} | {low:.2f} to {high:.2f} | {part.optimal_share:.1%} |",
+                f"| {name} | {part.mean_regret:.2f} | {low:.2f} to {high:.2f} | {part.optimal_share:.1%} |",
                 flush=True,
             )
 

@@ -21,6 +21,7 @@ from mancala_env.engine.episode import (
     new_episode,
 )
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.openings import OPENING_SETS, OpeningSet
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import (
     END_COLUMN,
@@ -219,6 +220,7 @@ class Batch:
         *,
         first_player: Literal[0, 1, "random"] = 0,
         opening_turns: int = 0,
+        opening_set: OpeningSet = "all",
         reward: Literal["outcome", "margin"] = "outcome",
         observation: str = "board",
         autoreset: bool = True,
@@ -234,6 +236,9 @@ class Batch:
             first_player: Who starts an episode, or "random" for a draw by lot.
             opening_turns: Uniformly random turns played before an episode begins, 0 to 10,000. Openings that
                 end the round are drawn again; after a hundred of them the last one is cut short.
+            opening_set: "all" openings, or only those for "training" or "evaluation"
+                (:mod:`mancala_env.engine.openings`). Others are drawn again too. Without opening turns every
+                episode begins at the start.
             reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts over all seeds).
             observation: What the player to move sees: "board", or what each action leads to, "afterstates",
                 "replies" or "lines".
@@ -253,6 +258,7 @@ class Batch:
             rounds=encode_rounds(rounds),
             first_player=2 if starter == "random" else int(starter),
             opening_turns=whole("opening_turns", opening_turns, 0, MOST_OPENING_TURNS),
+            opening_set=OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS)),
             reward=MARGIN if one_of("reward", reward, ("outcome", "margin")) == "margin" else OUTCOME,
         )
         self.rounds = rounds

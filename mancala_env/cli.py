@@ -75,6 +75,12 @@ def _parser() -> Any:
     evaluate.add_argument("--games", type=int, default=100, help="games of each match, even")
     evaluate.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
     evaluate.add_argument(
+        "--opening_set",
+        type=Literal["all", "training", "evaluation"],
+        default="all",
+        help="which openings: all, or a fifth held out for evaluation (without the ladder)",
+    )
+    evaluate.add_argument(
         "--rounds",
         type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
         default=1,
@@ -159,6 +165,7 @@ def _evaluate(options: Any) -> int:
                 ruleset,
                 games=options.games,
                 opening_turns=options.opening_turns,
+                opening_set=options.opening_set,
                 ladder=len(options.specs) == 1 if options.ladder is None else options.ladder,
                 regret=options.regret,
                 own_games=options.own_games,
@@ -389,7 +396,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
             ]
             for i in ratings.order()
         ]
-        scale = f"{ratings.anchor} = 0" if ratings.anchor else "mean = 0"
+        scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
         _print_table(
             ["agent", f"Elo ({scale})", "95 % interval", "games"], rows, f"Ratings, {evaluation.ruleset}"
         )
@@ -412,9 +419,9 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         for part in (*regret.phases, regret.overall):
             if part.positions:
                 low, high = part.interval
-                lost = [f"{part.seeds_lost:.2f}", f"{low:.2f} to {high:.2f}"]
+                mean = [f"{part.mean_regret:.2f}", f"{low:.2f} to {high:.2f}"]
                 share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, regret.source, part.phase, str(part.positions), *lost, share])
+                rows.append([regret.agent, regret.source, part.phase, str(part.positions), *mean, share])
         if regret.unsolved:
             rows.append([regret.agent, regret.source, "not solved in time", str(regret.unsolved), "", "", ""])
     if rows:
@@ -423,11 +430,24 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
             "source",
             "phase",
             "positions",
-            "seeds lost a move",
+            "mean regret (seeds a move)",
             "95 % interval",
             "optimal moves",
         ]
         _print_table(head, rows, "Regret against perfect play")
+    if evaluation.regret_differences:
+        rows = [
+            [
+                one.first,
+                one.second,
+                f"{one.mean:+.2f}",
+                f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}",
+                f"{one.first_better} / {one.second_better} of {one.positions}",
+            ]
+            for one in evaluation.regret_differences
+        ]
+        head = ["agent", "against", "mean regret (seeds a move)", "95 % interval", "better / worse in"]
+        _print_table(head, rows, "Difference of regret over the same positions")
     for note in evaluation.notes:
         print(f"note: {note}")
 

@@ -2,9 +2,16 @@
 
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.ladder import Ladder, NoLadder, stored_ladder
-from mancala_env.arena.matches import InvalidMatch, MatchResult, openings, play_matches, play_openings
+from mancala_env.arena.matches import MatchResult, play_matches, play_openings
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
-from mancala_env.arena.regret import Regret, measure_regret, own_games_regret
+from mancala_env.arena.regret import (
+    Regret,
+    RegretDifference,
+    measure_regret,
+    own_games_regret,
+    regret_difference,
+)
 from mancala_env.arena.report import write_report
 from mancala_env.arena.round_robin import InvalidResults, round_robin
 
@@ -15,9 +22,11 @@ __all__ = [
     "Ladder",
     "MatchResult",
     "NoLadder",
+    "OpeningSet",
     "PairCounts",
     "Ratings",
     "Regret",
+    "RegretDifference",
     "evaluate",
     "fit_ratings",
     "measure_regret",
@@ -25,6 +34,7 @@ __all__ = [
     "own_games_regret",
     "play_matches",
     "play_openings",
+    "regret_difference",
     "round_robin",
     "stored_ladder",
     "write_report",

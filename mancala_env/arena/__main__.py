@@ -1,7 +1,7 @@
 """Play and store the ladders that agents are measured against.
 
 python -m mancala_env.arena [RULESET ...] [--games 400] [--slow-games 64] [--results ladder.jsonl]
-    [--without RUNG WHY]
+    [--without ANCHOR WHY] [--opening-set evaluation]
 """
 
 import argparse
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mancala_env import rulesets
 from mancala_env.arena.ladder import play_ladder, store
+from mancala_env.engine.openings import OPENING_SETS
 from mancala_env.programs import in_one_line
 
 
@@ -24,13 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=400, help="games of each match (400)")
     parser.add_argument("--slow-games", type=int, default=64, help="games of matches of perfect (64)")
     parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
-    parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("RUNG", "WHY"))
+    parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("ANCHOR", "WHY"))
+    parser.add_argument(
+        "--opening-set", choices=OPENING_SETS, default="all", help="openings to play: all (the default), ..."
+    )
     options = parser.parse_args(arguments)
     for name in [rulesets.lookup(name).name for name in options.rulesets]:
         ladder = play_ladder(
             name,
             games=options.games,
             slow_games=options.slow_games,
+            opening_set=options.opening_set,
             results=options.results,
             left_out=dict(options.without),
         )

@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mancala_env.agents import Agent
-from mancala_env.arena.ladder import SLOW_RUNGS, stored_ladder
-from mancala_env.arena.matches import InvalidMatch, MatchResult, Progress
-from mancala_env.arena.ratings import ANCHOR, Ratings, fit_ratings
-from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, own_games_regret
+from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
+from mancala_env.arena.matches import MatchResult, Progress
+from mancala_env.arena.openings import InvalidMatch, OpeningSet
+from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
+from mancala_env.arena.regret import (
+    FIXED_POSITIONS,
+    Regret,
+    RegretDifference,
+    has_exact_positions,
+    measure_regret,
+    own_games_regret,
+    regret_difference,
+)
 from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -27,10 +36,12 @@ class Evaluation:
         ruleset: Name of the ruleset.
         agents: Specs of the agents asked about.
         matches: Every match played, from the side of an agent asked about.
-        ratings: Ratings of these agents, and of the ladder's rungs where they were played; None where
+        ratings: Ratings of these agents, and of the ladder's anchors where they were played; None where
             there was nothing to rate.
         regrets: Regret of each agent over the fixed positions; empty where the ruleset has none.
         notes: What the reader of the numbers should know.
+        regret_differences: The regrets of each two agents compared position by position.
+        opening_set: Which openings the games started from.
     """
 
     ruleset: str
@@ -39,15 +50,19 @@ class Evaluation:
     ratings: Ratings | None
     regrets: list[Regret]
     notes: list[str] = field(default_factory=list)
+    regret_differences: list[RegretDifference] = field(default_factory=list)
+    opening_set: OpeningSet = "all"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return {
             "ruleset": self.ruleset,
             "agents": list(self.agents),
+            "opening_set": self.opening_set,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
+            "regret_differences": [difference.as_dict() for difference in self.regret_differences],
             "notes": self.notes,
         }
 
@@ -58,6 +73,7 @@ def evaluate(
     *,
     games: int = 200,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     ladder: bool = True,
     regret: bool = True,
     own_games: int = 0,
@@ -78,7 +94,9 @@ def evaluate(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
-        ladder: Whether each agent plays the rungs of the stored ladder. Their ratings stand as stored.
+        opening_set: "all" openings, or only those held out for "evaluation"; see
+            :func:`~mancala_env.arena.openings`. The ladder has its own: "all".
+        ladder: Whether each agent plays the anchors of the stored ladder. Their ratings stand as stored.
         regret: Whether to measure regret over the exact positions shipped with the package.
         own_games: Games of each agent against itself to measure regret over too, 0 or even; see
             :func:`own_games_regret`.
@@ -95,7 +113,6 @@ def evaluate(
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         NoLadder: The ruleset has no stored ladder.
         InvalidResults: The results file cannot be used.
-        ImportError: scipy is missing.
     """
     ruleset = lookup(ruleset)
     asked = [specs] if isinstance(specs, str | Agent) else list(specs)
@@ -105,20 +122,21 @@ def evaluate(
     fixed = None
     notes: list[str] = []
     if ladder:
-        rungs = stored_ladder(ruleset)
-        if rounds != 1 or opening_turns != rungs.opening_turns:
+        stored = stored_ladder(ruleset)
+        if (rounds, opening_turns, opening_set) != (1, stored.opening_turns, stored.opening_set):
             raise InvalidMatch(
-                f"the ladder was rated over single rounds after {rungs.opening_turns} random turns, so it "
-                f"cannot be used with rounds={rounds!r}, opening_turns={opening_turns}; leave it out"
+                f"the ladder was rated over single rounds after {stored.opening_turns} random turns, "
+                f"opening_set={stored.opening_set!r}, so it cannot be used with rounds={rounds!r}, "
+                f"opening_turns={opening_turns}, opening_set={opening_set!r}; leave it out"
             )
         identities = {one.identity for one in entrants}
-        others = [rung for rung in rungs.quick_rungs if rung not in identities]
-        seated = [entrant(rung, ruleset, num_threads) for rung in others]
+        others = [anchor for anchor in stored.quick_anchors if anchor not in identities]
+        seated = [entrant(anchor, ruleset, num_threads) for anchor in others]
         pairings += list(itertools.product(entrants, seated))
         # The random agent is at 0 by definition, whether or not it is one of those asked about.
-        known = (*others, ANCHOR, *SLOW_RUNGS)
-        fixed = rungs.ratings().only([rung for rung in rungs.rungs if rung in known])
-        notes += [f"rung {rung} is left out: {why}" for rung, why in rungs.left_out.items()]
+        known = (*others, ZERO, *SLOW_ANCHORS)
+        fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
+        notes += [f"anchor {anchor} is left out: {why}" for anchor, why in stored.left_out.items()]
     matches: list[MatchResult] = []
     if pairings:
         matches = play_pairings(
@@ -126,6 +144,7 @@ def evaluate(
             ruleset,
             games=games,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             seed=seed,
             rounds=rounds,
             results=results,
@@ -133,7 +152,7 @@ def evaluate(
             play_chunks=play_chunks,
         )
     ratings = fit_ratings(matches, fixed=fixed) if matches else None
-    if ratings is not None and not ratings.anchor:
+    if ratings is not None and not ratings.zero:
         notes.append("random did not play, so 0 Elo is the mean of the agents")
     regrets: list[Regret] = []
     if regret and not has_exact_positions(ruleset):
@@ -144,8 +163,15 @@ def evaluate(
             regrets.append(measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions")))
         if own_games:
             stage = _stage(progress, "own games")
-            regrets.append(own_games_regret(one.agent, games=own_games, seed=seed, progress=stage))
-    return Evaluation(ruleset.name, tuple(one.name for one in entrants), matches, ratings, regrets, notes)
+            regrets.append(
+                own_games_regret(
+                    one.agent, games=own_games, opening_set=opening_set, seed=seed, progress=stage
+                )
+            )
+    fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
+    differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
+    names = tuple(one.name for one in entrants)
+    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, opening_set)
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

@@ -1,7 +1,8 @@
 """The ladder: scripted agents whose ratings are stored with the package, to measure others against.
 
-The rungs played a round robin once; the pair counts of their matches are in `data/ladder.json` (the
-ratings follow from them), so one agent is placed on the scale by playing the rungs alone. Made with
+These anchors of the scale played a round robin once; the pair counts of their matches are in
+`data/ladder.json` (the ratings follow from them), so one agent is placed on the scale by playing the
+anchors alone. Made with
 ``python -m mancala_env.arena``.
 """
 
@@ -12,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.arena.matches import Progress
+from mancala_env.arena.openings import OpeningSet
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.round_robin import FORMAT, round_robin
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup, names
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
-RUNGS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", "perfect")
-SLOW_RUNGS = ("perfect",)
-"""Rungs that were rated over fewer games, and that nobody plays to be placed: a game takes too long."""
+ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", "perfect")
+SLOW_ANCHORS = ("perfect",)
+"""Anchors that were rated over fewer games, and that nobody plays to be placed: a game takes too long."""
 OPENING_TURNS = 4
 
 
@@ -34,28 +36,30 @@ class Ladder:
 
     Attributes:
         ruleset: Its name.
-        matches: Pair counts of every match between two rungs.
+        matches: Pair counts of every match between two anchors.
         opening_turns: Random turns that made an opening.
-        left_out: Rungs that are missing here, and why.
+        left_out: Anchors that are missing here, and why.
+        opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
     """
 
     ruleset: str
     matches: tuple[PairCounts, ...]
     opening_turns: int
     left_out: dict[str, str]
+    opening_set: OpeningSet = "all"
 
     @property
-    def rungs(self) -> tuple[str, ...]:
-        """Specs of the rungs, in the order of RUNGS."""
+    def anchors(self) -> tuple[str, ...]:
+        """Specs of the anchors, in the order of ANCHORS."""
         return tuple(dict.fromkeys(name for match in self.matches for name in match[:2]))
 
     @property
-    def quick_rungs(self) -> tuple[str, ...]:
-        """Specs of the rungs an agent plays to be placed: all but SLOW_RUNGS."""
-        return tuple(rung for rung in self.rungs if rung not in SLOW_RUNGS)
+    def quick_anchors(self) -> tuple[str, ...]:
+        """Specs of the anchors an agent plays to be placed: all but SLOW_ANCHORS."""
+        return tuple(anchor for anchor in self.anchors if anchor not in SLOW_ANCHORS)
 
     def ratings(self) -> Ratings:
-        """Return the ratings of the rungs; the random agent is at 0 Elo."""
+        """Return the ratings of the anchors; the random agent is at 0 Elo."""
         return _fitted(self.matches)
 
 
@@ -67,7 +71,7 @@ def _fitted(matches: tuple[PairCounts, ...]) -> Ratings:
 def stored_ladder(ruleset: str | Ruleset) -> Ladder:
     """Return the ladder of a ruleset.
 
-    >>> stored_ladder("leyla").rungs[:3]
+    >>> stored_ladder("leyla").anchors[:3]
     ('random', 'greedy', 'minimax:2')
 
     Raises:
@@ -86,7 +90,9 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
     matches = tuple(
         PairCounts(match["first"], match["second"], tuple(match["pairs"])) for match in entry["matches"]
     )
-    return Ladder(ruleset.name, matches, entry["opening_turns"], entry["left_out"])
+    # Ladders stored before there were sets are of all openings.
+    opening_set = entry.get("opening_set", "all")
+    return Ladder(ruleset.name, matches, entry["opening_turns"], entry["left_out"], opening_set)
 
 
 def _stored() -> dict[str, Any]:
@@ -100,27 +106,29 @@ def play_ladder(
     *,
     games: int,
     slow_games: int = 64,
+    opening_set: OpeningSet = "all",
     results: str | Path | None = None,
     left_out: dict[str, str] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ladder:
-    """Let the rungs play a round robin; what `data/ladder.json` is made from.
+    """Let the anchors play a round robin; what `data/ladder.json` is made from.
 
     Args:
         ruleset: The game.
         games: Games of each match, even.
-        slow_games: Games of each match of SLOW_RUNGS, even.
+        slow_games: Games of each match of SLOW_ANCHORS, even.
+        opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
         results: Results file, to resume.
-        left_out: Rungs to leave out, and why.
+        left_out: Anchors to leave out, and why.
         num_threads: CPU threads.
         progress: Called as progress(games over, games), for each group of matches anew.
     """
     left_out = left_out or {}
-    rungs = [rung for rung in RUNGS if rung not in left_out]
-    quick = [rung for rung in rungs if rung not in SLOW_RUNGS]
+    anchors = [anchor for anchor in ANCHORS if anchor not in left_out]
+    quick = [anchor for anchor in anchors if anchor not in SLOW_ANCHORS]
     groups = [(quick, games)]
-    groups += [([other, slow], slow_games) for slow in SLOW_RUNGS if slow in rungs for other in quick]
+    groups += [([other, slow], slow_games) for slow in SLOW_ANCHORS if slow in anchors for other in quick]
     matches = [
         match
         for group, num_games in groups
@@ -129,6 +137,7 @@ def play_ladder(
             ruleset,
             games=num_games,
             opening_turns=OPENING_TURNS,
+            opening_set=opening_set,
             results=results,
             num_threads=num_threads,
             progress=progress,
@@ -137,7 +146,7 @@ def play_ladder(
     counts = tuple(
         PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
     )
-    return Ladder(lookup(ruleset).name, counts, OPENING_TURNS, left_out)
+    return Ladder(lookup(ruleset).name, counts, OPENING_TURNS, left_out, opening_set)
 
 
 def store(ladder: Ladder, path: Path = STORED) -> None:
@@ -145,6 +154,7 @@ def store(ladder: Ladder, path: Path = STORED) -> None:
     stored = _stored() if path == STORED else {"format": FORMAT, "rulesets": {}}
     stored["rulesets"][ladder.ruleset] = {
         "opening_turns": ladder.opening_turns,
+        "opening_set": ladder.opening_set,
         "left_out": ladder.left_out,
         "ratings": ladder.ratings().as_dict()["agents"],
         "matches": [
@@ -168,6 +178,7 @@ def _compact_json(stored: dict[str, Any]) -> str:
         }
         blocks.append(
             f'  {json.dumps(name)}: {{\n    "opening_turns": {entry["opening_turns"]},\n'
+            f'    "opening_set": {json.dumps(entry.get("opening_set", "all"))},\n'
             f'    "left_out": {json.dumps(entry["left_out"])},\n'
             f'    "ratings": [\n{rows["ratings"]}\n    ],\n    "matches": [\n{rows["matches"]}\n    ]\n  }}'
         )

@@ -6,7 +6,6 @@ of one opening; pairs are independent of each other, the games of a pair are not
 is computed over pairs.
 """
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +14,8 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.batch import Batch
+from mancala_env.arena.intervals import mean_interval, share_interval
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -30,21 +30,15 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.errors import IllegalMove, MancalaError
+from mancala_env.errors import IllegalMove
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
 """Called now and then as progress(done, total)."""
 
-# The normal quantile of a 95 % interval.
-Z95 = statistics.NormalDist().inv_cdf(0.975)
-# Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
-# of that: past this many turns most openings would be endings.
-MAX_OPENING_TURNS = 12
-
-
-class InvalidMatch(MancalaError):
-    """Arguments of a match that do not go together or are out of range."""
+# What mean_interval is told to expect: the standard deviation of a pair's mean margin is 0.08 to 0.21 of all
+# seeds between scripted agents.
+PAIR_SPREAD = 1 / 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +51,14 @@ class MatchResult:
         ruleset: Name of the ruleset.
         margins: int16 `[P, 2]`, seeds the first agent led by at the end; as South in column 0, as North in
             column 1.
+        total_seeds: Seeds on the board, for rulesets of one's own; None where the catalogue knows them.
     """
 
     first: str
     second: str
     ruleset: str
     margins: np.ndarray
+    total_seeds: int | None = None
 
     @property
     def games(self) -> int:
@@ -114,8 +110,8 @@ class MatchResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the win rate, over pairs; see :func:`mean_interval`."""
-        return mean_interval(self.pair_scores, 0.0, 1.0)
+        """95 % interval of the win rate, over pairs; see :func:`share_interval`."""
+        return share_interval(self.pair_scores)
 
     @property
     def mean_margin(self) -> float:
@@ -124,13 +120,13 @@ class MatchResult:
 
     @property
     def margin_interval(self) -> tuple[float, float]:
-        """95 % interval of the mean margin, over pairs."""
-        total = float(lookup(self.ruleset).total_seeds) if self.games else 0.0
-        return mean_interval(self.margins.mean(axis=1), -total, total) if self.games else (-total, total)
+        """95 % interval of the mean margin, over pairs; see :func:`mean_interval`."""
+        most = float(self.total_seeds or lookup(self.ruleset).total_seeds)
+        return mean_interval(self.margins.mean(axis=1), PAIR_SPREAD * most, -most, most)
 
     def flipped(self) -> "MatchResult":
         """Return the same match from the second agent's side."""
-        return MatchResult(self.second, self.first, self.ruleset, -self.margins[:, ::-1])
+        return MatchResult(self.second, self.first, self.ruleset, -self.margins[:, ::-1], self.total_seeds)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers (not the single games) as plain data for JSON."""
@@ -158,18 +154,6 @@ class MatchResult:
         )
 
 
-def mean_interval(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of independent values that lie between low and high.
-
-    The normal interval after adding two values at each end of the range (Agresti and Coull 1998, there
-    for proportions): unlike the plain one it stays honest when all values are equal, as when every game
-    was won.
-    """
-    padded = np.concatenate([np.asarray(values, np.float64), [low, low, high, high]])
-    half = Z95 * padded.std(ddof=1) / np.sqrt(len(padded))
-    return max(low, float(padded.mean() - half)), min(high, float(padded.mean() + half))
-
-
 def play_matches(
     first: str | Agent,
     second: str | Agent,
@@ -177,6 +161,7 @@ def play_matches(
     *,
     games: int = 200,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     seed: int | None = None,
     rounds: int | Literal["match"] = 1,
     num_threads: int | None = None,
@@ -194,13 +179,14 @@ def play_matches(
         ruleset: The game.
         games: Number of games, even: each opening is played from both seats.
         opening_turns: Uniformly random turns that make an opening, 0 to 12.
+        opening_set: "all" openings, or only those of "evaluation" or "training"; see :func:`openings`.
         seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
         rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
         num_threads: CPU threads of agents made here; None takes every core this process may use.
         progress: Called as progress(games over, games).
 
     Raises:
-        InvalidMatch: games or opening_turns is out of range.
+        InvalidMatch: games, opening_turns or opening_set is out of range.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         IllegalMove: An agent chose an action that is not legal; the message names agent and position.
     """
@@ -213,7 +199,7 @@ def play_matches(
     )
     players[0].seed(for_first)
     players[1].seed(for_second)
-    games_array = openings(ruleset, pairs, opening_turns, for_openings)
+    games_array = openings(ruleset, pairs, opening_turns, for_openings, opening_set=opening_set)
     return play_openings(*players, games_array, rounds=rounds, progress=progress)
 
 
@@ -229,35 +215,6 @@ def num_pairs(games: int) -> int:
             f"not {games!r}"
         )
     return int(games) // 2
-
-
-def openings(ruleset: str | Ruleset, count: int, opening_turns: int, seed: int, start: int = 0) -> np.ndarray:
-    """Draw openings: positions after some uniformly random turns from the start of round 1.
-
-    Opening k of a seed is always the same, however many are drawn. One that ended the round is drawn
-    again.
-
-    Args:
-        ruleset: The game.
-        count: How many.
-        opening_turns: Random turns, 0 to 12.
-        seed: Seed of the openings.
-        start: Index of the first one.
-
-    Returns:
-        uint64 `[count, NUM_COLUMNS]`.
-
-    Raises:
-        InvalidMatch: opening_turns is out of range.
-    """
-    if (
-        isinstance(opening_turns, bool)
-        or not isinstance(opening_turns, int | np.integer)
-        or not 0 <= opening_turns <= MAX_OPENING_TURNS
-    ):
-        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
-    batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=int(opening_turns))
-    return batch.games[start:].copy()
 
 
 def play_openings(
@@ -290,7 +247,8 @@ def play_openings(
             progress(int(table.is_over.sum()), 2 * pairs)
     # From South's lead to the first agent's.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
-    return MatchResult(first.spec, second.spec, first.ruleset.name, margins.astype(np.int16))
+    ruleset = first.ruleset
+    return MatchResult(first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds)
 
 
 @kernel

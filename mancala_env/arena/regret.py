@@ -1,30 +1,31 @@
-"""Regret: the seeds an agent loses a move against perfect play.
+"""Regret: how far an agent's moves are from perfect play, in seeds a move.
 
 The regret of a move is the exact value of the position minus the exact value of the move: 0 for an
 optimal move. It is measured over the fixed positions shipped with the package (the same for every agent,
-so two agents can be compared), or over an agent's own games (what it costs the agent where it goes).
+so two agents can be compared position by position), or over an agent's own games (what it costs the agent
+where it goes).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mancala_env.agents import Agent
-from mancala_env.arena.matches import (
-    Progress,
-    Table,
-    mean_interval,
-    num_pairs,
-    openings,
-)
+from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
+from mancala_env.arena.matches import Progress, Table, num_pairs
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import PHASES, Solver, positions, rulesets_with_positions
+from mancala_env.solver import ILLEGAL, PHASES, Solver, positions, rulesets_with_positions
 from mancala_env.solver.make_positions import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 _POSITIONS_AT_ONCE = 64
+# What a mistake is expected to cost where no exact positions say it: over those that are shipped, a move that
+# is not optimal costs a twelfth to a quarter of all seeds.
+_MISTAKE = 1 / 6
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,15 @@ class PhaseRegret:
     Attributes:
         phase: Its name.
         positions: Positions with an exact value.
-        seeds_lost: Mean regret, in seeds a move.
-        interval: 95 % interval of it.
+        mean_regret: In seeds a move.
+        interval: 95 % interval of it; see :func:`~mancala_env.arena.intervals.regret_interval`.
         optimal_share: Share of the moves without regret.
         optimal_interval: 95 % interval of it.
     """
 
     phase: str
     positions: int
-    seeds_lost: float
+    mean_regret: float
     interval: tuple[float, float]
     optimal_share: float
     optimal_interval: tuple[float, float]
@@ -59,6 +60,7 @@ class Regret:
         unsolved: Positions whose exact value was not found in time; they are in no number here.
         overall: Over all positions.
         phases: Phase by phase, in the order of a round.
+        regrets: `[N]`, the regret in each position.
     """
 
     agent: str
@@ -67,6 +69,7 @@ class Regret:
     unsolved: int
     overall: PhaseRegret
     phases: tuple[PhaseRegret, ...]
+    regrets: np.ndarray = field(repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -85,11 +88,106 @@ def _as_dict(part: PhaseRegret) -> dict[str, Any]:
         "phase": part.phase,
         "positions": part.positions,
         # JSON has no NaN: a phase without positions says null.
-        "seeds_lost": part.seeds_lost if part.positions else None,
-        "seeds_lost_interval": list(part.interval) if part.positions else None,
+        "mean_regret": part.mean_regret if part.positions else None,
+        "mean_regret_interval": list(part.interval) if part.positions else None,
         "optimal_share": part.optimal_share if part.positions else None,
         "optimal_share_interval": list(part.optimal_interval) if part.positions else None,
     }
+
+
+@dataclass(frozen=True)
+class RegretDifference:
+    """How two agents' regrets differ, position by position.
+
+    Attributes:
+        first: Spec of the agent whose side the numbers take.
+        second: Spec of the other.
+        ruleset: Name of the ruleset.
+        source: Where the positions are from.
+        positions: How many.
+        mean: Mean regret of the first minus that of the second: below 0 where the first is better.
+        interval: 95 % interval of it, over positions; see :func:`~mancala_env.arena.intervals.mean_interval`.
+        first_better: Positions in which the first agent's move has less regret.
+        second_better: Positions in which the second's has.
+    """
+
+    first: str
+    second: str
+    ruleset: str
+    source: str
+    positions: int
+    mean: float
+    interval: tuple[float, float]
+    first_better: int
+    second_better: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "ruleset": self.ruleset,
+            "source": self.source,
+            "positions": self.positions,
+            "mean_difference": self.mean,
+            "mean_difference_interval": list(self.interval),
+            "first_better": self.first_better,
+            "second_better": self.second_better,
+        }
+
+
+def regret_difference(first: Regret, second: Regret) -> RegretDifference:
+    """Compare two agents over the same positions.
+
+    What is hard about a position is the same for both, so the interval is narrower than the two agents'
+    own intervals suggest.
+
+    >>> from mancala_env import agents
+    >>> two = [agents.make(spec, "leyla", seed=1) for spec in ("greedy", "random")]
+    >>> regret_difference(*(measure_regret(agent, "leyla") for agent in two)).interval[1] < 0
+    True
+
+    Args:
+        first: From :func:`measure_regret`.
+        second: From :func:`measure_regret`, of the same ruleset.
+
+    Raises:
+        InvalidMatch: They are of two rulesets, or not over the fixed positions.
+    """
+    for one in (first, second):
+        if one.source != FIXED_POSITIONS:
+            raise InvalidMatch(
+                f"regrets are compared over the {FIXED_POSITIONS}, the same for all; those of {one.agent} "
+                f"are over its {one.source}"
+            )
+    if first.ruleset != second.ruleset or len(first.regrets) != len(second.regrets):
+        raise InvalidMatch(
+            f"the regret of {first.agent} is over {len(first.regrets)} positions of {first.ruleset}, that of "
+            f"{second.agent} over {len(second.regrets)} of {second.ruleset}"
+        )
+    apart = first.regrets.astype(np.float64) - second.regrets
+    most = 2.0 * lookup(first.ruleset).total_seeds
+    return RegretDifference(
+        first.agent,
+        second.agent,
+        first.ruleset,
+        first.source,
+        len(apart),
+        float(apart.mean()),
+        mean_interval(apart, expected_mistake(lookup(first.ruleset)), -most, most),
+        int((apart < 0).sum()),
+        int((apart > 0).sum()),
+    )
+
+
+@lru_cache
+def expected_mistake(ruleset: Ruleset) -> float:
+    """Return the seeds a move costs that is not optimal: the mean of all those in the fixed positions."""
+    if not has_exact_positions(ruleset):
+        return _MISTAKE * ruleset.total_seeds
+    values = positions(ruleset).action_values.astype(np.int64)
+    regrets = values.max(axis=1, keepdims=True) - values
+    return float(regrets[(values != ILLEGAL) & (regrets > 0)].mean())
 
 
 def has_exact_positions(ruleset: str | Ruleset) -> bool:
@@ -103,7 +201,7 @@ def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress |
 
     >>> from mancala_env import agents
     >>> regret = measure_regret(agents.make("random", "layli_goobalay", seed=1), "layli_goobalay")
-    >>> regret.overall.seeds_lost > 1
+    >>> regret.overall.mean_regret > 1
     True
 
     Args:
@@ -132,6 +230,7 @@ def own_games_regret(
     *,
     games: int = 20,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,
@@ -149,6 +248,7 @@ def own_games_regret(
         opponent: Whom it plays; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
+        opening_set: "all", "evaluation" or "training"; see :func:`~mancala_env.arena.openings`.
         seed: Seed of the openings, both agents and the choice of positions.
         max_positions: Most positions to solve, drawn from all it moved in.
         time_limit: Seconds to give each of them.
@@ -162,26 +262,31 @@ def own_games_regret(
     opponent = opponent or agent
     if opponent is not agent:
         opponent.seed(for_opponent)
-    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings)
+    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=opening_set)
     met, actions = _moves_of(agent, opponent, drawn)
     positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
     has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])
     chosen = np.sort(rng.permutation(np.flatnonzero(has_choice))[:max_positions])
     solving = Solver(ruleset, memory_mb=memory_mb)
-    lost, phase = [], []
+    regrets, phase = [], []
     for done, n in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen))
         position = positions_met[n]
         found = _exact_regret(solving, position, int(actions[n]), time_limit)
         if found is not None:
-            lost.append(found)
+            regrets.append(found)
             phase.append(phase_of(position))
     if progress is not None:
         progress(len(chosen), len(chosen))
     source = "own games against " + ("itself" if opponent is agent else opponent.spec)
     return summarised(
-        agent, source, np.array(lost), np.array(phase, np.int64), PHASES, len(chosen) - len(lost)
+        agent,
+        source,
+        np.array(regrets, np.int64),
+        np.array(phase, np.int64),
+        PHASES,
+        len(chosen) - len(regrets),
     )
 
 
@@ -214,35 +319,31 @@ def _exact_regret(solving: Solver, position: Position, action: int, time_limit: 
 
 
 def summarised(
-    agent: Agent, source: str, lost: np.ndarray, phase: np.ndarray, phases: tuple[str, ...], unsolved: int
+    agent: Agent,
+    source: str,
+    regrets: np.ndarray,
+    phase: np.ndarray,
+    phases: tuple[str, ...],
+    unsolved: int,
 ) -> Regret:
     """Summarise regrets.
 
     Args:
         agent: Whose they are.
         source: Where the positions are from.
-        lost: `[N]`, seeds lost by each move.
+        regrets: `[N]`, seeds lost by each move.
         phase: `[N]`, index of each position's phase.
         phases: Names of the phases.
         unsolved: Positions left out.
     """
-    most = float(agent.ruleset.total_seeds)
-    parts = tuple(_part(name, lost[phase == i], most) for i, name in enumerate(phases))
-    return Regret(agent.spec, agent.ruleset.name, source, unsolved, _part("all", lost, most), parts)
+    ruleset = agent.ruleset
+    parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))
+    return Regret(agent.spec, ruleset.name, source, unsolved, _part("all", regrets, ruleset), parts, regrets)
 
 
-def _part(name: str, lost: np.ndarray, most: float) -> PhaseRegret:
-    """Summarise regrets `[N]` under a name. A regret is at most twice the seeds there are."""
-    if len(lost) == 0:
-        return PhaseRegret(name, 0, float("nan"), (0.0, 2 * most), float("nan"), (0.0, 1.0))
-    # A normal interval: the largest possible regret is so far off that padding with it says nothing.
-    half = 1.96 * lost.std(ddof=1) / np.sqrt(len(lost)) if len(lost) > 1 else 2 * most
-    mean = float(lost.mean())
-    return PhaseRegret(
-        name,
-        len(lost),
-        mean,
-        (max(0.0, mean - float(half)), mean + float(half)),
-        float((lost == 0).mean()),
-        mean_interval(lost == 0, 0.0, 1.0),
-    )
+def _part(name: str, regrets: np.ndarray, ruleset: Ruleset) -> PhaseRegret:
+    """Summarise regrets `[N]` under a name."""
+    mean, share = (float(regrets.mean()), float((regrets == 0).mean())) if len(regrets) else (np.nan, np.nan)
+    # A regret is at most twice the seeds there are.
+    interval = regret_interval(regrets, expected_mistake(ruleset), 2.0 * ruleset.total_seeds)
+    return PhaseRegret(name, len(regrets), mean, interval, share, share_interval(regrets == 0))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mancala_env.arena.matches import InvalidMatch, MatchResult
+from mancala_env.arena.matches import MatchResult
+from mancala_env.arena.openings import InvalidMatch
 from mancala_env.arena.ratings import Ratings
-from mancala_env.arena.regret import Regret
+from mancala_env.arena.regret import Regret, RegretDifference
 from mancala_env.version import __version__
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from mancala_env.arena.evaluation import Evaluation
 
-_ASKED, _RUNG, _INK = "#b5472f", "#7d8794", "#22303c"
+_ASKED, _ANCHOR, _INK = "#b5472f", "#7d8794", "#22303c"
 _BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; }
@@ -72,7 +73,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     order = ratings.order()
     for row, i in enumerate(reversed(order)):
         elo, low, high = ratings.elo[i], ratings.low[i], ratings.high[i]
-        color = _ASKED if ratings.names[i] in asked else _RUNG
+        color = _ASKED if ratings.names[i] in asked else _ANCHOR
         axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
         axes.plot(elo, row, "o", color=color)
         axes.annotate(
@@ -80,7 +81,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
         )
     axes.set_yticks(range(len(order)), [_short(ratings.names[i]) for i in reversed(order)])
     axes.set_ylim(-0.6, len(order) - 0.2)
-    axes.set_xlabel("Elo" + (f" ({ratings.anchor} = 0)" if ratings.anchor else " (mean = 0)"))
+    axes.set_xlabel("Elo" + (f" ({ratings.zero} = 0)" if ratings.zero else " (mean = 0)"))
     axes.set_title("Ratings with 95 % intervals")
     axes.grid(axis="x", alpha=0.3)
     return _figure_of(axes)
@@ -116,7 +117,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     width = 0.8 / len(regrets)
     for k, regret in enumerate(regrets):
         parts = [*regret.phases, regret.overall]
-        means = np.array([part.seeds_lost for part in parts])
+        means = np.array([part.mean_regret for part in parts])
         low = means - [part.interval[0] for part in parts]
         high = np.array([part.interval[1] for part in parts]) - means
         axes.bar(
@@ -130,7 +131,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
             label=_short(regret.agent),
         )
     axes.set_xticks(range(len(phases)), phases)
-    axes.set_ylabel("seeds lost a move")
+    axes.set_ylabel("mean regret (seeds a move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)
     axes.set_ylim(bottom=0)
     axes.set_title(f"Regret against perfect play, {regrets[0].source}")
@@ -221,6 +222,8 @@ def _page(evaluation: "Evaluation") -> str:
         source = regrets[0].source
         parts += [f"<h2>Regret, {html.escape(source)}</h2>", _svg(plot_regret(regrets), source)]
         parts.append(_regret_table(regrets))
+    if evaluation.regret_differences:
+        parts += ["<h2>Regret, position by position</h2>", _difference_table(evaluation.regret_differences)]
     parts.append(f"<footer>mancala-env {__version__}</footer>")
     body = "\n".join(parts)
     return (
@@ -262,9 +265,18 @@ def _regret_table(regrets: list[Regret]) -> str:
         for part in (*regret.phases, regret.overall):
             if part.positions:
                 low, high = part.interval
-                lost = f"{part.seeds_lost:.2f} ({low:.2f} to {high:.2f})"
+                mean = f"{part.mean_regret:.2f} ({low:.2f} to {high:.2f})"
                 share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, part.phase, str(part.positions), lost, share])
+                rows.append([regret.agent, part.phase, str(part.positions), mean, share])
         if regret.unsolved:
             rows.append([regret.agent, "not solved in time", str(regret.unsolved), "", ""])
-    return _table(["agent", "phase", "positions", "seeds lost a move", "optimal moves"], rows)
+    return _table(["agent", "phase", "positions", "mean regret (seeds a move)", "optimal moves"], rows)
+
+
+def _difference_table(differences: list[RegretDifference]) -> str:
+    rows = []
+    for one in differences:
+        low, high = one.interval
+        better = f"{one.first_better} / {one.second_better}"
+        rows.append([one.first, one.second, f"{one.mean:+.2f} ({low:+.2f} to {high:+.2f})", better])
+    return _table(["agent", "against", "difference of mean regret (seeds a move)", "better / worse in"], rows)

@@ -21,20 +21,21 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.matches import (
-    InvalidMatch,
     MatchResult,
     Progress,
     num_pairs,
-    openings,
     play_openings,
 )
+from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, openings
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
 FORMAT = 1
-# 64 games: enough to keep a batched agent busy, and some seconds of the slowest rung of the ladder.
+# Lines of games whose openings are of a set. Older versions would take them for games from all openings.
+SET_FORMAT = 2
+# 64 games: enough to keep a batched agent busy, and some seconds of the slowest anchor of the ladder.
 PAIRS_PER_CHUNK = 32
 
 
@@ -81,6 +82,7 @@ def round_robin(
     *,
     games: int = 200,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
@@ -99,6 +101,8 @@ def round_robin(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
+        opening_set: "all" openings, or only those of "evaluation" or "training"; see
+            :func:`~mancala_env.arena.openings`.
         seed: Seed of all openings and agents.
         rounds: Rounds of a game, or "match".
         results: File the games are appended to, and taken from where they have been played already.
@@ -124,6 +128,7 @@ def round_robin(
         ruleset,
         games=games,
         opening_turns=opening_turns,
+        opening_set=opening_set,
         seed=seed,
         rounds=rounds,
         results=results,
@@ -147,6 +152,7 @@ def play_pairings(
     *,
     games: int,
     opening_turns: int = 4,
+    opening_set: OpeningSet = "all",
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
@@ -157,7 +163,7 @@ def play_pairings(
     ruleset = lookup(ruleset)
     pairs = num_pairs(games)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
-    keys = [_key(ruleset, *pairing, opening_turns, seed, limit) for pairing in pairings]
+    keys = [_key(ruleset, *pairing, opening_turns, opening_set, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:
         done = [file.margins(key, pairs) for key in keys]
         total = games * len(pairings)
@@ -186,7 +192,8 @@ def play_pairings(
 class Key(NamedTuple):
     """What identifies the games of a match: two lines with the same key belong together.
 
-    The agent with the smaller identity is the first, whichever way round the match was asked for.
+    The agent with the smaller identity is the first, whichever way round the match was asked for. A line
+    without an `opening_set` is from before there were sets: its games are from all openings.
     """
 
     package: str
@@ -197,18 +204,29 @@ class Key(NamedTuple):
     seed: int
     first: str
     second: str
+    opening_set: OpeningSet = "all"
 
     def numbers(self) -> list[int]:
         """Return the key as entropy for a SeedSequence."""
-        digest = hashlib.sha256(json.dumps(self[1:]).encode()).digest()
+        # "all" is left out: files from before there were sets go on with the same openings.
+        parts = self[1:-1] if self.opening_set == "all" else self[1:]
+        digest = hashlib.sha256(json.dumps(parts).encode()).digest()
         return np.frombuffer(digest, np.uint32).tolist()
 
 
-def _key(ruleset: Ruleset, one: Entrant, other: Entrant, opening_turns: int, seed: int, rounds: int) -> Key:
+def _key(
+    ruleset: Ruleset,
+    one: Entrant,
+    other: Entrant,
+    opening_turns: int,
+    opening_set: OpeningSet,
+    seed: int,
+    rounds: int,
+) -> Key:
     first, second = sorted((one.identity, other.identity))
     dials = json.dumps(asdict(ruleset), sort_keys=True).encode()
     rules = hashlib.sha256(dials).hexdigest()[:16]
-    return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second)
+    return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set)
 
 
 class Chunk(NamedTuple):
@@ -255,7 +273,14 @@ def play_chunk(chunk: Chunk) -> np.ndarray:
     seeds = np.random.SeedSequence([*entropy, start]).generate_state(2, np.uint64).tolist()
     first.agent.seed(seeds[0])
     second.agent.seed(seeds[1])
-    drawn = openings(chunk.ruleset, chunk.stop - start, key.opening_turns, for_openings, start)
+    drawn = openings(
+        chunk.ruleset,
+        chunk.stop - start,
+        key.opening_turns,
+        for_openings,
+        start,
+        opening_set=key.opening_set,
+    )
     return play_openings(first.agent, second.agent, drawn, rounds=key.rounds).margins
 
 
@@ -264,8 +289,8 @@ def _as_seen(
 ) -> MatchResult:
     first, second = pairing
     if first.identity == key.first:
-        return MatchResult(first.name, second.name, ruleset.name, margins)
-    return MatchResult(second.name, first.name, ruleset.name, margins).flipped()
+        return MatchResult(first.name, second.name, ruleset.name, margins, ruleset.total_seeds)
+    return MatchResult(second.name, first.name, ruleset.name, margins, ruleset.total_seeds).flipped()
 
 
 def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -326,7 +351,7 @@ class ResultsFile:
         if self._file is None:
             return
         line = {
-            "format": FORMAT,
+            "format": FORMAT if key.opening_set == "all" else SET_FORMAT,
             **key._asdict(),
             "start": start,
             "stop": start + len(margins),
@@ -365,10 +390,13 @@ class ResultsFile:
     def _parsed(self, line: bytes, number: int) -> tuple[Key, int, np.ndarray]:
         try:
             fields: dict[str, Any] = json.loads(line)
-            if fields["format"] != FORMAT:
-                raise InvalidResults(f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT}")
+            if fields["format"] not in (FORMAT, SET_FORMAT):
+                raise InvalidResults(
+                    f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT} or {SET_FORMAT}"
+                )
+            fields.setdefault("opening_set", "all")
             margins = np.array(fields["margins"], np.int16).reshape(-1, 2)
-            if len(margins) != fields["stop"] - fields["start"]:
+            if len(margins) != fields["stop"] - fields["start"] or fields["opening_set"] not in OPENING_SETS:
                 raise ValueError
             return Key(**{name: fields[name] for name in Key._fields}), fields["start"], margins
         except InvalidResults:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.openings import ALL, is_in_set
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of
 from mancala_env.engine.turn import play_turn
@@ -36,12 +37,14 @@ class Episode(NamedTuple):
         first_player: Who starts an episode: 0, 1, or 2 for a player drawn by lot.
         opening_turns: Uniformly random turns played before an episode begins.
         reward: OUTCOME, MARGIN or SEEDS.
+        opening_set: ALL, TRAINING or EVALUATION: what it may begin with after opening turns.
     """
 
     rounds: int
     first_player: int = SOUTH
     opening_turns: int = 0
     reward: int = OUTCOME
+    opening_set: int = ALL
 
 
 def encode_rounds(rounds: Rounds) -> int:
@@ -76,7 +79,8 @@ def new_episode(rules, episode, random):
                 running = game
                 random, hole = random_hole(rules, game, random)
                 game = play_turn(rules, game, hole)[0]
-        if game.end == RUNNING:
+        is_wanted = episode.opening_turns == 0 or is_in_set(rules, game, episode.opening_set)
+        if game.end == RUNNING and is_wanted:
             return random, game
         if tries == _MOST_OPENINGS:
             return random, running

@@ -168,7 +168,7 @@ def _table(title: str, results: list[MatchResult]) -> Table:
 def _regret_in_words(regret: Regret) -> str:
     low, high = regret.overall.interval
     return (
-        f"Against perfect play: {regret.overall.seeds_lost:.2f} seeds lost a move "
+        f"Against perfect play: {regret.overall.mean_regret:.2f} seeds a move of regret "
         f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of the moves optimal"
     )
 

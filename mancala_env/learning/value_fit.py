@@ -42,7 +42,8 @@ from mancala_env.agents.value_network import (
     codes_of,
     position_values,
 )
-from mancala_env.arena.matches import MAX_OPENING_TURNS, Table, openings, play_matches
+from mancala_env.arena.matches import Table, play_matches
+from mancala_env.arena.openings import MAX_OPENING_TURNS, openings
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import in_one_line
@@ -70,17 +71,20 @@ class Played(NamedTuple):
     Attributes:
         games: uint64 `[N, NUM_COLUMNS]`, running games.
         margins: int64 `[N]`, seeds by which the player to move led at the end.
+        game: int64 `[N]`, the number of the game each position is from.
     """
 
     games: np.ndarray
     margins: np.ndarray
+    game: np.ndarray
 
 
 def play(agent: Agent, num_games: int, seed: int) -> Played:
     """Let an agent play itself and return the positions of its games from where it stopped deviating."""
     found = []
     for start in range(0, num_games, _GAMES_AT_ONCE):
-        found.append(_play_some(agent, min(_GAMES_AT_ONCE, num_games - start), seed + start))
+        some = _play_some(agent, min(_GAMES_AT_ONCE, num_games - start), seed + start)
+        found.append(some._replace(game=some.game + start))
     return Played(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -88,11 +92,10 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     draw = np.random.default_rng(seed)
     chance = make("random", agent.ruleset, seed=seed)
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
-    table = Table(
-        agent,
-        agent,
-        np.concatenate([openings(agent.ruleset, n, turns, seed) for turns, n in enumerate(lengths) if n]),
-    )
+    # A seed for each length: with one for all, a longer opening would go on from a shorter.
+    seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
+    drawn = [openings(agent.ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n]
+    table = Table(agent, agent, np.concatenate(drawn))
     steady = draw.integers(0, _STEADY, num_games)
     games, rows_of, turn = [], [], 0
     while not table.is_over.all():
@@ -110,7 +113,7 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     rows = np.concatenate(rows_of)
     order = np.argsort(rows, kind="stable")
     positions, south = np.concatenate(games)[order], table.margins[rows][order]
-    return Played(positions, np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south))
+    return Played(positions, np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south), rows[order])
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
@@ -149,6 +152,12 @@ def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> V
     return ValueWeights(found_weights[0].reshape(shape), *found_weights[1:])
 
 
+def held_out(game: np.ndarray, seed: int) -> np.ndarray:
+    """Draw a tenth of the games, of openings of every length, to see what was learned; bool `[N]`."""
+    games = np.random.default_rng(seed).permutation(np.unique(game))
+    return np.isin(game, games[: max(1, round(_HELD_OUT * len(games)))])
+
+
 def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -> ValueWeights:
     """Play, fit, search, and fit again.
 
@@ -161,8 +170,8 @@ def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -
     """
     ruleset = agent.ruleset
     played = play(agent, num_games, seed)
-    kept = max(1, round(_HELD_OUT * len(played.games)))  # the last games, to see what was learned
-    games, margins = played.games[:-kept], played.margins[:-kept]
+    is_held_out = held_out(played.game, seed)
+    games, margins = played.games[~is_held_out], played.margins[~is_held_out]
     say(f"{len(games):,} positions of {num_games:,} games")
     weights = fit(ruleset, games, margins, seed)
     if depth:
@@ -179,7 +188,7 @@ def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -
             ruleset, games, _SEARCH_SHARE * search.last_values + (1 - _SEARCH_SHARE) * margins, seed
         )
     for name, found in (("the lead", None), ("the value network", weights.packed())):
-        error = position_values(ruleset, played.games[-kept:], found) - played.margins[-kept:]
+        error = position_values(ruleset, played.games[is_held_out], found) - played.margins[is_held_out]
         away = np.sqrt((error**2).mean())
         say(f"{name} is {away:.1f} seeds off the end of games it has not seen (root mean square)")
     return weights

@@ -339,9 +339,9 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
     assert tuple(stored) == rulesets.names()
     for name, entry in stored.items():
         found = stored_ladder(name)
-        assert set(found.rungs) | set(found.left_out) == set(ladder.RUNGS)
-        assert len(found.matches) == len(found.rungs) * (len(found.rungs) - 1) // 2
-        assert {row["agent"] for row in entry["ratings"]} == set(found.rungs)
+        assert set(found.anchors) | set(found.left_out) == set(ladder.ANCHORS)
+        assert len(found.matches) == len(found.anchors) * (len(found.anchors) - 1) // 2
+        assert {row["agent"] for row in entry["ratings"]} == set(found.anchors)
     ratings = stored_ladder("leyla").ratings()
     for row in stored["leyla"]["ratings"]:
         assert ratings.of(row["agent"])[0] == pytest.approx(row["elo"], abs=0.1)
@@ -349,9 +349,9 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
 
 
 def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
-    monkeypatch.setattr(ladder, "RUNGS", ("random", "greedy", "minimax:1", "mcts:1"))
+    monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1", "mcts:1"))
     played = ladder.play_ladder("leyla", games=4, left_out={"mcts:1": "to see it said"})
-    assert played.rungs == ("random", "greedy", "minimax:1")
+    assert played.anchors == ("random", "greedy", "minimax:1")
     path = tmp_path / "ladder.json"
     ladder.store(played, path)
     (entry,) = json.loads(path.read_text())["rulesets"].values()
@@ -361,13 +361,13 @@ def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
 
 
 def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeypatch):
-    monkeypatch.setattr(ladder, "RUNGS", ("random", "greedy", "minimax:1"))
-    monkeypatch.setattr(ladder, "SLOW_RUNGS", ("minimax:1",))
+    monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1"))
+    monkeypatch.setattr(ladder, "SLOW_ANCHORS", ("minimax:1",))
     played = ladder.play_ladder("leyla", games=8, slow_games=4)
     games = {match[:2]: 2 * sum(match.counts) for match in played.matches}
     assert games == {("random", "greedy"): 8, ("random", "minimax:1"): 4, ("greedy", "minimax:1"): 4}
-    assert played.rungs == ("random", "greedy", "minimax:1")
-    assert played.quick_rungs == ("random", "greedy")
+    assert played.anchors == ("random", "greedy", "minimax:1")
+    assert played.quick_anchors == ("random", "greedy")
     assert set(played.ratings().names) == {"random", "greedy", "minimax:1"}
 
 

@@ -58,7 +58,7 @@ def test_evaluate_as_json_on_the_ladder():
     assert {match["second"] for match in found["matches"]} == set(rated) - {"minimax:3", "perfect"}
     (regret,) = found["regrets"]
     assert regret["overall"]["positions"] == sum(part["positions"] for part in regret["phases"]) > 100
-    assert 0 < regret["overall"]["seeds_lost"] < 20
+    assert 0 < regret["overall"]["mean_regret"] < 20
 
 
 def test_solve_prints_the_value_and_every_turn():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings
-from mancala_env.arena.matches import mean_interval
+from mancala_env.arena.intervals import share_interval
 from mancala_env.arena.ratings import ELO_PER_LOGIT, elo_difference, win_probability
 
 STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
@@ -63,7 +63,7 @@ def test_95_percent_intervals_of_win_rates_hold_the_truth(truth):
     inside = []
     for _ in range(400):
         scores = rng.binomial(2, truth, 40) / 2
-        low, high = mean_interval(scores, 0, 1)
+        low, high = share_interval(scores)
         inside.append(low <= truth <= high)
     assert 0.92 <= np.mean(inside) <= 1.0
 
@@ -84,10 +84,10 @@ def test_the_estimate_is_choix_maximum_likelihood():
     wins = np.zeros((5, 5))
     for match in matches:
         i, j = ratings.names.index(match.first), ratings.names.index(match.second)
-        # Half a pair won and half a pair lost are in every match.
-        wins[i, j] += match.games * match.win_rate + 1
-        wins[j, i] += match.games * (1 - match.win_rate) + 1
-        scale = match.games / (match.games + 2)
+        # A quarter of a pair won and one lost are in every match.
+        wins[i, j] += match.games * match.win_rate + 0.5
+        wins[j, i] += match.games * (1 - match.win_rate) + 0.5
+        scale = match.games / (match.games + 1)
         wins[[i, j], [j, i]] *= scale
     theirs = choix.ilsr_pairwise_dense(wins)
     theirs = (theirs - theirs[ratings.names.index("random")]) * ELO_PER_LOGIT
@@ -121,7 +121,7 @@ def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
 
 def test_without_the_random_agent_the_mean_is_zero():
     ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
-    assert ratings.anchor == ""
+    assert ratings.zero == ""
     assert ratings.elo.sum() == pytest.approx(0, abs=1e-9)
 
 

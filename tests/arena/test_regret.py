@@ -7,7 +7,7 @@ from mancala_env import agents, rulesets
 from mancala_env.agents import Agent
 from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_report
 from mancala_env.arena.evaluation import Evaluation
-from mancala_env.arena.ladder import SLOW_RUNGS
+from mancala_env.arena.ladder import SLOW_ANCHORS
 from mancala_env.arena.matches import InvalidMatch
 from mancala_env.arena.regret import has_exact_positions
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
@@ -36,7 +36,7 @@ class Best(Agent):
 def test_optimal_moves_have_no_regret():
     for name in rulesets_with_positions():
         regret = measure_regret(Best(name), name)
-        assert regret.overall.seeds_lost == 0
+        assert regret.overall.mean_regret == 0
         assert regret.overall.optimal_share == 1
         assert regret.overall.positions == len(positions(name).games)
 
@@ -46,17 +46,17 @@ def test_the_worst_moves_lose_what_the_values_say():
     values = shipped.action_values.astype(int)
     worst = np.where(values == ILLEGAL, 10**6, values).min(axis=1)
     regret = measure_regret(Best(RULESET, -1), RULESET)
-    assert regret.overall.seeds_lost == pytest.approx((values.max(axis=1) - worst).mean())
+    assert regret.overall.mean_regret == pytest.approx((values.max(axis=1) - worst).mean())
     for i, part in enumerate(regret.phases):
         of_phase = shipped.phase == i
         assert part.positions == of_phase.sum()
         if part.positions:
-            assert part.seeds_lost == pytest.approx((values.max(axis=1) - worst)[of_phase].mean())
+            assert part.mean_regret == pytest.approx((values.max(axis=1) - worst)[of_phase].mean())
 
 
 def test_deeper_search_loses_less():
     lost = [
-        measure_regret(agents.make(spec, RULESET, seed=1), RULESET).overall.seeds_lost
+        measure_regret(agents.make(spec, RULESET, seed=1), RULESET).overall.mean_regret
         for spec in ("random", "greedy", "minimax:4")
     ]
     assert lost[0] > lost[1] > lost[2] > 0
@@ -66,7 +66,7 @@ def test_intervals_hold_the_mean():
     regret = measure_regret(agents.make("random", RULESET, seed=1), RULESET)
     for part in (*regret.phases, regret.overall):
         if part.positions > 1:
-            assert part.interval[0] < part.seeds_lost < part.interval[1]
+            assert part.interval[0] < part.mean_regret < part.interval[1]
             assert 0 <= part.optimal_interval[0] < part.optimal_share < part.optimal_interval[1] <= 1
 
 
@@ -84,13 +84,13 @@ def test_regret_over_its_own_games():
     regret = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
     assert regret.source == "own games against itself"
     assert (regret.overall.positions, regret.unsolved) == (10, 0)
-    assert regret.overall.seeds_lost > 0
+    assert regret.overall.mean_regret > 0
     again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
     assert again.as_dict() == regret.as_dict()
     perfect = agents.make("perfect", small, seed=1)
     regret = own_games_regret(perfect, random, games=10, opening_turns=1, memory_mb=16, seed=2)
     assert regret.source == "own games against random"
-    assert regret.overall.seeds_lost == 0
+    assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
 
 
@@ -126,10 +126,10 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
         write_report(evaluation, tmp_path / "report.txt")
 
 
-def test_a_rung_that_is_evaluated_does_not_meet_itself():
+def test_an_anchor_that_is_evaluated_does_not_meet_itself():
     evaluation = evaluate("minimax:2", RULESET, games=2, regret=False)
     assert evaluation.ratings is not None
     assert {match.second for match in evaluation.matches} == set(evaluation.ratings.names) - {
         "minimax:2",
-        *SLOW_RUNGS,
+        *SLOW_ANCHORS,
     }

@@ -375,7 +375,7 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert list(folder.glob("events.out.tfevents.*"))
     evaluation = json.loads((folder / "evaluation.json").read_text())
     (match,) = evaluation["matches"]
-    assert 0 < evaluation["regret"]["overall"]["seeds_lost"] < 48
+    assert 0 < evaluation["regret"]["overall"]["mean_regret"] < 48
     assert "<svg" in (folder / "report.html").read_text()
     assert match["games"] == 10
     assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1

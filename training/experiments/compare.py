@@ -62,7 +62,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
                 color,
                 linestyle="-" if other == name else ":",
             )
-    anchor = evaluation.ratings.anchor
+    anchor = evaluation.ratings.zero
     finish(rating, f"rating, Elo ({anchor} = 0)" if anchor else "rating, Elo (mean = 0)", None)
     history.axhline(0.5, color="#7d8794", linewidth=1)
     finish(history, "win rate against earlier checkpoints", None)

@@ -108,8 +108,11 @@ def seeds_lost_cell(regret: dict[str, Any] | None) -> str:
     """Return a regret and its interval for a table; nothing where none was measured."""
     if regret is None:
         return ""
-    low, high = regret["overall"]["seeds_lost_interval"]
-    return f"{regret['overall']['seeds_lost']:.2f} ({low:.2f} to {high:.2f})"
+    overall = regret["overall"]
+    # What is measured since the words changed, and what is kept from before.
+    name = "mean_regret" if "mean_regret" in overall else "seeds_lost"
+    low, high = overall[f"{name}_interval"]
+    return f"{overall[name]:.2f} ({low:.2f} to {high:.2f})"
 
 
 def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:

@@ -19,7 +19,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
@@ -184,10 +183,9 @@ def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
     assert found.ratings is not None
     matches: dict[str, MatchResult] = {m.second: m for m in found.matches if m.first == spec}
     regrets = {regret.agent: regret.as_dict() for regret in found.regrets}
-    searched = np.mean([found.ratings.of(search)[0] for search in SEARCHES])
     return {
         # The mean of the two searches is 0: the checkpoints come and go, the searches stay.
-        "elo": [round(float(elo - searched), 1) for elo in found.ratings.of(spec)],
+        "elo": [round(elo, 1) for elo in found.ratings.difference(spec, *SEARCHES)],
         **{search: matches[search].as_dict() for search in SEARCHES},
         "regret": regrets.get(spec),
     }

@@ -1,0 +1,119 @@
+"""Openings: the positions games of a match start from."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from mancala_env.batch import Batch
+from mancala_env.engine.openings import (
+    OPENING_SETS,
+    OpeningSet,
+    children,
+    rows_in_set,
+)
+from mancala_env.engine.state import NUM_COLUMNS, encode
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset, lookup
+
+# Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
+# of that: past this many turns most openings would be endings.
+MAX_OPENING_TURNS = 12
+# A set of at most so many openings is listed. All positions of four turns on 2x8 are 4,096 at the most.
+_MOST_LISTED = 5000
+_DRAWN_AT_ONCE = 512
+
+
+class InvalidMatch(MancalaError):
+    """Arguments of a match that do not go together or are out of range."""
+
+
+def openings(
+    ruleset: str | Ruleset,
+    count: int,
+    opening_turns: int,
+    seed: int,
+    start: int = 0,
+    *,
+    opening_set: OpeningSet = "all",
+) -> np.ndarray:
+    """Draw openings: positions after some uniformly random turns from the start of round 1.
+
+    Opening k of a seed is always the same, however many are drawn.
+
+    "all" are drawn turn by turn; one that ended the round is drawn again. A fifth of all openings is held
+    out for "evaluation", the others are for "training"; see :mod:`mancala_env.engine.openings`. Where
+    they are few (four turns on most boards) they are listed instead, and dealt like a shuffled deck: no
+    opening comes again before each was there. Where they are many they are drawn as "all" are.
+
+    Args:
+        ruleset: The game.
+        count: How many.
+        opening_turns: Random turns, 0 to 12.
+        seed: Seed of the openings.
+        start: Index of the first one.
+        opening_set: "all", "training" or "evaluation".
+
+    Returns:
+        uint64 `[count, NUM_COLUMNS]`.
+
+    Raises:
+        InvalidMatch: opening_turns is out of range, or the set is empty.
+    """
+    if (
+        isinstance(opening_turns, bool)
+        or not isinstance(opening_turns, int | np.integer)
+        or not 0 <= opening_turns <= MAX_OPENING_TURNS
+    ):
+        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+    if opening_set not in OPENING_SETS:
+        raise InvalidMatch(f'opening_set must be "all", "training" or "evaluation", not {opening_set!r}')
+    ruleset, turns = lookup(ruleset), int(opening_turns)
+    if opening_set == "all":
+        batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
+        return batch.games[start:].copy()
+    if turns == 0:
+        raise InvalidMatch(
+            "without opening_turns every game starts at the start, which is in no set; "
+            'take opening_turns of 1 to 12 or opening_set="all"'
+        )
+    listed = every_opening(ruleset, turns)
+    if listed is None:
+        return _drawn(ruleset, turns, opening_set, seed, start + count)[start:]
+    listed = listed[rows_in_set(ruleset, listed, opening_set)]
+    if not len(listed):
+        raise InvalidMatch(
+            f"no opening of {turns} turns of {ruleset.name} is for {opening_set}; "
+            'take more opening_turns or opening_set="all"'
+        )
+    decks = range(start // len(listed), (start + count - 1) // len(listed) + 1)
+    dealt = [np.random.default_rng([seed, deck]).permutation(len(listed)) for deck in decks]
+    first = start - decks.start * len(listed)
+    return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + count]]
+
+
+@lru_cache(maxsize=64)
+def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
+    """Return every position a number of turns from the start, or None where they are too many to list.
+
+    Returns:
+        uint64 `[N, NUM_COLUMNS]`, none twice; must not be written to.
+    """
+    games = Batch(ruleset, 1, num_threads=1).games
+    for _ in range(opening_turns):
+        found = np.zeros((len(games) * ruleset.num_holes, NUM_COLUMNS), np.uint64)
+        games = np.unique(found[: children(encode(ruleset), games, found)], axis=0)
+        if len(games) > _MOST_LISTED:
+            return None
+    return games
+
+
+def _drawn(ruleset: Ruleset, turns: int, opening_set: OpeningSet, seed: int, count: int) -> np.ndarray:
+    """Draw openings until enough are of the set, uint64 `[count, NUM_COLUMNS]`."""
+    found = [np.empty((0, NUM_COLUMNS), np.uint64)]
+    for draw in range(2**31):
+        if sum(map(len, found)) >= count:
+            break
+        of_draw = int(np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)[0])
+        drawn = Batch(ruleset, _DRAWN_AT_ONCE, seed=of_draw, num_threads=1, opening_turns=turns).games
+        found.append(drawn[rows_in_set(ruleset, drawn, opening_set)])
+    return np.concatenate(found)[:count]

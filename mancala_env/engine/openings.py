@@ -1,0 +1,97 @@
+"""Which openings are for training and which are kept for evaluation.
+
+A fifth of all boards, as the player to move sees them, is held out: drawn by a hash, so that it needs no
+list and is the same on every machine. Stores, counters and the seat do not matter, so the mirror image of a
+held-out opening is held out too.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from mancala_env.engine.chance import next_random
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save, seeds_in
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.rulesets import Ruleset
+
+OpeningSet = Literal["all", "training", "evaluation"]
+OPENING_SETS: Sequence[OpeningSet] = get_args(OpeningSet)
+"""Names of the sets; kernels take the index."""
+ALL, TRAINING, EVALUATION = range(3)
+
+_ONE_IN = np.uint64(5)
+_U32 = np.uint64(32)
+_U2 = np.uint64(2)
+
+
+@kernel
+def board_hash(rules, game):
+    """Return 64 bits that stand for the seeds and owners of all holes as the player to move sees them."""
+    mine, theirs = owned_by(game, game.player), owned_by(game, 1 - game.player)
+    hashed = np.uint64(0)
+    for action in range(2 * rules.width):
+        hole = hole_of(rules, game.player, action)
+        owner = np.uint64(((mine >> hole) & 1) + 2 * ((theirs >> hole) & 1))
+        _, hashed = next_random(hashed + ((seeds_in(game.board, hole) << _U2) | owner))
+    return hashed
+
+
+@kernel
+def is_held_out(rules, game):
+    """Tell whether an opening is kept for evaluation."""
+    return ((board_hash(rules, game) >> _U32) * _ONE_IN) >> _U32 == np.uint64(0)
+
+
+@kernel
+def is_in_set(rules, game, opening_set):
+    """Tell whether an opening belongs to a set: ALL, TRAINING or EVALUATION."""
+    return opening_set == ALL or is_held_out(rules, game) == (opening_set == EVALUATION)
+
+
+@kernel
+def mark_in_set(rules, games, opening_set, marks):
+    """Set marks, bool `[B]`, where a game of uint64 `[B, NUM_COLUMNS]` belongs to a set."""
+    for b in range(len(games)):
+        marks[b] = is_in_set(rules, load(games, b), opening_set)
+
+
+@kernel
+def children(rules, games, found):
+    """Write every running game that is one turn from any of some running games; return how many.
+
+    Args:
+        rules: From :func:`encode`.
+        games: uint64 `[B, NUM_COLUMNS]`.
+        found: uint64 `[B * 2W, NUM_COLUMNS]`, rewritten from the front.
+    """
+    count = 0
+    for b in range(len(games)):
+        game = load(games, b)
+        legal = legal_holes(rules, game)
+        for hole in range(2 * rules.width):
+            if (legal >> hole) & 1:
+                after = play_turn(rules, game, hole)[0]
+                if after.end == RUNNING:
+                    save(found, count, after)
+                    count += 1
+    return count
+
+
+def encode_opening_set(opening_set: OpeningSet) -> int:
+    """Return a set as kernels take it.
+
+    Raises:
+        ValueError: There is no such set.
+    """
+    if opening_set not in OPENING_SETS:
+        raise ValueError(f'opening_set must be "all", "training" or "evaluation", not {opening_set!r}')
+    return OPENING_SETS.index(opening_set)
+
+
+def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) -> np.ndarray:
+    """Return which games, uint64 `[B, NUM_COLUMNS]`, belong to a set, bool `[B]`."""
+    marks = np.zeros(len(games), np.bool_)
+    mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), marks)
+    return marks

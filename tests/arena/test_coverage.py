@@ -1,0 +1,135 @@
+"""Every interval the arena prints holds the truth as often as it says, and says something at the edges."""
+
+import numpy as np
+import pytest
+
+from mancala_env import agents, rulesets
+from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
+from mancala_env.arena.coverage import CASES, coverage, main
+from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval, student_quantile
+from mancala_env.arena.regret import expected_mistake, measure_regret, own_games_regret, regret_difference
+
+# Where mistakes are rare or agents nearly always alike, an interval of 200 cannot but be too wide.
+WIDE = {
+    "win rate below 10 or above 90 %",
+    "mean regret, a mistake in 50 moves",
+    "difference of regret, alike in 9 of 10 positions",
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_95_percent_intervals_hold_the_truth(case):
+    trials = 800
+    share = coverage(case, 200, trials, seed=1)
+    # Three standard errors of the measurement beside a point.
+    room = 0.01 + 3 * (0.95 * 0.05 / (trials / case.cost)) ** 0.5
+    assert 0.95 - room <= share <= (1.0 if case.name in WIDE else 0.95 + room)
+
+
+def test_the_table_has_a_row_a_kind_of_interval(capsys):
+    assert main(["--trials", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(CASES)
+    assert lines[-1].startswith(f"| {CASES[-1].name} |")
+
+
+def test_equal_margins_have_a_narrow_interval():
+    """Forty games at +20: plus and minus all seeds are not what such margins could have been."""
+    match = MatchResult("a", "b", "leyla", np.full((20, 2), 20, np.int16))
+    low, high = match.margin_interval
+    assert 18 < low < 20 < high < 22
+    assert low + high == pytest.approx(40)
+
+
+def test_a_match_of_a_ruleset_of_ones_own_has_a_margin_interval():
+    mine = rulesets.Ruleset(row_width=3, seeds_per_hole=2)
+    match = play_matches("greedy", "random", mine, games=4, seed=1)
+    for one in (match, match.flipped()):
+        low, high = one.as_dict()["mean_margin_interval"]
+        assert -mine.total_seeds <= low < one.mean_margin < high <= mine.total_seeds
+
+
+def test_zero_regret_is_not_certain():
+    low, high = regret_interval(np.zeros(226), mistake=10.0, high=96.0)
+    assert low == 0
+    # Wilson's upper end for no mistake in 226 moves is 1.7 %.
+    assert high == pytest.approx(0.167, abs=0.001)
+    assert regret_interval(np.zeros(20), 10.0, 96.0)[1] > high
+    assert regret_interval(np.zeros(0), 10.0, 96.0) == (0.0, 96.0)
+
+
+def test_intervals_hold_what_was_found():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        count, most = int(rng.integers(1, 60)), int(rng.choice([1, 3, 30]))
+        regrets = rng.integers(0, most + 1, count) * (rng.random(count) < rng.random())
+        low, high = regret_interval(regrets, 8.0, 96.0)
+        assert 0 <= low <= regrets.mean() <= high <= 96
+        low, high = mean_interval(regrets, 8.0, -96.0, 96.0)
+        assert low < regrets.mean() < high
+        low, high = share_interval(regrets / most)
+        assert 0 <= low <= regrets.mean() / most <= high <= 1
+
+
+def test_a_share_of_wins_has_wilsons_interval():
+    low, high = share_interval(np.ones(20))
+    assert (low, high) == (pytest.approx(1 / (1 + 1.96**2 / 20), abs=0.01), 1.0)
+    assert share_interval(np.array([])) == (0.0, 1.0)
+
+
+def test_students_quantiles():
+    for freedom, quantile in ((1, 12.706), (2, 4.303), (3, 3.182), (10, 2.228), (100, 1.984)):
+        assert student_quantile(freedom) == pytest.approx(quantile, abs=0.005)
+
+
+def test_a_difference_of_ratings_knows_the_games_the_agents_have_in_common():
+    """Two agents that are equal against a third and met each other often are known to be close."""
+    matches = [
+        PairCounts("a", "random", [1, 0, 4, 0, 15]),
+        PairCounts("b", "random", [1, 0, 4, 0, 15]),
+        PairCounts("a", "b", [200, 0, 1600, 0, 200]),
+    ]
+    ratings = fit_ratings(matches)
+    apart, low, high = ratings.difference("a", "b")
+    assert low < apart < high
+    assert apart == pytest.approx(0, abs=1)
+    of_a, of_b = ratings.of("a"), ratings.of("b")
+    assert high - low < (of_a[2] - of_a[1] + of_b[2] - of_b[1]) / 4
+    assert ratings.difference("a", "random") == pytest.approx(of_a)
+    mean = ratings.difference("a", "b", "random")
+    assert mean[0] == pytest.approx(of_a[0] - of_b[0] / 2)
+    # Against the mean of two others the width is not that of the rating alone.
+    assert mean[2] - mean[1] < of_a[2] - of_a[1]
+
+
+def test_regret_is_compared_position_by_position():
+    regrets = {
+        spec: measure_regret(agents.make(spec, "leyla", seed=1), "leyla") for spec in ("greedy", "minimax:4")
+    }
+    found = regret_difference(regrets["greedy"], regrets["minimax:4"])
+    apart = regrets["greedy"].regrets - regrets["minimax:4"].regrets
+    assert found.mean == pytest.approx(
+        regrets["greedy"].overall.mean_regret - regrets["minimax:4"].overall.mean_regret
+    )
+    assert (found.first_better, found.second_better) == ((apart < 0).sum(), (apart > 0).sum())
+    assert 0 < found.interval[0] < found.mean < found.interval[1]
+    other = regret_difference(regrets["minimax:4"], regrets["greedy"])
+    assert other.interval == pytest.approx((-found.interval[1], -found.interval[0]))
+    same = regret_difference(regrets["greedy"], regrets["greedy"])
+    assert same.interval[0] < 0 == same.mean < same.interval[1] < 0.3
+
+
+def test_only_regrets_over_the_same_positions_are_compared():
+    greedy = measure_regret(agents.make("greedy", "leyla"), "leyla")
+    elsewhere = measure_regret(agents.make("greedy", "gabata_i"), "gabata_i")
+    with pytest.raises(InvalidMatch, match=r"positions of leyla, that of greedy over .* of gabata_i"):
+        regret_difference(greedy, elsewhere)
+    small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
+    own = own_games_regret(agents.make("random", small), games=2, opening_turns=1, memory_mb=16, seed=2)
+    with pytest.raises(InvalidMatch, match="those of random are over its own games"):
+        regret_difference(own, greedy)
+
+
+def test_a_mistake_costs_what_the_exact_positions_say():
+    assert 9 < expected_mistake(rulesets.lookup("leyla")) < 13
+    assert expected_mistake(rulesets.Ruleset(row_width=3, seeds_per_hole=2)) == 2

@@ -1,0 +1,149 @@
+"""Openings for evaluation are held out from those for training."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mancala_env import Batch, rulesets
+from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
+from mancala_env.arena.openings import every_opening
+from mancala_env.engine.openings import rows_in_set
+from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, STORE_COLUMN
+from mancala_env.errors import InvalidArgument
+
+
+def rows(games):
+    return {row.tobytes() for row in games}
+
+
+def test_no_opening_is_in_both_sets():
+    for name in rulesets.names():
+        ruleset = rulesets.lookup(name)
+        drawn = openings(name, 2000, 4, seed=1)
+        is_held_out = rows_in_set(ruleset, drawn, "evaluation")
+        assert (is_held_out != rows_in_set(ruleset, drawn, "training")).all()
+        assert rows_in_set(ruleset, drawn, "all").all()
+        held_out, kept = (
+            rows(openings(name, 300, 4, seed=1, opening_set=s)) for s in ("evaluation", "training")
+        )
+        assert not held_out & kept
+        assert rows(drawn[is_held_out]) & held_out
+
+
+def test_about_a_fifth_is_held_out():
+    found = [every_opening(rulesets.lookup(name), 4) for name in rulesets.names()]
+    marks = [
+        rows_in_set(rulesets.lookup(name), listed, "evaluation")
+        for name, listed in zip(rulesets.names(), found, strict=True)
+        if listed is not None
+    ]
+    assert len(marks) >= 10
+    assert np.concatenate(marks).mean() == pytest.approx(0.2, abs=0.02)
+
+
+def test_the_seat_and_the_stores_do_not_matter():
+    """The mirror image of an opening, the other player to move, is the same to an agent."""
+    ruleset = rulesets.lookup("leyla")
+    games = openings(ruleset, 500, 4, seed=1)
+    mirrored = games.copy()
+    seeds = games[:, :3].copy().view(np.uint8)
+    seeds[:, :12] = np.roll(seeds[:, :12], 6, axis=1)
+    mirrored[:, :3] = seeds.view(np.uint64)
+    owned = games[:, [OWNED_COLUMN + 1, OWNED_COLUMN]]
+    mirrored[:, OWNED_COLUMN : OWNED_COLUMN + 2] = (owned >> 6) | ((owned & 63) << 6)
+    mirrored[:, PLAYER_COLUMN] = 1 - games[:, PLAYER_COLUMN]
+    mirrored[:, STORE_COLUMN] = 3
+    is_held_out = rows_in_set(ruleset, games, "evaluation")
+    assert (rows_in_set(ruleset, mirrored, "evaluation") == is_held_out).all()
+    mirrored[:, PLAYER_COLUMN] = games[:, PLAYER_COLUMN]
+    assert (rows_in_set(ruleset, mirrored, "evaluation") != is_held_out).any()
+
+
+def test_a_batch_begins_with_openings_of_its_set():
+    ruleset = rulesets.lookup("layli_goobalay")
+    for opening_set in ("training", "evaluation"):
+        batch = Batch("layli_goobalay", 500, seed=1, opening_turns=4, opening_set=opening_set)
+        assert rows_in_set(ruleset, batch.games, opening_set).all()
+        assert not (batch.games == Batch("layli_goobalay", 500, seed=1, opening_turns=4).games).all()
+    assert len(rows(Batch("layli_goobalay", 50, opening_set="evaluation").games)) == 1
+    with pytest.raises(InvalidArgument, match="opening_set"):
+        Batch("layli_goobalay", 1, opening_set="held out")
+
+
+def test_few_openings_are_listed_and_dealt_like_a_deck():
+    ruleset = rulesets.lookup("layli_goobalay")
+    listed = every_opening(ruleset, 4)
+    assert len(listed) == len(rows(listed)) == 607  # all that 20,000 draws found
+    assert rows(openings(ruleset, 4000, 4, seed=1)) <= rows(listed)
+    deck = int(rows_in_set(ruleset, listed, "evaluation").sum())
+    dealt = openings(ruleset, 2 * deck, 4, seed=3, opening_set="evaluation")
+    assert len(rows(dealt)) == len(rows(dealt[:deck])) == len(rows(dealt[deck:])) == deck
+    assert (dealt[:deck] != dealt[deck:]).any()
+
+
+@pytest.mark.parametrize("name", ["layli_goobalay", "layli_goobalay_long"])
+def test_opening_k_of_a_set_does_not_depend_on_how_many_are_drawn(name):
+    many = openings(name, 500, 4, seed=9, opening_set="evaluation")
+    assert (openings(name, 10, 4, seed=9, opening_set="evaluation") == many[:10]).all()
+    assert (openings(name, 150, 4, seed=9, start=350, opening_set="evaluation") == many[350:]).all()
+    assert (openings(name, 10, 4, seed=8, opening_set="evaluation") != many[:10]).any()
+
+
+def test_many_openings_are_drawn():
+    ruleset = rulesets.lookup("layli_goobalay_long")
+    assert every_opening(ruleset, 4) is None
+    drawn = openings(ruleset, 400, 4, seed=1, opening_set="evaluation")
+    assert rows_in_set(ruleset, drawn, "evaluation").all()
+    assert len(rows(drawn)) > 200
+    assert set(drawn[:, PLAYER_COLUMN].tolist()) == {0}
+
+
+def test_a_set_that_is_empty_or_unknown_is_refused():
+    with pytest.raises(InvalidMatch, match="no opening of 1 turns of layli_goobalay is for evaluation"):
+        openings("layli_goobalay", 1, 1, seed=1, opening_set="evaluation")
+    with pytest.raises(InvalidMatch, match="without opening_turns every game starts at the start"):
+        openings("layli_goobalay", 1, 0, seed=1, opening_set="training")
+    with pytest.raises(InvalidMatch, match='"all", "training" or "evaluation", not \'test\''):
+        openings("layli_goobalay", 1, 4, seed=1, opening_set="test")
+
+
+def test_games_of_a_set_are_filed_apart(tmp_path):
+    path = tmp_path / "results.jsonl"
+    both = ["random", "greedy"]
+    every = round_robin(both, "leyla", games=20, results=path)[0]
+    held_out = round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")[0]
+    first, second = [json.loads(line) for line in path.read_text().splitlines()]
+    assert (first["format"], first["opening_set"]) == (1, "all")
+    assert (second["format"], second["opening_set"]) == (2, "evaluation")
+    assert (every.margins != held_out.margins).any()
+    content = path.read_bytes()
+    again = round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")[0]
+    assert path.read_bytes() == content
+    assert (again.margins == held_out.margins).all()
+
+
+def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):
+    path = tmp_path / "results.jsonl"
+    both = ["random", "greedy"]
+    before = round_robin(both, "leyla", games=20, results=path)[0]
+    line = json.loads(path.read_text())
+    del line["opening_set"]
+    path.write_text(json.dumps(line) + "\n")
+    again = round_robin(both, "leyla", games=20, results=path)[0]
+    assert (again.margins == before.margins).all()
+    assert len(path.read_text().splitlines()) == 1
+    round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")
+    assert len(path.read_text().splitlines()) == 2
+    path.write_text(json.dumps(line | {"opening_set": "some"}) + "\n")
+    with pytest.raises(InvalidResults, match="line 1: not a line of results"):
+        round_robin(both, "leyla", games=20, results=path)
+
+
+def test_the_ladder_is_for_its_own_openings():
+    with pytest.raises(InvalidMatch, match=r"opening_set='all', so it cannot be used with .*'evaluation'"):
+        evaluate("greedy", "leyla", games=2, opening_set="evaluation")
+    found = evaluate(
+        ["greedy", "random"], "leyla", games=2, opening_set="evaluation", ladder=False, regret=False
+    )
+    assert found.as_dict()["opening_set"] == "evaluation"
