@@ -3,9 +3,9 @@
 python training/experiments/ceiling.py --positions 60000 --expert minimax:10 runs/layli_goobalay/final.zip
 
 prints a table in Markdown: networks of several kinds and sizes fitted to the values of the search, and for
-comparison searches and checkpoints. Each is judged by how often its action is one of the best, and by its mean
-regret, over the held-out set (where there is a choice, by the expert's values) and over the solved positions
-shipped with the package (by exact values).
+comparison searches and checkpoints. Each is judged by how often its action is one of the best, and by its
+mean regret, over the held-out set (where there is a choice, by the expert's values) and over the solved
+positions shipped with the package (by exact values).
 """
 
 import argparse
