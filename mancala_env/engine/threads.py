@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
+from threading import Event
 from typing import Any
 
 # Below this many games a step is over before a second thread has woken up.
@@ -26,16 +27,35 @@ def run_in_slices(
     size: int,
     num_threads: int,
     fewest: int = _FEWEST_GAMES_PER_THREAD,
+    is_cancelled: Event | None = None,
 ) -> None:
-    """Call work(start, stop) for slices of at least `fewest` that cover range(size), on threads."""
+    """Call work(start, stop) for slices that cover range(size), on threads.
+
+    After an exception, such as that of Ctrl-C, no slice is still at work when it reaches the caller.
+
+    Args:
+        work: Called once a slice. Python hears no signal while a kernel runs, so work that lasts longer than
+            a moment does it in pieces.
+        size: Number of games.
+        num_threads: Most threads.
+        fewest: Games a slice has at least.
+        is_cancelled: Set after an exception; long work looks at it between pieces and returns.
+    """
     pieces = max(1, min(num_threads, size // fewest))
     if pieces == 1:
         work(0, size)
         return
     edges = [size * i // pieces for i in range(pieces + 1)]
     pool = _threads(pieces)
-    for future in [pool.submit(work, a, b) for a, b in pairwise(edges)]:
-        future.result()
+    futures = [pool.submit(work, a, b) for a, b in pairwise(edges)]
+    try:
+        for future in futures:
+            future.result()
+    except BaseException:
+        if is_cancelled is not None:
+            is_cancelled.set()
+        wait(futures)
+        raise
 
 
 def default_num_threads() -> int:
