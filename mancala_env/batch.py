@@ -313,16 +313,14 @@ class Batch:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         turns = self._episode.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
-        is_cancelled = Event()
-
-        def start_episodes(start: int, stop: int) -> None:
-            for first in range(start, stop, most):
-                if is_cancelled.is_set():
-                    break
-                last = min(first + most, stop)
-                _reset(self._rules, self._episode, self.games, self._randoms, wanted, first, last)
-
-        run_in_slices(start_episodes, self.num_games, self.num_threads, is_cancelled=is_cancelled)
+        run_in_slices(
+            lambda start, stop: _reset(
+                self._rules, self._episode, self.games, self._randoms, wanted, start, stop
+            ),
+            self.num_games,
+            self.num_threads,
+            most=most,
+        )
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
