@@ -5,6 +5,7 @@ release the GIL, and writes into arrays that are never reallocated.
 """
 
 from collections.abc import Callable, Sequence
+from threading import Event
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -48,6 +49,10 @@ from mancala_env.rulesets import Ruleset, lookup
 
 MOST_OPENING_TURNS = 10_000
 """The most random turns an episode can be asked to start with; few rounds last as long."""
+# So many turns take some tens of milliseconds; between two pieces of random play Python hears Ctrl-C.
+_TURNS_OF_A_PIECE = 1 << 18
+# An opening as long as a round ends in most draws, and is drawn again up to so many times.
+_DRAWS_OF_AN_OPENING = 100
 
 
 class Outputs(NamedTuple):
@@ -305,12 +310,23 @@ class Batch:
         Args:
             seed: New seed of everything random. None draws one from the system, or, with `where`, goes on.
             where: bool `[B]`, the games to reset; None resets all.
+
+        After Ctrl-C some of them have been reset and others not: reset again.
         """
         wanted = self._wanted(where)
         seed = seed_of(seed)
         if where is None or seed is not None:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
-        self._run(_reset, self._rules, self._episode, self.games, self._randoms, wanted)
+        turns = self._episode.opening_turns
+        most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
+        run_in_slices(
+            lambda start, stop: _reset(
+                self._rules, self._episode, self.games, self._randoms, wanted, start, stop
+            ),
+            self.num_games,
+            self.num_threads,
+            most=most,
+        )
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
@@ -381,26 +397,32 @@ class Batch:
         self._observe(wanted)
 
     def play_random(self, turns_per_game: int) -> int:
-        """Play uniformly random turns inside one kernel; episodes that end start anew.
+        """Play uniformly random turns inside kernels; episodes that end start anew.
 
         Args:
             turns_per_game: Turns to play in each game.
 
         Returns:
             The number of turns played, B times `turns_per_game`. Afterwards `reward` and `done` are zero.
+            After Ctrl-C some of the games have played fewer turns, and the batch can go on.
         """
         turns = whole("turns_per_game", turns_per_game, 0)
         if not self.autoreset and self.done.any():
             raise InvalidArgument("an episode is over; reset() it before random play goes on")
-        run_in_slices(
-            lambda start, stop: _play_random(
-                self._rules, self._episode, self.games, self._randoms, turns, start, stop
-            ),
-            self.num_games,
-            self.num_threads,
-            fewest=1,  # a game is many turns here
-        )
-        self._show(self._everywhere)
+        is_cancelled = Event()
+
+        def play(start: int, stop: int) -> None:
+            most, left = max(1, _TURNS_OF_A_PIECE // (stop - start)), turns
+            while left and not is_cancelled.is_set():
+                some = min(most, left)
+                _play_random(self._rules, self._episode, self.games, self._randoms, some, start, stop)
+                left -= some
+
+        try:
+            # A game is many turns here, so one is enough for a thread.
+            run_in_slices(play, self.num_games, self.num_threads, fewest=1, is_cancelled=is_cancelled)
+        finally:
+            self._show(self._everywhere)
         return self.num_games * turns
 
     def _wanted(self, where: np.ndarray | None) -> np.ndarray:

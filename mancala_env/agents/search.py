@@ -144,10 +144,7 @@ class SearchAgent(Agent):
                         break
             self._idle_memories.append(memory)
 
-        try:
-            run_in_slices(search_slice, len(games), self.num_threads, fewest=1)
-        finally:  # Ctrl-C: let the other threads stop too
-            is_cancelled.set()
+        run_in_slices(search_slice, len(games), self.num_threads, fewest=1, is_cancelled=is_cancelled)
 
     def _searches(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return which games one call may search: each alone where each has a time of its own."""

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
+from threading import Event
 from typing import Any
 
 # Below this many games a step is over before a second thread has woken up.
@@ -26,16 +27,47 @@ def run_in_slices(
     size: int,
     num_threads: int,
     fewest: int = _FEWEST_GAMES_PER_THREAD,
+    most: int | None = None,
+    is_cancelled: Event | None = None,
 ) -> None:
-    """Call work(start, stop) for slices of at least `fewest` that cover range(size), on threads."""
-    pieces = max(1, min(num_threads, size // fewest))
-    if pieces == 1:
+    """Call work(start, stop) for slices that cover range(size), on threads.
+
+    After an exception, such as that of Ctrl-C, no slice is still at work when it reaches the caller.
+
+    Args:
+        work: Called for a slice, or for one piece of it after the other.
+        size: Number of games.
+        num_threads: Most threads.
+        fewest: Games a slice has at least.
+        most: Games a piece has at most, where so many take long: Python hears no signal while a kernel runs.
+            None for a whole slice.
+        is_cancelled: Set after an exception, for work that goes on for long and looks at it.
+    """
+    slices = max(1, min(num_threads, size // fewest))
+    if slices == 1 and most is None:
         work(0, size)
         return
-    edges = [size * i // pieces for i in range(pieces + 1)]
-    pool = _threads(pieces)
-    for future in [pool.submit(work, a, b) for a, b in pairwise(edges)]:
-        future.result()
+    is_over = Event() if is_cancelled is None else is_cancelled
+
+    def run(start: int, stop: int) -> None:
+        for first in range(start, stop, most or stop - start):
+            if is_over.is_set():
+                return
+            work(first, min(stop, first + (most or stop - start)))
+
+    if slices == 1:
+        run(0, size)
+        return
+    edges = [size * i // slices for i in range(slices + 1)]
+    pool = _threads(slices)
+    futures = [pool.submit(run, a, b) for a, b in pairwise(edges)]
+    try:
+        for future in futures:
+            future.result()
+    except BaseException:
+        is_over.set()
+        wait(futures)
+        raise
 
 
 def default_num_threads() -> int:

@@ -1,16 +1,16 @@
-"""Lessons from a search: a start before self-play.
+"""Distillation: a network copies a search before self-play begins.
 
-A teacher plays games with itself, some of its turns at random so that it meets more than one line of play,
-and values every action of every position. A network learns from that which actions are good (the softened
-values are the policy to copy) and who wins from where (the outcome of the game). Self-play goes on from
-there.
+The expert, a search, plays games with itself, some of its turns at random so that it meets more than one line
+of play, and labels every position with the value of every action. The network is fitted to these labels: its
+policy to the Boltzmann distribution of the values, its value to the outcome of the game. Self-play goes on
+from there.
 
 Symbols: N positions, A actions, B games.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -21,139 +21,221 @@ from mancala_env import Position, agents
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.perfect import PerfectAgent
 from mancala_env.batch import Batch
-from mancala_env.engine.state import NUM_COLUMNS
-from mancala_env.learning.config import InvalidConfig, TeacherConfig, TrainConfig
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH
+from mancala_env.learning.config import InvalidConfig, TrainConfig
 from mancala_env.learning.progress import RunProgress
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 
-# One position in ten is kept back, to see what was learned and what only remembered.
-_HELD_OUT = 0.1
+# One game in ten is held out, to tell what was learned from what is only remembered.
+_HELD_OUT = 10
+# More games side by side than threads gain nothing, and all of them are played to their end.
+_GAMES = 64
+_POSITIONS_AT_ONCE = 4096
+
+
+class Settings(Protocol):
+    """The part of a configuration that is about distillation; what each means stands there."""
+
+    positions: int
+    spec: str
+    exploration: float
+    temperature: float
+    epochs: int
+    batch_size: int
+    learning_rate: float
 
 
 @dataclass(frozen=True, eq=False)
-class Lessons:
-    """Positions with what a teacher makes of them.
+class ExpertLabels:
+    """Positions, and what an expert makes of them.
 
     Attributes:
         ruleset: The ruleset.
-        games: uint64 `[N, NUM_COLUMNS]`, running games, in the order of the games they are from.
-        values: int16 `[N, A]`, seeds each action is worth to the player to move, up to a number that is the
-            same for all actions; ILLEGAL where it is not legal.
+        games: uint64 `[N, NUM_COLUMNS]`, running games, one after the other, each from its start.
+        values: float32 `[N, A]`, seeds each action is worth to the player to move, up to a number that is the
+            same for all actions; minus infinity where it is not legal.
         outcomes: float32 `[N]`, the reward of the player to move at the end of the game it is from.
+        episodes: int64 `[N]`, number of the game it is from.
     """
 
     ruleset: Ruleset
     games: np.ndarray
     values: np.ndarray
     outcomes: np.ndarray
+    episodes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.games)
 
-    def chosen(self, rows: slice | np.ndarray) -> "Lessons":
+    @property
+    def is_legal(self) -> np.ndarray:
+        """Tell which actions are legal, bool `[N, A]`."""
+        return np.isfinite(self.values)
+
+    def select(self, rows: np.ndarray) -> "ExpertLabels":
         """Return some of the positions."""
-        return Lessons(self.ruleset, self.games[rows], self.values[rows], self.outcomes[rows])
+        return ExpertLabels(
+            self.ruleset, self.games[rows], self.values[rows], self.outcomes[rows], self.episodes[rows]
+        )
 
-    def split(self) -> tuple["Lessons", "Lessons"]:
-        """Return what to learn from, and what to keep back: the last tenth, which is other games."""
-        kept = max(1, round(_HELD_OUT * len(self)))
-        return self.chosen(slice(0, len(self) - kept)), self.chosen(slice(len(self) - kept, None))
+    def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
+        """Return a training set, and the held-out set: every tenth game, whole.
+
+        Raises:
+            InvalidConfig: All positions are from one game.
+        """
+        numbers = np.unique(self.episodes, return_inverse=True)[1]
+        if not numbers.any():
+            raise InvalidConfig(
+                f"the {len(self)} labelled positions are from a single game, and one has to be held out; "
+                "ask for more positions"
+            )
+        is_held_out = numbers % _HELD_OUT == min(_HELD_OUT - 1, numbers.max())
+        return self.select(~is_held_out), self.select(is_held_out)
 
 
-class Marks(NamedTuple):
-    """How well actions follow a teacher.
+class Agreement(NamedTuple):
+    """How well actions agree with an expert.
 
     Attributes:
-        accuracy: Share of the positions in which the action is one of the teacher's best.
-        regret: Mean seeds lost by the teacher's values.
+        accuracy: Share of the positions in which the action is one of the expert's best.
+        regret: Mean regret, seeds a move, by the expert's values.
     """
 
     accuracy: float
     regret: float
 
 
-def has_lessons_ahead(config: TrainConfig, folder: RunFolder, turns: int) -> bool:
-    """Tell whether a run of so many turns has yet to learn from its teacher.
+class Evaluation(NamedTuple):
+    """How well a network agrees with expert labels.
 
-    What it learned there is saved as a checkpoint; a run stopped before that starts its lessons anew.
+    Attributes:
+        accuracy: As :class:`Agreement`, for the actions that the network prefers.
+        regret: As :class:`Agreement`.
+        policy_loss: Cross-entropy of its policy to the Boltzmann targets, in nats.
+        value_loss: Mean squared error of its values to the outcomes.
     """
-    is_taught = any(folder.checkpoints.glob("*.zip"))
-    return bool(config.teacher.positions) and not turns and not is_taught
+
+    accuracy: float
+    regret: float
+    policy_loss: float
+    value_loss: float
 
 
-def teach(network: nn.Module, config: TrainConfig, logger: Logger, progress: RunProgress, run: Any) -> None:
-    """Let a network learn from the teacher of a run before self-play; shows and logs how well it follows.
+def is_distillation_ahead(settings: Settings, folder: RunFolder, env_steps: int) -> bool:
+    """Tell whether a run of so many environment steps has yet to copy its expert.
+
+    What it copied is saved as a checkpoint; a run stopped before that starts the distillation anew.
+    """
+    is_done = any(folder.checkpoints.glob("*.zip"))
+    return bool(settings.positions) and not env_steps and not is_done
+
+
+def distill(
+    network: nn.Module,
+    settings: Settings,
+    config: TrainConfig,
+    logger: Logger,
+    progress: RunProgress,
+    run: Any,
+) -> None:
+    """Let the network of a run copy its expert before self-play; shows and logs how well it agrees.
 
     Args:
         network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
-        config: The run's configuration, with a teacher.
-        logger: Where the figures go, at 0 turns.
+        settings: The expert, and how to copy it.
+        config: The run's configuration.
+        logger: Where the figures over the held-out set go, a line an epoch, at 0 environment steps.
         progress: Where to show how far it is.
         run: Whose `stopped_by` is looked at now and then: once it is set, the rest is left out.
 
     Raises:
-        InvalidConfig: The agent named cannot teach.
+        InvalidConfig: The agent named is no expert, or labels too few positions.
     """
-    teacher, kind = config.teacher, config.network.observation
+    kind = config.network.observation
 
-    def listen(count: int) -> bool:
-        progress.update(0, f"{teacher.spec} has valued {count:,} of {teacher.positions:,} positions")
+    def show_labels(count: int) -> bool:
+        state = f"of {settings.positions:,}" if count < settings.positions else "and ends its last games"
+        progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
         return run.stopped_by is not None
 
-    def study(part: float) -> bool:
-        progress.update(0, f"copying {teacher.spec}, {part:.0%} done")
+    def show_fit(part: float) -> bool:
+        progress.update(0, f"copying {settings.spec}, {part:.0%} done")
         return run.stopped_by is not None
 
-    lessons = give_lessons(
-        teacher.spec,
+    labels = label_positions(
+        settings.spec,
         config.game,
-        teacher.positions,
-        exploration=teacher.exploration,
+        settings.positions,
+        exploration=settings.exploration,
         opening_turns=config.selfplay.opening_turns,
         rounds=config.rounds,
         reward=config.selfplay.reward,
         seed=config.seed,
         num_threads=config.threads or None,
-        progress=listen,
+        progress=show_labels,
     )
     if run.stopped_by is not None:
         return
-    taught, kept_back = lessons.split()
-    learn(network, kind, taught, teacher, value_weight=config.ppo.value, seed=config.seed, progress=study)
-    found = examine(network, kind, kept_back)
-    for name, value in (("positions", len(lessons)), *found._asdict().items()):
-        logger.record(f"teacher/{name}", value)
-    logger.dump(0)
-    progress.say(
-        f"Taught by {teacher.spec} with {len(taught):,} positions: of {len(kept_back):,} others, the best "
-        f"action in {found.accuracy:.0%}, {found.regret:.2f} seeds lost on average"
+    training, held_out = labels.split()
+
+    def log_epoch(epoch: int) -> None:
+        found = evaluate(network, kind, held_out, settings.temperature)
+        for name, value in (("epoch", epoch), ("positions", len(labels)), *found._asdict().items()):
+            logger.record(f"distillation/{name}", value)
+        logger.dump(0)
+        if epoch == settings.epochs:
+            progress.say(
+                f"Copied {settings.spec} from {len(training):,} positions; on {len(held_out):,} held-out "
+                f"ones a best action in {found.accuracy:.0%}, mean regret {found.regret:.2f} seeds a move"
+            )
+
+    fit(
+        network,
+        kind,
+        training,
+        temperature=settings.temperature,
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        value_weight=config.ppo.value,
+        seed=config.seed,
+        progress=show_fit,
+        after_epoch=log_epoch,
     )
 
 
-def give_lessons(
+def label_positions(
     spec: str,
     ruleset: Ruleset,
     positions: int,
     *,
     exploration: float,
-    num_games: int = 256,
+    num_games: int = _GAMES,
     opening_turns: int = 0,
     rounds: Any = 1,
     reward: Any = "outcome",
     seed: int | None = None,
     num_threads: int | None = None,
     progress: Callable[[int], bool] | None = None,
-) -> Lessons:
-    """Let a teacher play and value positions.
+) -> ExpertLabels:
+    """Let an expert play and label positions.
+
+    Every game that is started is played to its end, and none of its positions is left out: whether another
+    one starts depends on the positions labelled so far alone. So each game has the same chance to count,
+    however long it lasts (as in Wald's equation, the expected sum over games is their expected number times
+    the mean of one). Were only the games counted that are over by the time there are enough positions, the
+    short ones would be favoured. The one cap is the rules' own: a match ends after 1,000 rounds (RULES 5.4),
+    in training as here, so a game cut there is one that the network will meet too.
 
     Args:
-        spec: The teacher: minimax:DEPTH, minimax:SECONDSs, perfect or perfect:SECONDSs. Positions that
+        spec: The expert: minimax, policy+minimax or perfect, each with its depth or time. Positions that
             perfect play cannot solve in its time are left out.
         ruleset: The game.
-        positions: N, at least; all of the positions of the games that are over by then count.
+        positions: N, at least; once there are as many, no other game is started.
         exploration: Share of the turns that are played at random, 0 to 1.
         num_games: B, games played side by side.
         opening_turns: Uniformly random turns that start a game.
@@ -161,10 +243,11 @@ def give_lessons(
         reward: "outcome" or "margin"; see Batch.
         seed: Seed of everything random here.
         num_threads: CPU threads.
-        progress: Called with the positions so far after each turn; True ends the lessons at once.
+        progress: Called with the positions so far after each turn; True ends it at once, and the games
+            under way are left out.
 
     Raises:
-        InvalidConfig: That agent cannot teach.
+        InvalidConfig: That agent is no expert.
     """
     rng = np.random.default_rng(seed)
     batch = Batch(
@@ -175,49 +258,71 @@ def give_lessons(
         num_threads=num_threads,
         opening_turns=opening_turns,
         reward=reward,
+        autoreset=False,
     )
-    teach = _valuer(spec, ruleset, batch.num_actions, num_threads)
-    under_way: list[list[tuple[np.ndarray, np.ndarray, int]]] = [[] for _ in range(num_games)]
-    games, values, outcomes = [], [], []
-    while len(games) < positions:
-        found, players = teach(batch.games), batch.player.copy()
-        is_valued = (found != ILLEGAL).any(axis=1)
-        # Of equal values, and where there are none, any legal action is as good as another.
-        noise = rng.random(found.shape) + np.where(batch.legal_mask, 0.0, -1e6)
-        is_random = ~is_valued | (rng.random(num_games) < exploration)
-        actions = np.where(is_random, noise.argmax(axis=1), (found + noise).argmax(axis=1))
-        for b in np.flatnonzero(is_valued):
-            under_way[b].append((batch.games[b].copy(), found[b], int(players[b])))
-        batch.step(actions)
-        for b in np.flatnonzero(batch.done):
-            for game, value, player in under_way[b]:
-                games.append(game)
-                values.append(value)
-                outcomes.append(batch.reward[b] if player == players[b] else -batch.reward[b])
-            under_way[b] = []
-        if progress is not None and progress(len(games)):
+    label = _expert(spec, ruleset, batch.num_actions, num_threads)
+    games, values, players, episodes = [], [], [], []
+    count, episode = 0, np.arange(num_games)
+    rewards_of_south = [np.nan] * num_games
+    is_running = np.ones(num_games, np.bool_)
+    while is_running.any():
+        rows = np.flatnonzero(is_running)
+        found = label(batch.games[rows])
+        is_labelled = np.isfinite(found).any(axis=1)
+        labelled = rows[is_labelled]
+        count += len(labelled)
+        games.append(batch.games[labelled])
+        values.append(found[is_labelled])
+        players.append(batch.player[labelled])
+        episodes.append(episode[labelled])
+        is_random = ~is_labelled | (rng.random(len(rows)) < exploration)
+        is_best = found == found.max(axis=1, keepdims=True)
+        # Among these, any action is as good as another.
+        candidates = np.where(is_random[:, None], batch.legal_mask[rows] != 0, is_best)
+        actions = np.zeros(num_games, np.int64)
+        actions[rows] = np.where(candidates, rng.random(found.shape), -1.0).argmax(axis=1)
+        batch.step(actions, where=is_running)
+        ended = rows[batch.done[rows]]
+        for b in ended:
+            rewards_of_south[episode[b]] = batch.rewards[b, SOUTH]
+        if progress is not None and progress(count):
             break
-    return Lessons(
+        if not len(ended):
+            continue
+        is_running[ended] = count < positions
+        if count < positions:
+            episode[ended] = len(rewards_of_south) + np.arange(len(ended))
+            rewards_of_south += [np.nan] * len(ended)
+            batch.reset(where=np.isin(np.arange(num_games), ended))
+    numbers = np.concatenate(episodes)
+    south = np.array(rewards_of_south, np.float32)[numbers]
+    outcomes = np.where(np.concatenate(players) == SOUTH, south, 0 - south)
+    order = np.argsort(numbers, kind="stable")
+    order = order[~np.isnan(outcomes[order])]
+    return ExpertLabels(
         ruleset,
-        np.array(games, np.uint64).reshape(-1, NUM_COLUMNS),
-        np.array(values, np.int16).reshape(-1, batch.num_actions),
-        np.array(outcomes, np.float32),
+        np.concatenate(games)[order].reshape(-1, NUM_COLUMNS),
+        np.concatenate(values)[order],
+        outcomes[order],
+        numbers[order],
     )
 
 
-def _valuer(
+def _expert(
     spec: str, ruleset: Ruleset, num_actions: int, num_threads: int | None
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what values every action of games, as Lessons.values has it."""
+    """Return what values every action of games, as ExpertLabels.values has it."""
     agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
     if isinstance(agent, MinimaxAgent):
-        return lambda games: agent.action_values(games, num_actions)
+        return lambda games: without_illegal(agent.action_values(games, num_actions), ILLEGAL)
     if not isinstance(agent, PerfectAgent):
-        raise InvalidConfig(f"teacher.spec must be a minimax or perfect agent, not {spec!r}")
+        raise InvalidConfig(
+            f"distillation.spec must be a minimax, policy+minimax or perfect agent, not {spec!r}"
+        )
     solver, seconds = Solver(ruleset), agent.seconds
 
     def solve(games: np.ndarray) -> np.ndarray:
-        values = np.full((len(games), num_actions), ILLEGAL, np.int16)
+        values = np.full((len(games), num_actions), -np.inf, np.float32)
         for b in range(len(games)):
             solution = solver.solve(Position.from_games(ruleset, games, b), time_limit=seconds)
             if solution.is_exact:
@@ -228,47 +333,58 @@ def _valuer(
     return solve
 
 
-def learn(
+def without_illegal(values: np.ndarray, illegal: int) -> np.ndarray:
+    """Return values as ExpertLabels has them, float32 `[N, A]`, from those with a number for illegal."""
+    return np.where(values == illegal, -np.inf, values).astype(np.float32)
+
+
+def fit(
     network: nn.Module,
     kind: str,
-    lessons: Lessons,
-    config: TeacherConfig,
+    labels: ExpertLabels,
     *,
+    temperature: float,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
     value_weight: float,
     seed: int,
     progress: Callable[[float], bool] | None = None,
+    after_epoch: Callable[[int], Any] | None = None,
 ) -> None:
-    """Fit a network to lessons: cross-entropy to the softened values, squared error to the outcomes.
+    """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
     Args:
         network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
-        kind: What it sees.
-        lessons: What to learn.
-        config: How.
+        kind: Its kind of observation.
+        labels: What to fit it to.
+        temperature: Of the targets, in seeds; see :func:`boltzmann_targets`.
+        epochs: Passes over the positions.
+        batch_size: Positions of a minibatch.
+        learning_rate: Adam's step size at the start; it falls to nothing.
         value_weight: Weight of the value's error beside the policy's.
         seed: Seed of the order of the positions.
         progress: Called with the part done, 0 to 1, before each minibatch; True ends it there.
+        after_epoch: Called with the number of epochs done after each.
     """
-    device = next(network.parameters()).device
-    seen, legal = _shown(lessons, kind, device)
-    targets = soft_targets(lessons.values, config.temperature).to(device)
-    outcomes = torch.from_numpy(lessons.outcomes).to(device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    batches = list(_minibatches(len(lessons), config.batch_size, config.epochs, seed))
-    network.train()
+    inputs = _tensors(labels, kind, temperature, next(network.parameters()).device)
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
+    batches = list(_minibatches(len(labels), batch_size, epochs, seed))
     for done, rows in enumerate(batches):
         part = done / len(batches)
         if progress is not None and progress(part):
-            break
+            return
         # A rate that falls to nothing: what is left at the end is a mean, not the last few positions.
-        optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - part)
-        logits, values = network(seen[rows], legal[rows])
-        copied = -(targets[rows] * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
-        loss = copied + value_weight * (values - outcomes[rows]).square().mean()
+        optimizer.param_groups[0]["lr"] = learning_rate * (1 - part)
+        network.train()
+        policy_loss, value_loss, _ = _losses(network, inputs.select(rows))
+        loss = policy_loss + value_weight * value_loss
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
+        if after_epoch is not None and (done + 1) % (len(batches) // epochs) == 0:
+            after_epoch((done + 1) // (len(batches) // epochs))
 
 
 def _minibatches(size: int, batch_size: int, epochs: int, seed: int) -> Iterator[torch.Tensor]:
@@ -277,44 +393,60 @@ def _minibatches(size: int, batch_size: int, epochs: int, seed: int) -> Iterator
         yield from torch.randperm(size, generator=shuffler).split(batch_size)
 
 
-def soft_targets(values: np.ndarray, temperature: float) -> torch.Tensor:
+def boltzmann_targets(values: np.ndarray, temperature: float) -> np.ndarray:
     """Return the policy to copy, float32 `[N, A]`: the softmax of values over a temperature in seeds.
 
     At temperature 0 the best actions share all of it.
     """
-    legal = values != ILLEGAL
-    below = np.where(legal, values.astype(np.float32), -np.inf)
-    below -= below.max(axis=1, keepdims=True)
-    weights = np.exp(below / temperature) if temperature else (below == 0).astype(np.float32)
-    return torch.from_numpy((weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
+    below = values - values.max(axis=1, keepdims=True)
+    weights = np.exp(below / temperature) if temperature else below == 0
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def favourites(network: nn.Module, kind: str, lessons: Lessons) -> np.ndarray:
-    """Return the action a network scores highest in each position, int64 `[N]`."""
-    seen, legal = _shown(lessons, kind, next(network.parameters()).device)
+def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: float) -> Evaluation:
+    """Measure how well a network agrees with labels."""
+    inputs = _tensors(labels, kind, temperature, next(network.parameters()).device)
     network.eval()
+    policy_loss = value_loss = 0.0
+    actions = []
     with torch.inference_mode():
-        logits = torch.cat(
-            [network(*part)[0] for part in zip(seen.split(4096), legal.split(4096), strict=True)]
-        )
-    return logits.argmax(dim=1).cpu().numpy()
+        for rows in torch.arange(len(labels)).split(_POSITIONS_AT_ONCE):
+            losses = _losses(network, inputs.select(rows))
+            policy_loss += float(losses[0]) * len(rows) / len(labels)
+            value_loss += float(losses[1]) * len(rows) / len(labels)
+            actions.append(losses[2].argmax(dim=1).cpu().numpy())
+    return Evaluation(*agreement(labels.values, np.concatenate(actions)), policy_loss, value_loss)
 
 
-def examine(network: nn.Module, kind: str, lessons: Lessons) -> Marks:
-    """Say how well a network's favourite actions follow the teacher."""
-    return marks(lessons.values, favourites(network, kind, lessons))
+def agreement(values: np.ndarray, actions: np.ndarray) -> Agreement:
+    """Measure how well actions `[N]` agree with an expert's values `[N, A]`, as ExpertLabels has them."""
+    regret = values.max(axis=1) - values[np.arange(len(values)), actions]
+    return Agreement(float((regret == 0).mean()), float(regret.mean()))
 
 
-def marks(values: np.ndarray, actions: np.ndarray) -> Marks:
-    """Say how well actions `[N]` follow a teacher's values `[N, A]`."""
-    lost = values.max(axis=1) - values[np.arange(len(values)), actions]
-    return Marks(float((lost == 0).mean()), float(lost.mean()))
+class _Tensors(NamedTuple):
+    """Labels as a network takes them: observations, legal actions, targets of its policy and its value."""
+
+    observations: torch.Tensor
+    is_legal: torch.Tensor
+    targets: torch.Tensor
+    outcomes: torch.Tensor
+
+    def select(self, rows: torch.Tensor) -> "_Tensors":
+        return _Tensors(*(each[rows] for each in self))
 
 
-def _shown(lessons: Lessons, kind: str, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what a network sees of the positions, and the legal actions, bool `[N, A]`."""
-    num_actions = lessons.values.shape[1]
-    observer = Observer(lessons.ruleset, kind, num_actions)
-    observations = observer.empty(len(lessons))
-    observer.write(lessons.games, observations, num_threads=1)
-    return torch.from_numpy(observations).to(device), torch.from_numpy(lessons.values != ILLEGAL).to(device)
+def _tensors(labels: ExpertLabels, kind: str, temperature: float, device: torch.device) -> _Tensors:
+    observer = Observer(labels.ruleset, kind, labels.values.shape[1])
+    observations = observer.empty(len(labels))
+    observer.write(labels.games, observations, num_threads=1)
+    targets = boltzmann_targets(labels.values, temperature)
+    arrays = (observations, labels.is_legal, targets, labels.outcomes)
+    return _Tensors(*(torch.from_numpy(each).to(device) for each in arrays))
+
+
+def _losses(network: nn.Module, inputs: _Tensors) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the losses of policy and value, and the logits."""
+    logits, values = network(inputs.observations, inputs.is_legal)
+    policy_loss = -(inputs.targets * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
+    return policy_loss, (values - inputs.outcomes).square().mean(), logits

@@ -27,7 +27,7 @@ from mancala_env.agents.checkpoint import read_identity
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
-from mancala_env.learning.distillation import has_lessons_ahead, teach
+from mancala_env.learning.distillation import distill, is_distillation_ahead
 from mancala_env.learning.policy import NotFinite, SelfPlayPolicy
 from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.progress import RunProgress
@@ -323,9 +323,9 @@ def train(
         with stop_on_signals(callback):
             try:
                 # The callback ends the run; no number of steps does.
-                if has_lessons_ahead(config, folder, turns_before):
+                if is_distillation_ahead(config.teacher, folder, turns_before):
                     network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
-                    teach(network, config, model.logger, progress, callback)
+                    distill(network, config.teacher, config, model.logger, progress, callback)
                     model.seconds_trained = clock.seconds
                     if not callback.stopped_by:
                         callback.last_checkpoint = folder.save(model, config)

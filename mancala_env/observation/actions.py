@@ -39,6 +39,8 @@ _HIGHEST = int(np.iinfo(np.int16).max)
 _VERSION = 1
 # A game is several turns here, so threads pay from fewer games on.
 _FEWEST_GAMES_PER_THREAD = 128
+# Lines of so many take a tenth of a second; then Python hears Ctrl-C.
+_MOST_GAMES_PER_PIECE = 8192
 # Turns a kind plays ahead: the action itself, each reply to it, best play of two more.
 _AFTERSTATES, _REPLIES, _LINES = 1, 2, 4
 
@@ -132,6 +134,7 @@ class ActionKind:
             len(games),
             num_threads,
             fewest=_FEWEST_GAMES_PER_THREAD,
+            most=_MOST_GAMES_PER_PIECE,
         )
 
 

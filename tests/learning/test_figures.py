@@ -137,7 +137,7 @@ def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
 
 
 def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) -> None:
-    words = ["--positions", "600", "--teacher", "minimax:3", "--kinds", "replies", "--hidden", "16"]
+    words = ["--positions", "600", "--expert", "minimax:3", "--kinds", "replies", "--hidden", "16"]
     assert ceiling.main([*words, "--epochs", "1", "minimax:3", "random"]) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
@@ -148,7 +148,8 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), [(["--kinds", "pixels"], "--kinds must be of"), (["--teacher", "greedy"], "teacher")]
+    ("words", "says"),
+    [(["--kinds", "pixels"], "--kinds must be of"), (["--expert", "greedy"], "not 'greedy'")],
 )
 def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
     assert ceiling.main(words) == 1

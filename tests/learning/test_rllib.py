@@ -39,7 +39,7 @@ from mancala_env.batch import Batch
 from mancala_env.cli import main as mancala
 from mancala_env.errors import IllegalMove
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
-from mancala_env.learning.distillation import marks
+from mancala_env.learning.distillation import agreement
 from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
 from mancala_env.learning.run_folder import RunFolder
@@ -265,20 +265,20 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     assert "no state of RLlib" in capsys.readouterr().err
 
 
-def test_a_run_starts_from_its_teacher(tmp_path: Path) -> None:
-    lessons = ("--teacher.positions", "3000", "--teacher.spec", "minimax:1", "--teacher.epochs", "10")
+def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
+    distilled = ("--teacher.positions", "3000", "--teacher.spec", "minimax:1", "--teacher.epochs", "10")
     still = ("--ppo.learning_rate", "1e-9", "--ppo.final_learning_rate", "1e-9")
     more = ("--num_env_runners", "1", "--turns", "512", "--teacher.learning_rate", "0.01")
-    config = configured(tmp_path, *lessons, *still, *more)
+    config = configured(tmp_path, *distilled, *still, *more)
     folder = RunFolder.create(config)
     final, _ = rllib_train.train(config, folder, Console(quiet=True))
-    assert "teacher/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
+    assert "distillation/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
     assert read_identity(folder.saved()[0]).turns == 0
-    # Self-play moved nothing here, so what plays is what the teacher left: it follows greedy play.
+    # Self-play moved nothing here, so what plays is what was distilled: it follows greedy play.
     assert read_identity(final).turns == 512
     batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
     values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
-    assert marks(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
+    assert agreement(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
 
 
 @pytest.fixture

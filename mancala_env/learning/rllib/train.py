@@ -42,7 +42,7 @@ from mancala_env.arena import on_ray
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
-from mancala_env.learning.distillation import has_lessons_ahead, teach
+from mancala_env.learning.distillation import distill, is_distillation_ahead
 from mancala_env.learning.loop import Clock, TrainingDiverged, check_agents, check_same_run, stop_on_signals
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.pool import SnapshotPool
@@ -309,8 +309,8 @@ class ClusterRun:
         turns_before, seconds_before = self.turns, clock.seconds
         next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
         try:
-            if has_lessons_ahead(config, self._folder, self.turns):
-                self._learn_from_teacher(logger, progress)
+            if is_distillation_ahead(config.teacher, self._folder, self.turns):
+                self._distill(logger, progress)
             while not self.stopped_by and (done := clock.part_done(self.turns)) < 1:
                 if clock.seconds >= next_checkpoint:
                     next_checkpoint += 60 * config.checkpoint_minutes
@@ -324,15 +324,15 @@ class ClusterRun:
         finally:
             logger.close()
 
-    def _learn_from_teacher(self, logger: Logger, progress: RunProgress) -> None:
-        """Start from what a search teaches, on this machine; see :mod:`mancala_env.learning.distillation`."""
+    def _distill(self, logger: Logger, progress: RunProgress) -> None:
+        """Copy a search before self-play, on this machine; see :mod:`mancala_env.learning.distillation`."""
         config, algorithm = self._config, self._algorithm
         network = build_network(config.game, config.game.num_actions(config.rounds), config.network)
         weights = self._weights()
         network.load_state_dict({name.removeprefix(WEIGHTS_PREFIX): weights[name] for name in weights})
-        teach(network, config, logger, progress, self)
-        taught = {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
-        algorithm.learner_group.set_weights({SHARED: taught})
+        distill(network, config.teacher, config, logger, progress, self)
+        distilled = {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
+        algorithm.learner_group.set_weights({SHARED: distilled})
         algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
         if not self.stopped_by:
             self.save()
