@@ -52,7 +52,8 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     scale = 1 + Z95**2 / count
     center = (share + Z95**2 / (2 * count)) / scale
     half = Z95 * math.sqrt(share * (1 - share) / count + Z95**2 / (4 * count**2)) / scale
-    return max(0.0, center - half), min(1.0, center + half)
+    # The share lies within; rounding must not take it out at 0 and 1.
+    return min(share, max(0.0, center - half)), max(share, min(1.0, center + half))
 
 
 def mean_interval(values: np.ndarray, spread: float, low: float, high: float) -> tuple[float, float]:
