@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -44,7 +45,7 @@ def play_in_child(seed: int, answers) -> None:
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_a_process_started_after_threads_were_used_plays_the_same(method: str) -> None:
     expected = random_turns(1)  # fork copies the pools of threads without the threads
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     answers = context.Queue()
     child = context.Process(target=play_in_child, args=(1, answers))
     child.start()
@@ -69,7 +70,8 @@ def aec_episode(seed: int) -> list[tuple[str, int, float]]:
     draw, turns = np.random.default_rng(seed), []
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
-        mask = info["action_mask"] if "action_mask" in info else observation["action_mask"]
+        seen: Any = observation
+        mask = info["action_mask"] if "action_mask" in info else seen["action_mask"]
         action = None if terminated or truncated else int(draw.choice(np.flatnonzero(mask)))
         turns.append((agent, -1 if action is None else action, float(reward)))
         env.step(action)
