@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench notebooks lint format dist matrix clean
+.PHONY: help setup run test bench soak notebooks lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ test: setup lint  ## everything that must pass
 bench: setup  ## measure turns, steps and frames per second beside other libraries
 	-$(MAKE) .venv/.bench-installed
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
+
+soak: setup  ## attack everything that should hold; MINUTES=10, goes on where it was stopped
+	$(BIN)/python tests/soak/campaign.py --minutes $(or $(MINUTES),10)
 
 notebooks: setup  ## run the notebooks again and keep what they print
 	$(BIN)/python notebooks/execute.py
