@@ -25,7 +25,7 @@ from mancala_env.learning import loop
 from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.learning.run_folder import RunFolder
 
-LAYLI = "mancala/LayliGoobalay-v0"
+LAYLI = "mancala_env:mancala/LayliGoobalay-v0"
 # What is meant to end at once; generous, since machines are busy.
 SECONDS = 60.0
 
