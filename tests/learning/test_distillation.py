@@ -208,7 +208,7 @@ def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
         games.step(draws.argmax(axis=1), where=is_running)
         is_running &= ~games.done
     error = np.hypot(sampled.std() / np.sqrt(len(sampled)), lengths.std() / np.sqrt(len(lengths)))
-    # Were only the matches counted that end in time, they would be a third shorter, eight errors away.
+    # Were only the matches counted that end in time, they would be a fifth shorter, five errors away.
     assert abs(sampled.mean() - lengths.mean()) < 2.5 * error
 
 
