@@ -130,6 +130,8 @@ _K4, _K5 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _U8, _U29, _U32, _U56, _U63, _U64 = (np.uint64(n) for n in (8, 29, 32, 56, 63, 64))
 _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
+# Tells the key of proofs for very contents from the key of proofs for all: those of empty holes hash to nothing.
+_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
 _RANSOM, _RANSOM_FROM_EMPTY = 1, 2
 _NONE = -100_000
 _UNLIMITED = 1 << 60
@@ -286,7 +288,9 @@ def _look_up(rules, table, game, keys):
     for slot in range(start, start + 8, 2):
         data = table[slot + 1]
         key = table[slot] ^ data
-        if (key != keys.key and key != keys.capped and key != keys.exact) or data >> _U56 != keys.check:
+        if key != keys.key and key != keys.capped and key != keys.exact ^ _CONTENTS_ONLY:
+            continue
+        if data >> _U56 != keys.check:
             continue
         move_here = bits_of(data, 38, 31)
         if move_here != NO_MOVE:
@@ -323,10 +327,12 @@ def _write(rules, table, game, keys, is_lower, bound, conditions, move, work):
         only_stall, chain = game.stall + 1, 0
     key = keys.key
     against = 1 - game.player if is_lower else game.player
-    if drain or (need and not _all_hold(game.board, _owned_by(game, against), need)):
+    # A need that was counted to its end may be any greater one: no hole is known to meet it.
+    is_met = need < EXACT_CONTENTS and _all_hold(game.board, _owned_by(game, against), need)
+    if drain or (need and not is_met):
         key = keys.capped
         if need > CAP or drain > CAP:
-            key = keys.exact
+            key = keys.exact ^ _CONTENTS_ONLY
             need = drain = EXACT_CONTENTS
     mine, theirs = (drain, need) if is_lower else (need, drain)
     start = np.int64(keys.key & np.uint64(len(table) // 8 - 1)) * 8
