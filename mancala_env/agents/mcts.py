@@ -1,7 +1,13 @@
 """mcts: Monte-Carlo tree search, UCT (Kocsis and Szepesvari 2006) with random rollouts and solved nodes.
 
-Each simulation walks down the tree by upper confidence bounds, adds a node, plays the round to its end
-at random and hands the result back up. Nodes also hold bounds on the final margin: stores are safe, a
+Each simulation has four steps:
+
+1. *Select*: walk down the tree by upper confidence bounds to a position that nobody has walked to yet.
+2. *Expand*: add its turns to the tree, once somebody comes by again.
+3. *Evaluate*: play the round to its end at random.
+4. *Back up*: add the result to every node of the walk.
+
+Nodes also hold bounds on the final margin: stores are safe, a
 finished round is exact, and bounds travel up as in minimax (Winands et al. 2008, MCTS-Solver; Cazenave
 and Saffidine 2010, score-bounded search). So endgames are proven, not estimated, and a turn that can no
 longer be best is not tried again.
@@ -22,6 +28,7 @@ from mancala_env.engine.state import (
     RUNNING,
     SOUTH,
     UUR,
+    action_of,
     load,
     nth_bit,
     num_bits,
@@ -42,7 +49,7 @@ _MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
 # Weight of the exploration term, and of the margin beside the outcome; chosen by measurement.
 _EXPLORATION = 1.0
 _MARGIN_WEIGHT = 0.3
-# Simulations between two looks at the clock: one or two milliseconds.
+# Simulations between two looks at Ctrl-C: one or two milliseconds.
 _PIECE = 1_000
 
 # Columns of a node. Sums and bounds are South's.
@@ -121,7 +128,7 @@ def _expand(rules, game, tree, promise, node, used):
 
 
 @kernel
-def _select(tree, promise, node, shift):
+def _best_child(tree, promise, node, shift):
     """Return the child to walk to, by the highest upper confidence bound.
 
     `shift` says where to start among equals, such as children not visited yet.
@@ -162,8 +169,8 @@ def _value(tree, node, total):
 
 
 @kernel
-def _rollout(rules, game, random):
-    """Play a game to the end of its round at random."""
+def _evaluate(rules, game, random):
+    """Play a game to the end of its round at random; returns that and the generator."""
     while game.end == RUNNING:
         random, hole = random_hole(rules, game, random)
         game = play_turn(rules, game, hole)[0]
@@ -224,20 +231,24 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
         path[length, 0] = node
         path[length, 1] = game.player
         length += 1
+        # A proven node needs no more.
         if tree[node, LOW] == tree[node, HIGH]:
             margin = np.int64(tree[node, LOW])
             break
+        # 2. Expand. (3. Evaluate here where the tree is full.)
         if tree[node, COUNT] == 0:
             used = _expand(rules, game, tree, promise, node, used)
         if tree[node, COUNT] == 0:
-            game, random = _rollout(rules, game, random)
+            game, random = _evaluate(rules, game, random)
             margin = margin_for(rules, game, total, SOUTH)
             break
+        # 1. Select.
         random, shift = random_below(random, np.int64(tree[node, COUNT]))
-        child = _select(tree, promise, node, shift)
+        child = _best_child(tree, promise, node, shift)
         is_new = tree[child, VISITS] == 0
         game = play_turn(rules, game, np.int64(tree[child, HOLE]))[0]
         node = child
+        # 3. Evaluate what nobody has walked to yet.
         if is_new:
             low, high = bounds(rules, game, total)
             tree[node, LOW] = low
@@ -245,9 +256,10 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
             path[length, 0] = node
             path[length, 1] = game.player
             length += 1
-            game, random = _rollout(rules, game, random)
+            game, random = _evaluate(rules, game, random)
             margin = margin_for(rules, game, total, SOUTH)
             break
+    # 4. Back up.
     _back_up(tree, promise, path, length, margin, total)
     return used, random
 
@@ -286,14 +298,14 @@ def choose(tree, promise, root, player, random):
 
 
 @kernel
-def _search_piece(rules, games, randoms, simulations, actions, done, memory, start, stop):
+def _search_piece(rules, games, randoms, simulations, actions, done, memory, start, stop, piece):
     """Search games from start to stop, each by so many simulations or until its value is proven.
 
-    Returns the game it stands at after about _PIECE simulations; called again, it goes on from there.
+    Returns the game it stands at after about `piece` simulations; called again, it goes on from there.
     """
     tree, promise, path = memory.tree, memory.promise, memory.path
     random, progress = memory.random, memory.progress
-    budget = _PIECE
+    budget = piece
     b = start
     while b < stop and budget > 0:
         root = load(games, b)
@@ -315,7 +327,7 @@ def _search_piece(rules, games, randoms, simulations, actions, done, memory, sta
         progress[_USED] = used
         random[0] = state
         child = choose(tree, promise, 0, root.player, state)
-        actions[b] = (np.int64(tree[child, HOLE]) - rules.width * root.player) % (2 * rules.width)
+        actions[b] = action_of(rules, root.player, np.int64(tree[child, HOLE]))
         if is_over:
             progress[ACTIVE] = 0
             b += 1
@@ -331,6 +343,7 @@ class MctsAgent(SearchAgent):
     """
 
     last_simulations: np.ndarray
+    most_in_one_piece = _PIECE
 
     def __init__(
         self,
@@ -353,9 +366,18 @@ class MctsAgent(SearchAgent):
         actions = np.zeros(len(games), np.int64)
         simulations = np.zeros(len(games), np.int64)
 
-        def search_piece(memory: Memory, start: int, stop: int) -> int:
+        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
             return _search_piece(
-                self._rules, games, randoms, self.budget.steps, actions, simulations, memory, start, stop
+                self._rules,
+                games,
+                randoms,
+                self.budget.steps,
+                actions,
+                simulations,
+                memory,
+                start,
+                stop,
+                piece,
             )
 
         self._search(games, search_piece)

@@ -5,6 +5,17 @@ so its choice depends on the position and the seed alone. The margin of counts (
 a leaf; where the round is over it is final. The same kernels search with a small value network at the leaves
 (:mod:`mancala_env.agents.value_network`); without one numba compiles them as if there were none.
 
+**The steps.** The positions from the root to the one being searched lie in frames. The search goes one turn
+deeper at a time, or two, and for each depth repeats:
+
+1. *Select* the turn of the current position that promises most, unless none is left or its window is closed.
+2. *Evaluate* the position after it where the round is over or the horizon reached; one turn before the
+   horizon,
+   evaluate all that its turns lead to; else take the value that the table remembers, if that settles it.
+3. *Expand* it otherwise: it becomes the current position, its turns played and ordered by what a leaf after
+   them is worth. Back to 1.
+4. *Back up* the value to the position before, and remember it where the position was expanded.
+
 A position's value never depends on what is already in the stores but for the sum, so the table keeps
 values with the stores taken off: the same board reached with other captures is found again.
 
@@ -25,6 +36,7 @@ from mancala_env.engine.state import (
     RUNNING,
     SOUTH,
     TERRITORY_COLUMN,
+    action_of,
     load,
     nth_bit,
     num_bits,
@@ -42,18 +54,22 @@ _INFINITE = 1_000_000
 _TAKEN = -_INFINITE
 # Tried first: a turn the table remembers as best.
 _REMEMBERED = 10_000
-# Turns played between two looks: at Ctrl-C, every one or two milliseconds, or at the clock.
-_PIECE, _TIMED_PIECE = 20_000, 2_000
+# Turns played between two looks at Ctrl-C: one or two milliseconds.
+_PIECE = 20_000
 
 # Columns of a frame: a position on the line being searched, seen by its player to move.
-_PLAYER, _DEPTH, _ALPHA, _BETA, _FIRST_ALPHA = 0, 1, 2, 3, 4
-_BEST, _BEST_HOLE, _OPEN, _COUNT, _LEFT, _CURRENT = 5, 6, 7, 8, 9, 10
+_PLAYER, _DEPTH, _ALPHA, _BETA, _FIRST_ALPHA = range(5)
+_BEST, _BEST_HOLE, _OPEN, _COUNT, _LEFT, _CURRENT = range(5, 11)
 _FRAME_COLUMNS = 11
 # Columns of progress: the frame the search stands at, and the seeds of its game.
 _PLY, _TOTAL = 1, 2
 _PROGRESS_COLUMNS = 3
 # What a remembered value says of the true one.
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
+# Columns of the table, and where each field of what is remembered begins; a value takes 16 bits, biased.
+_KEY, _PACKED = 0, 1
+_DEPTH_SHIFT, _BOUND_SHIFT, _OPEN_SHIFT, _HOLE_SHIFT = 16, 24, 26, 27
+_VALUE_BIAS = 1 << 15
 
 # A table of 16 MB; shallow searches need less, and a small table stays in the cache.
 _MOST_TABLE_BITS = 20
@@ -129,8 +145,8 @@ def _lead_in_stores(game, network):
 
 @kernel
 def _pack(value, depth, bound, is_open, hole):
-    packed = (value + 32768) | (depth << 16) | (bound << 24) | (is_open << 26) | (hole << 27)
-    return np.uint64(packed)
+    packed = (value + _VALUE_BIAS) | (depth << _DEPTH_SHIFT) | (bound << _BOUND_SHIFT)
+    return np.uint64(packed | (is_open << _OPEN_SHIFT) | (hole << _HOLE_SHIFT))
 
 
 @kernel
@@ -145,14 +161,14 @@ def _recall(table, key, game, depth, alpha, beta, network):
         (0 or 1), and the hole of the best turn known or -1.
     """
     slot = np.int64(key & np.uint64(len(table) - 1))
-    if table[slot, 0] != key:
+    if table[slot, _KEY] != key:
         return False, 0, 0, -1
-    packed = np.int64(table[slot, 1])
-    value = (packed & 0xFFFF) - 32768 + _lead_in_stores(game, network)
-    found_depth = (packed >> 16) & 0xFF
-    bound = (packed >> 24) & 3
-    is_open = (packed >> 26) & 1
-    hole = packed >> 27
+    packed = np.int64(table[slot, _PACKED])
+    value = (packed & 0xFFFF) - _VALUE_BIAS + _lead_in_stores(game, network)
+    found_depth = (packed >> _DEPTH_SHIFT) & 0xFF
+    bound = (packed >> _BOUND_SHIFT) & 3
+    is_open = (packed >> _OPEN_SHIFT) & 1
+    hole = packed >> _HOLE_SHIFT
     is_deep_enough = found_depth == depth or (found_depth < depth and is_open == 0)
     is_settled = bound == _EXACT or (value >= beta if bound == _AT_LEAST else value <= alpha)
     if is_deep_enough and is_settled:
@@ -161,7 +177,7 @@ def _recall(table, key, game, depth, alpha, beta, network):
 
 
 @kernel
-def _last_turn(rules, game, total, beta, network):
+def _evaluate_last_turn(rules, game, total, beta, network):
     """Search a position one turn before the horizon.
 
     Returns:
@@ -184,7 +200,7 @@ def _last_turn(rules, game, total, beta, network):
 
 
 @kernel
-def _write_children(rules, game, total, first, remembered_hole, children, scores, holes, network):
+def _expand(rules, game, total, first, remembered_hole, children, scores, holes, network):
     """Play every turn of a position; returns their number. The score is what a leaf there is worth."""
     legal = legal_holes(rules, game)
     count = num_bits(legal)
@@ -213,7 +229,8 @@ def _open_frame(frames, ply, player, depth, alpha, beta, count):
 
 
 @kernel
-def _highest(scores, first, count):
+def _select(scores, first, count):
+    """Return the row of the turn that promises most."""
     best = first
     for i in range(first + 1, first + count):
         if scores[i] > scores[best]:
@@ -222,7 +239,7 @@ def _highest(scores, first, count):
 
 
 @kernel
-def _take_value(frames, ply, value, is_open, hole):
+def _back_up(frames, ply, value, is_open, hole):
     """Let a frame know what its current turn is worth to its player."""
     if value > frames[ply, _BEST]:
         frames[ply, _BEST] = value
@@ -243,12 +260,12 @@ def _remember(table, key, game, depth, first_alpha, beta, value, is_open, hole, 
     elif value <= first_alpha:
         bound = _AT_MOST
     slot = np.int64(key & np.uint64(len(table) - 1))
-    table[slot, 0] = key
-    table[slot, 1] = _pack(value - _lead_in_stores(game, network), depth, bound, is_open, hole)
+    table[slot, _KEY] = key
+    table[slot, _PACKED] = _pack(value - _lead_in_stores(game, network), depth, bound, is_open, hole)
 
 
 @kernel
-def _take_root_value(frames, root_values, row, value, is_open, wants_all):
+def _back_up_to_root(frames, root_values, row, value, is_open, wants_all):
     """Let the root know what its current turn is worth.
 
     Its window stays one below the best value, so that every turn as good as the best gets its exact
@@ -279,6 +296,7 @@ def _search_depth(
         if frames[ply, _LEFT] == 0 or frames[ply, _ALPHA] >= frames[ply, _BETA]:
             if ply == 0:
                 return True, 0, budget
+            # 4. Remember the position: its value is found.
             mover, depth = frames[ply, _PLAYER], frames[ply, _DEPTH]
             value, is_open, hole = frames[ply, _BEST], frames[ply, _OPEN], frames[ply, _BEST_HOLE]
             first_alpha, beta, key = frames[ply, _FIRST_ALPHA], frames[ply, _BETA], keys[ply]
@@ -289,7 +307,8 @@ def _search_depth(
         elif budget <= 0:
             return False, ply, budget
         else:
-            row = _highest(scores, ply * width, frames[ply, _COUNT])
+            # 1. Select a turn.
+            row = _select(scores, ply * width, frames[ply, _COUNT])
             scores[row] = _TAKEN
             frames[ply, _CURRENT] = row
             frames[ply, _LEFT] -= 1
@@ -298,29 +317,30 @@ def _search_depth(
             alpha, beta = frames[ply, _ALPHA], frames[ply, _BETA]
             if mover != frames[ply, _PLAYER]:  # the same player moves on where the other passes
                 alpha, beta = -beta, -alpha
+            # 2. Evaluate the position after it.
             if child.end != RUNNING or depth == 0:
                 value = leaf_value(rules, child, total, mover, network)
                 is_open = 1 if child.end == RUNNING else 0
             elif depth == 1:
-                value, is_open, played = _last_turn(rules, child, total, beta, network)
+                value, is_open, played = _evaluate_last_turn(rules, child, total, beta, network)
                 budget -= played
             else:
                 key = _key_of(child, depth)
                 is_known, value, is_open, hole = _recall(table, key, child, depth, alpha, beta, network)
+                # 3. Expand it.
                 if not is_known:
                     ply += 1
-                    count = _write_children(
-                        rules, child, total, ply * width, hole, children, scores, holes, network
-                    )
+                    count = _expand(rules, child, total, ply * width, hole, children, scores, holes, network)
                     _open_frame(frames, ply, mover, depth, alpha, beta, count)
                     keys[ply] = key
                     budget -= count
                     continue
+        # 4. Back up the value.
         value = value if mover == frames[ply, _PLAYER] else -value
         if ply == 0:
-            _take_root_value(frames, root_values, row, value, is_open, wants_all)
+            _back_up_to_root(frames, root_values, row, value, is_open, wants_all)
         else:
-            _take_value(frames, ply, value, is_open, holes[row])
+            _back_up(frames, ply, value, is_open, holes[row])
 
 
 @kernel
@@ -341,7 +361,7 @@ def _search_piece(
         if not progress[ACTIVE]:
             game = load(games, b)
             total = num_seeds(game)
-            count = _write_children(rules, game, total, 0, -1, children, scores, holes, network)
+            count = _expand(rules, game, total, 0, -1, children, scores, holes, network)
             _open_frame(frames, 0, game.player, (deepest - 1) % step + 1, -_INFINITE, _INFINITE, count)
             progress[ACTIVE], progress[_PLY], progress[_TOTAL] = 1, 0, total
             budget -= count
@@ -383,7 +403,7 @@ def _write_answer(rules, player, frames, holes, root_values, randoms, actions, v
     """Write one of the best actions of a finished search, and the value of each."""
     best = 0
     for i in range(frames[0, _COUNT]):
-        action = (holes[i] - rules.width * player) % (2 * rules.width)
+        action = action_of(rules, player, holes[i])
         if root_values[i] == frames[0, _BEST]:
             best |= 1 << action
         if action < values.shape[1]:
@@ -405,6 +425,7 @@ class MinimaxAgent(SearchAgent):
     last_depth: np.ndarray
     last_nodes: np.ndarray
     last_values: np.ndarray
+    most_in_one_piece = _PIECE
 
     def __init__(
         self,
@@ -455,7 +476,7 @@ class MinimaxAgent(SearchAgent):
             best=np.zeros(len(games), np.int64),
         )
 
-        def search_piece(memory: Memory, start: int, stop: int) -> int:
+        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
             return _search_piece(
                 self._rules,
                 self._network,
@@ -464,7 +485,7 @@ class MinimaxAgent(SearchAgent):
                 self.budget.steps,
                 1 if is_timed else 2,
                 num_values > 0,
-                _TIMED_PIECE if is_timed else _PIECE,
+                piece,
                 answers,
                 memory,
                 start,

@@ -1,9 +1,16 @@
 """policy+mcts: tree search guided by a checkpoint, PUCT (Silver et al. 2017, "AlphaGo Zero").
 
-A simulation walks down the tree by the value of each turn and the chance that it is the right one, and ends
-at a position that is not in the tree yet. That is judged, and its value is handed back up. There are no
-rollouts. As in :mod:`mancala_env.agents.mcts`, nodes also hold bounds on the final margin, so endgames are
-proven. Who judges depends on the checkpoint:
+Each simulation has four steps:
+
+1. *Select*: walk down the tree by the value of each turn and the chance that it is the right one, to a
+   position
+   whose turns are not in the tree yet.
+2. *Evaluate* it.
+3. *Expand*: add its turns to the tree.
+4. *Back up*: add the value to every node of the walk.
+
+There are no rollouts. As in :mod:`mancala_env.agents.mcts`, nodes also hold bounds on the final margin, so
+endgames are proven. Who judges depends on the checkpoint:
 
 - One with a value network (:mod:`mancala_env.agents.value_network`): it judges every turn of the position, in
   the kernel, at some 700 thousand simulations a second. Chances follow from these values. The policy's own,
@@ -45,7 +52,7 @@ from mancala_env.agents.mcts import (
 from mancala_env.agents.search import num_seeds, read_budget, split_argument
 from mancala_env.agents.value_network import UNIT, leaf_value
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import NUM_COLUMNS, SOUTH, load, nth_bit, num_bits, save
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import Ruleset
 
@@ -76,8 +83,8 @@ class Forest(NamedTuple):
     Attributes:
         tree: int32 `[N, NODE_COLUMNS]`, as in mcts; bounds are South's.
         promise: float32 `[N, 2]`, the value of a node to the player who may walk to it, minus infinity when
-            hopeless, and the policy's chance that he does.
-        sums: float64 `[N]`, sum of the values handed up, South's.
+            hopeless, and the policy's chance that they do.
+        sums: float64 `[N]`, sum of the values backed up, South's.
     """
 
     tree: np.ndarray
@@ -110,7 +117,7 @@ class Walks(NamedTuple):
 
 
 @kernel
-def _select(tree, promise, node):
+def _best_child(tree, promise, node):
     """Return the child to walk to: PUCT, simulations under way counting as lost."""
     first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
     tried = np.float64(tree[node, VISITS] + tree[node, _UNDER_WAY])
@@ -127,7 +134,7 @@ def _select(tree, promise, node):
 
 
 @kernel
-def _hand_up(tree, promise, sums, paths, walk, length, value, margin_share, total):
+def _back_up(tree, promise, sums, paths, walk, length, value, margin_share, total):
     """Add a value of South's to every node of a walk, from its end, and tighten the bounds above a change."""
     has_changed = True
     for ply in range(length - 1, -1, -1):
@@ -146,7 +153,7 @@ def _hand_up(tree, promise, sums, paths, walk, length, value, margin_share, tota
 
 
 @kernel
-def _walk_down(rules, game, total, tree, promise, root, paths, walk):
+def _select(rules, game, total, tree, promise, root, paths, walk):
     """Walk from a root to a node that is proven or not in the tree yet; returns its game and the length."""
     node, length = root, 0
     while True:
@@ -156,7 +163,7 @@ def _walk_down(rules, game, total, tree, promise, root, paths, walk):
         tree[node, _UNDER_WAY] += 1
         if tree[node, LOW] == tree[node, HIGH] or tree[node, COUNT] == 0 or length == _MOST_TURNS:
             return game, node, length
-        node = _select(tree, promise, node)
+        node = _best_child(tree, promise, node)
         game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
         if tree[node, VISITS] == 0:
             low, high = bounds(rules, game, total)
@@ -165,7 +172,7 @@ def _walk_down(rules, game, total, tree, promise, root, paths, walk):
 
 
 @kernel
-def _plant(rules, games, tree, promise, sums):
+def _write_roots(rules, games, tree, promise, sums):
     """Write the roots."""
     for b in range(len(games)):
         game = load(games, b)
@@ -181,7 +188,7 @@ def _expected(margin, total):
 
 
 @kernel
-def _grow(rules, network, game, total, tree, promise, sums, node, used):
+def _evaluate_and_expand(rules, network, game, total, tree, promise, sums, node, used):
     """Give a node its children, each with the value network's value and a chance that follows from it.
 
     Returns the nodes used then, and the reward of South: that of the child best for who moves there.
@@ -214,9 +221,11 @@ def _grow(rules, network, game, total, tree, promise, sums, node, used):
 
 
 @kernel
-def _set_out(rules, network, games, rows, simulations, margin_share, tree, promise, sums, done, walks, used):
-    """Send simulations down the trees of some games; those that end at something proven come back at once,
-    and with a value network all do.
+def _run_simulations(
+    rules, network, games, rows, simulations, margin_share, tree, promise, sums, done, walks, used
+):
+    """Run simulations in the trees of some games; those that end at something proven are backed up at once,
+    and with a value network all are.
 
     Returns how many positions wait for the network, and the nodes used.
     """
@@ -230,7 +239,7 @@ def _set_out(rules, network, games, rows, simulations, margin_share, tree, promi
             at_once = min(_MOST_AT_ONCE, 1 + done[b] // _PER_SIMULATION)
         at_once = min(at_once, simulations - done[b])
         for _ in range(at_once):
-            game, node, length = _walk_down(rules, root, total, tree, promise, b, paths, waiting)
+            game, node, length = _select(rules, root, total, tree, promise, b, paths, waiting)
             done[b] += 1
             is_proven = tree[node, LOW] == tree[node, HIGH]
             if is_proven or network is not None:
@@ -238,10 +247,12 @@ def _set_out(rules, network, games, rows, simulations, margin_share, tree, promi
                     margin = np.int64(tree[node, LOW])
                     value = reward(sign(margin), margin, margin_share, total)
                 elif tree[node, COUNT] == 0:
-                    used, value = _grow(rules, network, game, total, tree, promise, sums, node, used)
+                    used, value = _evaluate_and_expand(
+                        rules, network, game, total, tree, promise, sums, node, used
+                    )
                 else:
                     value = sums[node] / tree[node, VISITS]
-                _hand_up(tree, promise, sums, paths, waiting, length, value, margin_share, total)
+                _back_up(tree, promise, sums, paths, waiting, length, value, margin_share, total)
                 if tree[b, LOW] == tree[b, HIGH]:
                     break
                 continue
@@ -253,8 +264,8 @@ def _set_out(rules, network, games, rows, simulations, margin_share, tree, promi
 
 
 @kernel
-def _come_back(rules, walks, waiting, logits, values, margin_share, tree, promise, sums, used):
-    """Give each judged position its turns, and hand its value up; returns the nodes used then."""
+def _expand_and_back_up(rules, walks, waiting, logits, values, margin_share, tree, promise, sums, used):
+    """Give each evaluated position its turns, and back its value up; returns the nodes used then."""
     leaves, nodes, paths, lengths = walks.leaves, walks.nodes, walks.paths, walks.lengths
     for walk in range(waiting):
         game = load(leaves, walk)
@@ -273,7 +284,7 @@ def _come_back(rules, walks, waiting, logits, values, margin_share, tree, promis
             used += count
             _write_chances(rules, game.player, logits, walk, tree, promise, node)
         south = value if game.player == SOUTH else -value
-        _hand_up(tree, promise, sums, paths, walk, lengths[walk], south, margin_share, total)
+        _back_up(tree, promise, sums, paths, walk, lengths[walk], south, margin_share, total)
     return used
 
 
@@ -283,10 +294,10 @@ def _write_chances(rules, player, logits, row, tree, promise, node):
     first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
     most, sum_of = -np.inf, 0.0
     for child in range(first, first + count):
-        action = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
         most = max(most, np.float64(logits[row, action]))
     for child in range(first, first + count):
-        action = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
         chance = math.exp(np.float64(logits[row, action]) - most)
         promise[child, _CHANCE] = chance
         sum_of += chance
@@ -295,12 +306,12 @@ def _write_chances(rules, player, logits, row, tree, promise, node):
 
 
 @kernel
-def _harvest(rules, games, tree, promise, randoms, actions):
+def _choose_actions(rules, games, tree, promise, randoms, actions):
     """Write the action to play in each game."""
     for b in range(len(games)):
         player = np.int64(load(games, b).player)
         child = choose(tree, promise, b, player, randoms[b])
-        actions[b] = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
 
 
 class PolicyMctsAgent(CheckpointAgent):
@@ -350,7 +361,9 @@ class PolicyMctsAgent(CheckpointAgent):
         for start in range(0, len(games), _GAMES_AT_ONCE):
             some = slice(start, start + _GAMES_AT_ONCE)
             forest = self._search(games[some], simulations[some])
-            _harvest(self._rules, games[some], forest.tree, forest.promise, randoms[some], actions[some])
+            _choose_actions(
+                self._rules, games[some], forest.tree, forest.promise, randoms[some], actions[some]
+            )
         self.last_simulations = simulations
         return actions
 
@@ -368,18 +381,18 @@ class PolicyMctsAgent(CheckpointAgent):
         forest = Forest(
             np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
         )
-        _plant(self._rules, games, forest.tree, forest.promise, forest.sums)
+        _write_roots(self._rules, games, forest.tree, forest.promise, forest.sums)
         used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
         while len(rows):
             started = perf_counter()
             forest = forest.with_room(used + num_games * max(_MOST_AT_ONCE, _PIECE) * num_turns)
             parts = (self._margin_share, forest.tree, forest.promise, forest.sums)
-            waits, used = _set_out(
+            waits, used = _run_simulations(
                 self._rules, self._network, games, rows, self.budget.steps, *parts, done, walks, used
             )
             if waits:
                 logits, values = self.judge(walks.leaves[:waits])
-                used = _come_back(self._rules, walks, waits, logits, values, *parts, used)
+                used = _expand_and_back_up(self._rules, walks, waits, logits, values, *parts, used)
             roots = forest.tree[rows]
             is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])
             # Each game pays its share of the time, so that no game profits from others that end early.

@@ -12,6 +12,7 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import SOUTH, count_of, seeds_within
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.rulesets import Ruleset
@@ -98,7 +99,11 @@ class SearchAgent(Agent):
 
     Attributes:
         budget: What the spec allows for each position.
+        most_in_one_piece: How many turns, or simulations, a kernel is given at once where nobody looks at the
+            clock: as many as take one or two milliseconds on 2x6 holes.
     """
+
+    most_in_one_piece: int
 
     def __init__(
         self,
@@ -121,27 +126,37 @@ class SearchAgent(Agent):
     def _search(
         self,
         games: np.ndarray,
-        search_piece: Callable[[Any, int, int], int],
+        search_piece: Callable[[Any, int, int, int], int],
     ) -> None:
         """Search every game, on threads.
 
         Args:
             games: Running games, uint64 `[B, NUM_COLUMNS]`.
-            search_piece: Called with a thread's memory and games start and stop, searches on from
-                where the memory says and returns the game it stands at, `stop` when all are done.
+            search_piece: Called with a thread's memory, games start and stop and the size of a piece,
+                searches
+                on from where the memory says for about as much and returns the game it stands at, `stop` when
+                all are done.
         """
         is_cancelled = Event()
+        is_timed = not math.isinf(self.budget.seconds)
 
         def search_slice(start: int, stop: int) -> None:
             memory = self._idle_memories.pop() if self._idle_memories else self._new_memory()
+            most = self.most_in_one_piece
+            pace = Pace(max(1, most // 100) if is_timed else most, most)
             for first, last in self._searches(start, stop):
                 memory.progress[ACTIVE] = 0  # whatever was interrupted before
                 b = first
-                deadline = perf_counter() + self.budget.seconds
+                started = perf_counter()
+                deadline = started + self.budget.seconds
                 while b < last and not is_cancelled.is_set():
-                    b = search_piece(memory, b, last)
-                    if perf_counter() >= deadline:
-                        break
+                    b = search_piece(memory, b, last, pace.piece)
+                    if is_timed:
+                        now = perf_counter()
+                        if now >= deadline:
+                            break
+                        pace.took(now - started)
+                        started = now
             self._idle_memories.append(memory)
 
         run_in_slices(search_slice, len(games), self.num_threads, fewest=1, is_cancelled=is_cancelled)

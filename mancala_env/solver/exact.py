@@ -1,8 +1,8 @@
 """Exact values of rounds: what is asked, in which order, and on how many threads.
 
 A :class:`Solver` keeps the table of a ruleset between positions; :func:`solve` makes one for a single
-position. Every question to the proof search is "is the rest worth at least so many seeds?", starting from a
-guess and following the answers (MTD(f), Plaat et al. 1996).
+position. Values are found by null-window searches ("is the rest worth at least so many seeds?") that start
+from a guess and follow the answers (MTD(f), Plaat et al. 1996).
 """
 
 import threading
@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import NORTH, OWNED_COLUMN, RIGHTMOST_OPENING, SOUTH, TERRITORY_COLUMN, encode
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import MancalaError
@@ -21,12 +21,13 @@ from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import search
 from mancala_env.solver.book import load_book, sure_part
+from mancala_env.solver.proofs import Scope
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
-# About a hundredth of a second: how soon Ctrl-C, a time limit and another thread's answer are noticed.
-_NODES_PER_CALL = 20_000
-# A question that takes less is answered before a second thread would help.
+# Nodes of the first piece of a search, when the table is touched for the first time, and of the largest.
+_FIRST_NODES, _MOST_NODES = 16, 20_000
+# A search that takes less is answered before a second thread would help.
 _NODES_ALONE = 60_000
 _PROGRESS_SECONDS = 0.2
 _BUSY_WORDS = 1 << 13
@@ -95,18 +96,18 @@ class OutOfTime(Exception):
     """The time limit struck; what has been proved stays in the table."""
 
 
-class _Line:
-    """The arrays in which one thread keeps the line it is searching."""
-
-    def __init__(self, ruleset: Ruleset) -> None:
-        # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
-        depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
-        holes = ruleset.num_holes
-        self.words = np.empty((depth, search.NUM_WORDS), np.uint64)
-        self.nums = np.empty((depth, search.NUM_NUMS), np.int64)
-        self.kid_words = np.empty((depth, holes, search.NUM_KID_WORDS), np.uint64)
-        self.kid_nums = np.empty((depth, holes, search.NUM_KID_NUMS), np.int64)
-        self.registers = np.zeros(search.NUM_REGISTERS, np.int64)
+def _new_line(ruleset: Ruleset) -> search.Line:
+    """Allocate what one thread needs to search."""
+    # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
+    depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
+    holes = ruleset.num_holes
+    return search.Line(
+        words=np.empty((depth, search.NUM_WORDS), np.uint64),
+        nums=np.empty((depth, search.NUM_NUMS), np.int64),
+        turn_words=np.empty((depth * holes, search.NUM_WORDS), np.uint64),
+        turn_nums=np.empty((depth * holes, search.NUM_TURN_NUMS), np.int64),
+        registers=np.zeros(search.NUM_REGISTERS, np.int64),
+    )
 
 
 class Solver:
@@ -127,6 +128,7 @@ class Solver:
         memory_mb: float = DEFAULT_MEMORY_MB,
         num_threads: int = 1,
         use_book: bool = True,
+        share_proofs: bool = True,
     ) -> None:
         """Set up an empty table.
 
@@ -135,6 +137,10 @@ class Solver:
             memory_mb: Most megabytes of memory the table may take; taken as it fills.
             num_threads: CPU threads that search one position together.
             use_book: Whether to look values up in the opening book shipped with the package.
+            share_proofs: Whether what is proved of a position also serves those that differ in the stall
+                counter
+                or in what owned holes hold, where it holds for them too. False keys every proof by the whole
+                position: many times slower, and a check on the argument.
 
         Raises:
             InvalidRuleset: No such ruleset.
@@ -150,7 +156,9 @@ class Solver:
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
         self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
-        self._lines: list[_Line] = []
+        self._shares = int(share_proofs)
+        self._lines: list[search.Line] = []
+        self._paces: list[Pace] = []
         self.book = load_book(self.ruleset) if use_book else None
         self.deadline = np.inf
         self.on_call: Callable[[], None] | None = None
@@ -165,7 +173,7 @@ class Solver:
         other = Solver.__new__(Solver)
         other.__dict__.update(self.__dict__)
         other._table = self._shared_table()
-        other._lines = []
+        other._lines, other._paces = [], []
         other.num_threads = 1
         other.deadline, other.on_call = np.inf, None
         return other
@@ -192,7 +200,7 @@ class Solver:
         Args:
             position: The position.
             time_limit: Seconds, or None.
-            progress: Called with the bounds.
+            progress: Called with the bounds; it may raise to stop.
             with_line: Whether to find the principal variation too, which can take more than the values do
                 where the opening book knew them.
         """
@@ -269,7 +277,7 @@ class Solver:
         everything = int(position.seeds.sum())
         lower, upper = max(sure - free, -everything), min(sure + free, everything)
         if self._table is not None:
-            low, high, _ = search.known(self._rules, games, 0, _seats(self.ruleset, games), self._table)
+            low, high, _ = search.known(self._rules, games, 0, self._scope(games), self._table)
             lower, upper = max(lower, sure + int(low)), min(upper, sure + int(high))
         return lower, upper
 
@@ -281,7 +289,7 @@ class Solver:
             return action
         if self._table is None:
             return -1
-        return int(search.known(self._rules, games, 0, _seats(self.ruleset, games), self._table)[2])
+        return int(search.known(self._rules, games, 0, self._scope(games), self._table)[2])
 
     def reaches(self, position: Position, value: int, sign: int) -> bool:
         """Tell whether a position's value is at least `value` (sign 1) or at most that (sign -1)."""
@@ -290,8 +298,8 @@ class Solver:
             return sign * lower >= sign * value
         beta = value - sure_part(position)
         if sign > 0:
-            return self.ask(position.games, beta) >= beta
-        return self.ask(position.games, beta + 2) < beta + 2
+            return self.prove(position.games, beta) >= beta
+        return self.prove(position.games, beta + 2) < beta + 2
 
     def narrow(
         self,
@@ -316,7 +324,7 @@ class Solver:
         games, sure = position.games, sure_part(position)
         beta = min(max(guess + (guess - lower) % 2, lower + 2), upper)
         while lower < upper:
-            answer = sure + self.ask(games, beta - sure)
+            answer = sure + self.prove(games, beta - sure)
             if answer >= beta:
                 lower, beta = min(answer, upper), answer + 2
             else:
@@ -325,8 +333,8 @@ class Solver:
                 narrowed(lower, upper)
         return lower
 
-    def ask(self, games: np.ndarray, beta: int) -> int:
-        """Ask whether the rest of a running game is at least `beta`.
+    def prove(self, games: np.ndarray, beta: int) -> int:
+        """Search with a null window: is the rest of a running game at least `beta`?
 
         Args:
             games: uint64 `[1, NUM_COLUMNS]`.
@@ -339,71 +347,80 @@ class Solver:
             OutOfTime: The time limit struck.
         """
         self._shared_table()
-        seats = _seats(self.ruleset, games)
-        self._prepare(0, games, seats, beta)
-        if not self._go_on(0, games, seats, _NODES_ALONE, _ALONE):
-            if self.num_threads == 1:
-                while not self._go_on(0, games, seats, _NODES_PER_CALL, _ALONE):
-                    pass
-            else:
-                return self._ask_together(games, seats, beta)
+        scope = self._scope(games)
+        self._prepare(0, games, scope, beta)
+        enough = self._lines[0].registers[search.NODES] + _NODES_ALONE
+        self._look_at_clock()
+        while not self._go_on(0, games, scope, _ALONE):
+            self._look_at_clock()
+            if self.num_threads > 1 and self._lines[0].registers[search.NODES] >= enough:
+                return self._search_together(games, scope, beta)
         return self._answer(0)
+
+    def _look_at_clock(self) -> None:
+        """Look at the clock, and let whoever wants to know.
+
+        Raises:
+            OutOfTime: The deadline struck.
+        """
+        if self.on_call:
+            self.on_call()
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime
 
     def _check(self, position: Position) -> None:
         if position.ruleset != self.ruleset:
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
-    def _prepare(self, n: int, games: np.ndarray, seats: tuple[Any, Any], beta: int) -> None:
-        while len(self._lines) <= n:
-            self._lines.append(_Line(self.ruleset))
-        line = self._lines[n]
-        search.start(self._rules, games, 0, seats, line.words, line.nums, line.registers, beta)
+    def _scope(self, games: np.ndarray) -> Scope:
+        return Scope(*_seats(self.ruleset, games), self._shares)
 
-    def _go_on(
-        self, n: int, games: np.ndarray, seats: tuple[Any, Any], num_nodes: int, busy: np.ndarray
-    ) -> bool:
-        """Let a thread's line go on for some nodes; tell whether it has the answer."""
-        line = self._lines[n]
+    def _prepare(self, n: int, games: np.ndarray, scope: Scope, beta: int) -> None:
+        while len(self._lines) <= n:
+            self._lines.append(_new_line(self.ruleset))
+            self._paces.append(Pace(_FIRST_NODES, _MOST_NODES))
+        search.start(self._rules, games, 0, scope, self._lines[n], beta)
+
+    def _go_on(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
+        """Let a line go on, for about a millisecond where time counts; tell whether it has the answer."""
+        line, pace = self._lines[n], self._paces[n]
+        is_timed = self.deadline < np.inf
+        started = time.monotonic()
         search.search(
             self._rules,
             np.int64(games[0, TERRITORY_COLUMN]),
-            seats,
+            scope,
             self._table,
             self._attempts,
             busy,
-            line.words,
-            line.nums,
-            line.kid_words,
-            line.kid_nums,
-            line.registers,
-            num_nodes,
+            line,
+            pace.piece if is_timed else _MOST_NODES,
         )
         if line.registers[search.DONE]:
             return True
-        if n == 0:
-            if self.on_call:
-                self.on_call()
-            if time.monotonic() > self.deadline:
-                raise OutOfTime
+        if is_timed:
+            pace.took(time.monotonic() - started)
         return False
 
     def _answer(self, n: int) -> int:
         return int(self._lines[n].registers[search.ANSWER])
 
-    def _ask_together(self, games: np.ndarray, seats: tuple[Any, Any], beta: int) -> int:
-        """Search one question on several threads, which help each other through the table."""
+    def _search_together(self, games: np.ndarray, scope: Scope, beta: int) -> int:
+        """Run one null-window search on several threads, which help each other through the table."""
         answered = threading.Event()
         busy = np.zeros(_BUSY_WORDS, np.uint64)
         answers: list[int] = []
 
         def help_out(n: int) -> None:
             while not answered.is_set():
-                if self._go_on(n, games, seats, _NODES_PER_CALL, busy):
+                if self._go_on(n, games, scope, busy):
                     answers.append(self._answer(n))
                     answered.set()
+                elif n == 0:
+                    self._look_at_clock()
 
         for n in range(1, self.num_threads):
-            self._prepare(n, games, seats, beta)
+            self._prepare(n, games, scope, beta)
         with ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="mancala-solver") as pool:
             helpers = [pool.submit(help_out, n) for n in range(1, self.num_threads)]
             try:
@@ -569,6 +586,8 @@ class _Study:
         """Write down a line of best play; the book and the table have most of its proofs."""
         position, value = self.position, self.lower
         while not position.is_over:
+            if time.monotonic() >= self.deadline:
+                raise OutOfTime
             turns = turns_of(position)
             hint = self.solver.hint(position)
             turns.sort(key=lambda turn: turn.action != hint)

@@ -22,49 +22,83 @@ bits  meaning
 8     more bits of the hash
 ====  ===========================================================================================
 
-Chain and need say for which other positions a proof is valid too; see :mod:`mancala_env.solver.search`. In an
+Chain and need say for which other positions a proof is valid too; see :mod:`mancala_env.solver.proofs`. In an
 entry that depends on the contents of owned holes, capped or exact, each of the two needs is also the other
 bound's drain: the greater of both.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env.engine.kernel import kernel
 
-WORDS_PER_BUCKET = 8
-ENTRY_BYTES = 16
+SLOTS, WORDS_PER_ENTRY = 4, 2
+WORDS_PER_BUCKET = SLOTS * WORDS_PER_ENTRY
 NO_MOVE = 31
 LEAST, MOST = -511, 511
 """Bounds that say nothing: a margin is at most 255 seeds and counts from at most 255."""
-EXACT_CONTENTS = 15
+VERY_CONTENTS = 15
 """The need and drain of proofs that are valid for these very contents of the owned holes only."""
 
-U0, U1 = np.uint64(0), np.uint64(1)
-_U2, _U3, _U6 = np.uint64(2), np.uint64(3), np.uint64(6)
-_CHECK_SHIFT = np.uint64(56)
+# Where each field of an entry's data begins, and what is added to a bound for it to be no less than 0.
+_UPPER, _CHAIN_LOWER, _CHAIN_UPPER, _ONLY_STALL = (np.uint64(n) for n in (10, 20, 26, 32))
+_MOVE, _WORK, _NEED_MINE, _NEED_THEIRS, _CHECK = (np.uint64(n) for n in (38, 43, 48, 52, 56))
+_BOUND_BIAS = 512
+_BITS_4, _BITS_5, _BITS_6, _BITS_10 = (np.uint64(2**n - 1) for n in (4, 5, 6, 10))
+
+
+class Entry(NamedTuple):
+    """The fields of an entry, in the order of the table above, all int64."""
+
+    lower: Any
+    upper: Any
+    chain_lower: Any
+    chain_upper: Any
+    only_stall: Any
+    move: Any
+    work: Any
+    need_mine: Any
+    need_theirs: Any
 
 
 @kernel
-def bits_of(data, shift, mask):
-    """Return a field of an entry as int64."""
-    return np.int64((data >> np.uint64(shift)) & np.uint64(mask))
-
-
-@kernel
-def entry_of(lower, upper, chain_lower, chain_upper, stall, move, work, need_mine, need_theirs, check):
-    """Pack the fields of an entry; `stall` is 0 or 1 + the only counter it holds for."""
+def packed(entry, check):
+    """Return an entry and eight bits of the hash as the data of a slot."""
     return (
-        np.uint64(lower + 512)
-        | (np.uint64(upper + 512) << np.uint64(10))
-        | (np.uint64(chain_lower) << np.uint64(20))
-        | (np.uint64(chain_upper) << np.uint64(26))
-        | (np.uint64(stall) << np.uint64(32))
-        | (np.uint64(move) << np.uint64(38))
-        | (np.uint64(work) << np.uint64(43))
-        | (np.uint64(need_mine) << np.uint64(48))
-        | (np.uint64(need_theirs) << np.uint64(52))
-        | (check << _CHECK_SHIFT)
+        np.uint64(entry.lower + _BOUND_BIAS)
+        | (np.uint64(entry.upper + _BOUND_BIAS) << _UPPER)
+        | (np.uint64(entry.chain_lower) << _CHAIN_LOWER)
+        | (np.uint64(entry.chain_upper) << _CHAIN_UPPER)
+        | (np.uint64(entry.only_stall) << _ONLY_STALL)
+        | (np.uint64(entry.move) << _MOVE)
+        | (np.uint64(entry.work) << _WORK)
+        | (np.uint64(entry.need_mine) << _NEED_MINE)
+        | (np.uint64(entry.need_theirs) << _NEED_THEIRS)
+        | (check << _CHECK)
     )
+
+
+@kernel
+def unpacked(data):
+    """Return the entry in the data of a slot."""
+    return Entry(
+        np.int64(data & _BITS_10) - _BOUND_BIAS,
+        np.int64((data >> _UPPER) & _BITS_10) - _BOUND_BIAS,
+        np.int64((data >> _CHAIN_LOWER) & _BITS_6),
+        np.int64((data >> _CHAIN_UPPER) & _BITS_6),
+        np.int64((data >> _ONLY_STALL) & _BITS_6),
+        np.int64((data >> _MOVE) & _BITS_5),
+        np.int64((data >> _WORK) & _BITS_5),
+        np.int64((data >> _NEED_MINE) & _BITS_4),
+        np.int64((data >> _NEED_THEIRS) & _BITS_4),
+    )
+
+
+@kernel
+def check_in(data):
+    """Return the eight bits of the hash in the data of a slot."""
+    return data >> _CHECK
 
 
 def new_table(memory_mb: float) -> np.ndarray:
