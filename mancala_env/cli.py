@@ -117,7 +117,11 @@ def _parser() -> Any:
 
     solve = Parser(description="Find the exact value of a position and of every turn in it.")
     solve.add_argument(
-        "position", nargs="*", metavar="POSITION", help="a line of text (mancala show prints it)"
+        "position",
+        nargs="*",
+        default=[],
+        metavar="POSITION",
+        help="a line of text (mancala show prints it), or a ruleset; without one, --ruleset's start",
     )
     solve.add_argument("--ruleset", type=str, default=None, help="solve the start of this game instead")
     solve.add_argument("--time_limit", type=float, default=None, help="seconds, after which bounds are given")
@@ -526,11 +530,31 @@ def _stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
         yield show
 
 
+def _say_now_and_then() -> Callable[["Progress"], None]:
+    """Return what writes a line to standard error, after two seconds first and then ever less often."""
+    due = [2.0]
+
+    def say(progress: "Progress") -> None:
+        if progress.seconds >= due[0]:
+            due[0] = progress.seconds + min(600.0, progress.seconds)
+            print(
+                f"{progress.seconds:.0f} s: value {progress.lower:+d} to {progress.upper:+d}, "
+                f"{progress.nodes:,} nodes",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    return say
+
+
 @contextlib.contextmanager
 def _bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
-    """Show the bounds of a search as they close in, on standard error where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
+    """Show the bounds of a search as they close in, on standard error; a line now and then in a file."""
+    if quiet:
         yield lambda progress: None
+        return
+    if not sys.stderr.isatty():
+        yield _say_now_and_then()
         return
     console = _console(stderr=True)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

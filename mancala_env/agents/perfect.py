@@ -12,6 +12,8 @@ from mancala_env.solver import Solver
 
 MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""
+# What a hundred positions fill. Where time is short, so is what the system takes to clear a larger table.
+_LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
 
 _SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
 
@@ -51,6 +53,7 @@ class PerfectAgent(Agent):
                     f"not {argument!r}"
                 )
             self.seconds = float(match[1])
+            memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * self.seconds))
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def act(self, games: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 PIECE_SECONDS = 0.001
 """What a piece of work is to take: the sum of many looks costs a hundredth, and none comes late."""
-_MOST_CHANGE = 8.0
+_MOST_GROWTH, _LEAST_GROWTH = 2.0, 0.125
 
 
 class Pace:
@@ -22,5 +22,5 @@ class Pace:
 
     def took(self, seconds: float) -> None:
         """Take note of what the last piece took."""
-        change = min(_MOST_CHANGE, max(1 / _MOST_CHANGE, PIECE_SECONDS / max(seconds, 1e-9)))
+        change = min(_MOST_GROWTH, max(_LEAST_GROWTH, PIECE_SECONDS / max(seconds, 1e-9)))
         self.piece = max(1, min(self._most, round(self.piece * change)))

@@ -25,8 +25,11 @@ from mancala_env.solver.proofs import Scope
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
-# Nodes of the first piece of a search, when the table is touched for the first time, and of the largest.
-_FIRST_NODES, _MOST_NODES = 16, 20_000
+# Nodes of the first piece of a search, and of the largest. A node touches a handful of places of the table,
+# and each for the first time may cost a fifth of a millisecond, in which the system clears two megabytes.
+_FIRST_NODES, _MOST_NODES = 1, 20_000
+# Megabytes of a table that a thread can fill in a second, several times over.
+_MB_A_SECOND = 100
 # A search that takes less is answered before a second thread would help.
 _NODES_ALONE = 60_000
 _PROGRESS_SECONDS = 0.2
@@ -641,5 +644,7 @@ def solve(
     >>> solver.solve(Position("layli_goobalay")).value
     8
     """
+    if time_limit is not None and time_limit > 0 and memory_mb > 1 and num_threads > 0:
+        memory_mb = min(memory_mb, max(1.0, _MB_A_SECOND * num_threads * time_limit))
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     return solver.solve(position, time_limit=time_limit, progress=progress)

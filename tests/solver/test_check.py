@@ -1,0 +1,20 @@
+"""The command that solves anew what the data files say."""
+
+import pytest
+
+from mancala_env import Position, solver
+from mancala_env.solver import check
+
+
+def test_the_shipped_values_agree_without_sharing(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["gabata_3", "--sample", "12", "--seconds-each", "5", "--memory-mb", "64"]
+    assert check.main([*arguments, "--parts", "positions"]) == 0
+    assert " 0 differ" in capsys.readouterr().out
+
+
+def test_a_wrong_value_is_named() -> None:
+    position = Position.from_text("layli_goobalay 0,0,0,0,0,1/3,0,0,0,0,0 0-0 S")
+    value = solver.solve(position).value
+    exact = solver.Solver("layli_goobalay", memory_mb=8, use_book=False, share_proofs=False)
+    assert check.check(exact, iter([(position, {None: value})]), 5.0).agree == 1
+    assert check.check(exact, iter([(position, {None: value + 2})]), 5.0).differ

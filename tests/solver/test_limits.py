@@ -1,0 +1,55 @@
+"""Time limits mean time, and a solve whose output goes to a file still says how far it is."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from mancala_env import Position, agents, solver
+
+
+def hard_positions(count: int) -> list[Position]:
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(count):
+        position = Position("gabata_seven_holes")
+        for _ in range(6):
+            position.play(int(rng.choice(position.legal_actions)))
+        found.append(position)
+    return found
+
+
+def test_a_solve_of_a_hundredth_of_a_second_ends_soon_after() -> None:
+    positions = hard_positions(9)
+    solver.solve(positions[0], time_limit=0.01)  # compiles
+    taken = []
+    for position in positions:
+        started = time.thread_time()  # what other programs take does not count
+        assert not solver.solve(position, time_limit=0.01).is_exact
+        taken.append(time.thread_time() - started)
+    assert np.median(taken) < 0.04
+
+
+def test_an_agent_with_a_hundredth_of_a_second_ends_soon_after() -> None:
+    positions = hard_positions(9)
+    for spec in ("perfect:0.01s", "minimax:0.01s", "mcts:0.01s"):
+        agent = agents.make(spec, "gabata_seven_holes", seed=1, num_threads=1)
+        agent.choose(positions[0])
+        taken = []
+        for position in positions:
+            started = time.thread_time()
+            agent.choose(position)
+            taken.append(time.thread_time() - started)
+        assert np.median(taken) < 0.04, spec
+
+
+def test_a_solve_into_a_file_says_how_far_it_is() -> None:
+    command = [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "gabata_seven_holes"]
+    ended = subprocess.run([*command, "--time_limit", "3"], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0
+    assert "nodes" in ended.stderr
+    shown = subprocess.run(
+        [sys.executable, "-m", "mancala_env.cli", "solve", "--help"], capture_output=True, text=True
+    )
+    assert "(required" not in shown.stdout
