@@ -24,6 +24,7 @@ from mancala_env.engine.state import (
     SOUTH,
     TERRITORY_COLUMN,
     encode,
+    hole_of,
     load,
     save,
 )
@@ -55,7 +56,7 @@ def _write_turns(rules, games, afters):
         game = load(games, b)
         holes = legal_holes(rules, game)
         for action in range(2 * rules.width):
-            hole = (action + rules.width * game.player) % (2 * rules.width)
+            hole = hole_of(rules, game.player, action)
             if (holes >> hole) & 1:
                 after = play_turn(rules, game, hole)[0]
                 if after.end == RUNNING:

@@ -218,13 +218,13 @@ def test_depth_and_time_are_read():
 
 
 def test_more_time_searches_deeper(monkeypatch):
-    """The clock counts its looks, so the depths are those of so many pieces of search."""
+    """The clock counts its looks, a millisecond each, so the depths are those of so many pieces of search."""
     game = reached("layli_goobalay", 5, seed=1)
     games = np.repeat(game.games, 2, axis=0)
     depths = []
-    for seconds in (1, 20, 200):
+    for seconds in (0.001, 0.02, 0.4):
         looks = itertools.count()
-        monkeypatch.setattr(search, "perf_counter", lambda looks=looks: next(looks))
+        monkeypatch.setattr(search, "perf_counter", lambda looks=looks: next(looks) / 1000)
         agent = minimax(f"{seconds}s")
         actions = agent.act(games)
         assert set(actions) <= set(game.legal_actions)

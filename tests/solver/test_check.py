@@ -16,5 +16,7 @@ def test_a_wrong_value_is_named() -> None:
     position = Position.from_text("layli_goobalay 0,0,0,0,0,1/3,0,0,0,0,0 0-0 S")
     value = solver.solve(position).value
     exact = solver.Solver("layli_goobalay", memory_mb=8, use_book=False, share_proofs=False)
-    assert check.check(exact, iter([(position, {None: value})]), 5.0).agree == 1
-    assert check.check(exact, iter([(position, {None: value + 2})]), 5.0).differ
+    right: check.Claim = (position, {None: value})
+    wrong: check.Claim = (position, {None: value + 2})
+    assert check.check(exact, iter([right]), 5.0).agree == 1
+    assert check.check(exact, iter([wrong]), 5.0).differ
