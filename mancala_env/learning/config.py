@@ -2,7 +2,7 @@
 
 Every setting is a field below; configs/default.yaml is generated from them by
 
-    python -m mancala_env.learning.config --write
+    python -m mancala_env.learning.default_files --write
 
 The other files of configs/ override some of them, and the command line overrides those.
 """
@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 import yaml
 
 from mancala_env.agents.network import NetworkConfig
-from mancala_env.arena.matches import MAX_OPENING_TURNS
+from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup, names
@@ -32,7 +32,6 @@ from mancala_env.settings import (
     in_words,
     setting,
     settings_of,
-    to_yaml,
 )
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -463,46 +462,3 @@ def _no_configuration(name: str) -> InvalidConfig:
 
 def _in_yaml(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True).partition("\n")[0]
-
-
-_HEADS = {
-    "default.yaml": """\
-# Every setting of a run. Made by: python -m mancala_env.learning.config --write
-# The other files here override some of these; the command line overrides both:
-#   mancala train leyla --ppo.epochs 2 --minutes 5
-""",
-    "rllib.yaml": """\
-# The settings that training on a Ray cluster adds to default.yaml.
-# Made by: python -m mancala_env.learning.config --write
-#   python training/rllib_train.py --config configs/rllib.yaml --num_env_runners 16 --address auto
-#   python training/rllib_train.py --config configs/leyla.yaml --minutes 30
-""",
-}
-
-
-def generated() -> dict[str, str]:
-    """Return the files of configs/ that are generated from the settings, by name."""
-    from mancala_env.learning.rllib.config import RayConfig
-
-    added = [each for each in RayConfig.__dataclass_fields__ if each not in TrainConfig.__dataclass_fields__]
-    return {
-        "default.yaml": _HEADS["default.yaml"] + to_yaml(TrainConfig),
-        "rllib.yaml": _HEADS["rllib.yaml"] + to_yaml(RayConfig, tuple(added)),
-    }
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print or write the files that are generated from the settings; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mancala_env.learning.config", description=main.__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write them to {CONFIGS}")
-    is_wanted = parser.parse_args(arguments).write
-    for name, text in generated().items():
-        if is_wanted:
-            (CONFIGS / name).write_text(text)
-        else:
-            print(text)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,7 +9,6 @@ from ray.rllib.algorithms.ppo import PPOConfig as RLlibPPOConfig
 from sb3_contrib import MaskablePPO
 
 from mancala_env import rulesets
-from mancala_env.learning import config as settings
 from mancala_env.learning import loop as command
 from mancala_env.learning.algorithm_names import RLLIB, STABLE_BASELINES3, renamed
 from mancala_env.learning.config import (
@@ -18,8 +17,10 @@ from mancala_env.learning.config import (
     PPOConfig,
     TrainConfig,
     read_config,
+    read_file,
     read_settings,
 )
+from mancala_env.learning.default_files import generated
 from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.settings import InvalidSetting, flat, settings_of
 
@@ -100,17 +101,17 @@ def test_a_configuration_made_in_python_is_checked_too() -> None:
 
 
 def test_generated_files_are_not_stale() -> None:
-    for name, text in settings.generated().items():
-        assert (CONFIGS / name).read_text() == text, "run: python -m mancala_env.learning.config --write"
+    for name, text in generated().items():
+        assert (CONFIGS / name).read_text() == text, "python -m mancala_env.learning.default_files --write"
     assert yaml.safe_load((CONFIGS / "default.yaml").read_text()) == TrainConfig().as_dict()
 
 
 def test_the_other_files_hold_only_what_differs() -> None:
     defaults = {each.name: each.default for each in settings_of(TrainConfig)}
-    others = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / name for name in settings.generated()})
+    others = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / name for name in generated()})
     assert len(others) > 9
     for path in others:
-        for name, value in settings.read_file(path).items():
+        for name, value in read_file(path).items():
             assert name == "ruleset" or value != defaults[name], f"{path.name}: {name}"
 
 
