@@ -21,7 +21,7 @@ def learn(kind: str, turns: int = _TURNS) -> dict[str, float]:
         config, _ = read_config(
             [
                 f"--network.observation={kind}",
-                f"--turns={turns}",
+                f"--environment_steps={turns}",
                 f"--folder={folder}",
                 "--minutes=null",
                 "--checkpoint_minutes=1000",
@@ -39,7 +39,7 @@ def measure() -> list[Row]:
     rows = []
     for kind in observation.KINDS:
         figures = learn(kind)
-        rows.append(Row(f"training, {kind}", figures["time/turns_per_second"], "turns learned/s"))
+        rows.append(Row(f"training, {kind}", figures["time/environment_steps_per_second"], "turns learned/s"))
         rows += [
             Row(f"training, {kind}: share of time in {name}", figures[f"time/{name}"], "ratio")
             for name in ("environment", "inference", "learning")

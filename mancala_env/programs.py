@@ -15,7 +15,7 @@ def in_one_line(
 ) -> Callable[[Callable[_Arguments, int]], Callable[_Arguments, int]]:
     """Make a program's `main` say what went wrong in one line on standard error.
 
-    The exit status is then 1 for bad input and for files that cannot be read or written, 130 for Ctrl-C.
+    The exit status is then 2 for bad input and for files that cannot be read or written, 130 for Ctrl-C.
 
     Args:
         program: What the line begins with.
@@ -30,7 +30,7 @@ def in_one_line(
             except KeyboardInterrupt:
                 said, status = "; ".join(filter(None, ("interrupted", kept))), 130
             except (MancalaError, OSError) as error:
-                said, status = str(error), 1
+                said, status = str(error), 2
             print(f"{program}: {' '.join(said.split())}", file=sys.stderr)
             return status
 

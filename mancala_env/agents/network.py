@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mancala_env.errors import MancalaError
-from mancala_env.observation import KINDS, ObservationKind, Observer, board
+from mancala_env.observation import ObservationKind, Observer, board
 from mancala_env.rulesets import Ruleset
+from mancala_env.settings import InvalidSetting, check, setting
 
 try:
     import torch
@@ -32,30 +33,24 @@ class InvalidNetwork(MancalaError):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """What a network sees and how large it is.
+    """What a network sees and how large it is; none has a default, so a checkpoint says all of it."""
 
-    Attributes:
-        observation: What it sees. "board": the position. "afterstates": the position after each action.
-            "replies": the same with the leads after every reply. "lines": the same with the leads that best
-            play of up to two more turns brings.
-        hidden: Units of each hidden layer.
-        layers: Hidden layers, at least 1.
-        seed_levels: The seeds of a hole are shown as this many flags, "at least 1", "at least 2", ...;
-            sowing is all about exact counts, which a single number hides.
-    """
-
-    observation: ObservationKind
-    hidden: int
-    layers: int
-    seed_levels: int
+    observation: ObservationKind = setting(
+        "what the network sees: the position, or what each action leads to, one, two or four turns ahead"
+    )
+    hidden: int = setting("units of each hidden layer", low=1, high=4096)
+    layers: int = setting("hidden layers", low=1, high=16)
+    seed_levels: int = setting(
+        "the seeds of a hole as so many flags, at least 1, at least 2, ...; sowing is about exact counts",
+        low=0,
+        high=255,
+    )
 
     def __post_init__(self) -> None:
-        if self.observation not in KINDS:
-            raise InvalidNetwork(f"observation must be one of {', '.join(KINDS)}, not {self.observation!r}")
-        for name, low, high in (("hidden", 1, 4096), ("layers", 1, 16), ("seed_levels", 0, 255)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise InvalidNetwork(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+        try:
+            check(self)
+        except InvalidSetting as error:
+            raise InvalidNetwork(str(error)) from error
 
 
 class PositionEncoder(nn.Module):

@@ -1,21 +1,38 @@
-"""The configuration of a run: what can be set, what it means, and how it is read.
+"""The configuration of a run: what can be set, and how a command line and files are read.
 
-Values stand in configs/default.yaml; the other files of configs/ override some of them, and the command
-line overrides those. A key that is not here is an error.
+Every setting is a field below; configs/default.yaml is generated from them by
+
+    python -m mancala_env.learning.default_files --write
+
+The other files of configs/ override some of them, and the command line overrides those.
 """
 
 import argparse
+import difflib
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 import yaml
-from jsonargparse import ArgumentParser
 
 from mancala_env.agents.network import NetworkConfig
+from mancala_env.arena.openings import MAX_OPENING_TURNS
+from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import MancalaError
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.settings import (
+    InvalidSetting,
+    Setting,
+    build,
+    check,
+    flat,
+    from_text,
+    in_words,
+    setting,
+    settings_of,
+)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -29,168 +46,176 @@ def configs_folder() -> Path:
 CONFIGS = configs_folder()
 CONFIG_FILE = "config.yaml"
 
+MAX_SEED = 2**31 - 1
+"""The largest seed that every library below takes."""
+# Steps of an update are all in memory at once; those of `lines` take a kilobyte each.
+_MOST_STEPS_OF_AN_UPDATE = 2**24
+
+OLD_NAMES = {
+    "turns": "environment_steps",
+    "pool.promotion": "pool.gating",
+    "pool.promotion_games": "pool.gating_games",
+    **{
+        f"teacher.{name}": f"distillation.{name}"
+        for name in (
+            "positions",
+            "spec",
+            "exploration",
+            "temperature",
+            "epochs",
+            "batch_size",
+            "learning_rate",
+        )
+    },
+}
+"""What settings were called in the files of earlier versions, which are still read."""
+
 
 class InvalidConfig(MancalaError):
     """Values of a configuration that are out of range or do not go together."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SelfPlayConfig:
-    """The games the policy learns from.
+    """The games the policy learns from."""
 
-    Attributes:
-        games: Games played side by side.
-        opening_turns: Uniformly random turns that start an opened game, so that more than one opening is
-            seen.
-        opening_share: Share of the mirror games that are opened, 0 to 1; pool games all are.
-        reward: "outcome": +1, 0 or -1 at the end of a game. "margin": difference of the counts over all
-            seeds.
-    """
-
-    games: int
-    opening_turns: int
-    opening_share: float
-    reward: Literal["outcome", "margin"]
+    games: int = setting("played side by side", 512, low=1, high=2**20)
+    opening_turns: int = setting(
+        "uniformly random turns that start an opened game", 4, low=0, high=MAX_OPENING_TURNS
+    )
+    opening_share: float = setting(
+        "share of the mirror games that are opened; pool games all are", 0.9, low=0, high=1
+    )
+    reward: Literal["outcome", "margin"] = setting(
+        "+1, 0 or -1 at the end of a game, or the difference of the counts over all seeds", "outcome"
+    )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class PoolConfig:
-    """Games against others than oneself. Only the learner's turns are steps there.
+    """Games against others than oneself; only the learner's turns are environment steps there."""
 
-    Attributes:
-        share: Share of the games that are played against the pool, 0 to 1.
-        opponents: Specs of agents in the pool: scripted ones, or checkpoints.
-        snapshots: How many checkpoints of this run are in the pool too, the latest that joined.
-        promotion: A checkpoint joins if it scores at least this share, 0 to 1, against the one that
-            joined last; the first joins in any case. 0 lets all of them join.
-        promotion_games: Games of the match that decides it, half of them from either seat; even.
-        priority: 0 meets all of them alike. Above, an opponent is met in proportion to its recent win
-            rate to this power: the ones that win are met more.
-    """
-
-    share: float
-    opponents: list[str]
-    snapshots: int
-    promotion: float
-    promotion_games: int
-    priority: float
-
-
-@dataclass
-class TeacherConfig:
-    """What the network learns from a search before self-play; see :mod:`mancala_env.learning.distillation`.
-
-    Attributes:
-        positions: Positions the teacher values; 0 for no teacher. The time counts as training.
-        spec: The teacher: minimax:DEPTH, or perfect:SECONDSs, which leaves out what it cannot solve.
-        exploration: Share of the turns of its games that are random, 0 to 1.
-        temperature: Seeds; an action that is worth this much less than another is copied e times less
-            often. 0 copies the best actions alone.
-        epochs: Passes over the positions.
-        batch_size: Positions of a minibatch.
-        learning_rate: Adam's step size at the start; it falls to nothing.
-    """
-
-    positions: int
-    spec: str
-    exploration: float
-    temperature: float
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    share: float = setting("of the games that are played against the pool", 0.0, low=0, high=1)
+    opponents: list[str] = setting(
+        "always in the pool: specs of scripted agents, or checkpoints", ["random", "greedy"]
+    )
+    snapshots: int = setting(
+        "checkpoints of this run in the pool, the latest that passed the gate", 10, low=0, high=1000
+    )
+    gating: float = setting(
+        "to join, a checkpoint has to score this much against the last that joined; 0 lets all join",
+        0.55,
+        low=0,
+        high=1,
+    )
+    gating_games: int = setting(
+        "of the match that decides it, half from either seat", 200, low=2, high=1_000_000, is_even=True
+    )
+    priority: float = setting(
+        "an opponent is met in proportion to its recent win rate to this power; 0 meets all alike",
+        1.0,
+        low=0,
+        high=100,
+    )
 
 
-@dataclass
+@dataclass(kw_only=True)
+class DistillationConfig:
+    """What the network copies from a search before self-play; :mod:`mancala_env.learning.distillation`."""
+
+    positions: int = setting(
+        "positions that the expert labels; 0 for no distillation", 0, low=0, high=1_000_000_000
+    )
+    spec: str = setting(
+        "the expert: minimax:DEPTH, or perfect:SECONDSs, which leaves out what it cannot solve", "minimax:8"
+    )
+    exploration: float = setting("share of the turns of its games that are random", 0.25, low=0, high=1)
+    temperature: float = setting(
+        "of the Boltzmann targets, in seeds: what is worth this much less is copied e times less often",
+        1.0,
+        low=0,
+    )
+    epochs: int = setting("passes over the positions", 10, low=1, high=100_000)
+    batch_size: int = setting("positions of a minibatch", 512, low=1, high=10_000_000)
+    learning_rate: float = setting("Adam's step size at the start; it falls to nothing", 0.002, low=0)
+
+
+@dataclass(kw_only=True)
 class PPOConfig:
-    """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO.
+    """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO."""
 
-    Attributes:
-        steps: Turns of each game between two updates.
-        batch_size: Turns of a minibatch.
-        epochs: Passes over the turns at each update.
-        learning_rate: Adam's step size at the start.
-        final_learning_rate: The same at the end; it falls in a straight line.
-        gamma: Discount per turn; 1 for none.
-        gae_lambda: From 0, trust the value of the next position, to 1, trust the outcome alone.
-        clip_range: How far the chance of an action may move in one update.
-        entropy: Weight of the reward for staying undecided.
-        value: Weight of the value's error.
-        max_grad_norm: Longer gradients are shortened to this.
-    """
-
-    steps: int
-    batch_size: int
-    epochs: int
-    learning_rate: float
-    final_learning_rate: float
-    gamma: float
-    gae_lambda: float
-    clip_range: float
-    entropy: float
-    value: float
-    max_grad_norm: float
+    steps: int = setting("environment steps of each game between two updates", 32, low=1, high=65_536)
+    batch_size: int = setting("environment steps of a minibatch", 4096, low=2, high=_MOST_STEPS_OF_AN_UPDATE)
+    epochs: int = setting("passes over the steps of an update", 3, low=1, high=10_000)
+    learning_rate: float = setting("Adam's step size at the start", 0.001, low=0)
+    final_learning_rate: float = setting("the same at the end; a straight line in between", 0.0001, low=0)
+    gamma: float = setting("discount per step; 1 for none", 1.0, low=0, high=1)
+    gae_lambda: float = setting(
+        "0 trusts the value of the next position, 1 the outcome alone", 0.9, low=0, high=1
+    )
+    clip_range: float = setting("how far the chance of an action may move in one update", 0.2, above=0)
+    entropy: float = setting("weight of the reward for staying undecided", 0.01, low=0)
+    value: float = setting("weight of the value's error", 0.5, low=0)
+    max_grad_norm: float = setting("longer gradients are shortened to this", 0.5, above=0)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class EvaluationConfig:
-    """How the agent is measured, at every checkpoint and at the end.
+    """How the agent is measured, at every checkpoint and at the end."""
 
-    Attributes:
-        opponents: Specs of the agents it meets.
-        games: Games against each at the end, half of them from either seat; even.
-        checkpoint_games: The same at a checkpoint; 0 for none.
-        opening_turns: Uniformly random turns that start a game, 0 to 12.
-    """
+    opponents: list[str] = setting("specs of the agents it meets", ["random", "greedy"])
+    games: int = setting(
+        "against each at the end, half from either seat", 1000, low=2, high=10_000_000, is_even=True
+    )
+    checkpoint_games: int = setting(
+        "the same at a checkpoint, and of checkpoints against each other; 0 for none",
+        200,
+        low=0,
+        high=10_000_000,
+        is_even=True,
+    )
+    opening_turns: int = setting("uniformly random turns that start a game", 4, low=0, high=MAX_OPENING_TURNS)
 
-    opponents: list[str]
-    games: int
-    checkpoint_games: int
-    opening_turns: int
 
-
-@dataclass
+@dataclass(kw_only=True)
 class TrainConfig:
-    """A run.
+    """A run. Every setting says what it means; see configs/default.yaml.
 
-    Attributes:
-        ruleset: Name of the ruleset; `mancala_env.rulesets.names()` lists them.
-        rounds: Most rounds of an episode, or "match".
-        name: Name of the run's folder; null takes the name of the configuration file.
-        folder: Where the folders of runs lie.
-        seed: Seed of everything random. With `threads: 1`, `device: cpu` and a run that ends by turns,
-            the same seed gives the same checkpoint, bit for bit.
-        turns: Turns to learn from; null for no limit.
-        minutes: Minutes to train (without evaluation); null for no limit. The first limit reached counts.
-        checkpoint_minutes: Minutes between checkpoints.
-        threads: CPU threads of torch and of the engine; 0 takes every core. Networks this small gain little
-            from a second thread, and on a busy machine threads that wait for each other lose a lot.
-        device: Where the network runs: "cpu", "cuda", or "auto" for a GPU where there is one.
-        network: What the network sees and how large it is.
-        selfplay: The games it learns from.
-        pool: Games against others.
-        teacher: What it learns from a search before self-play.
-        ppo: The learning algorithm.
-        evaluation: How the agent is measured.
+    With `threads: 1`, `device: cpu` and a run that ends by environment steps alone, the same seed gives the
+    same checkpoint, bit for bit.
     """
 
-    ruleset: str
-    rounds: int | Literal["match"]
-    name: str | None
-    folder: str
-    seed: int
-    turns: int | None
-    minutes: float | None
-    checkpoint_minutes: float
-    threads: int
-    device: str
-    network: NetworkConfig
-    selfplay: SelfPlayConfig
-    pool: PoolConfig
-    teacher: TeacherConfig
-    ppo: PPOConfig
-    evaluation: EvaluationConfig
+    ruleset: str = setting("its name", "layli_goobalay")
+    rounds: int | Literal["match"] = setting(
+        "most rounds of an episode, or a whole match", 1, low=1, high=MAX_ROUNDS
+    )
+    name: str | None = setting("of the run's folder; null takes the name of the configuration file", None)
+    folder: str = setting("where the folders of runs lie", "runs")
+    seed: int = setting("of everything random", 1, low=0, high=MAX_SEED)
+    environment_steps: int | None = setting("to learn from; null for no limit", None, low=1)
+    minutes: float | None = setting(
+        "to train, evaluation left out; null for no limit; the first limit reached counts", 10.0, above=0
+    )
+    checkpoint_minutes: float = setting("between checkpoints", 1.0, low=0)
+    threads: int = setting(
+        "of torch and of the engine; 0 for every core; networks this small gain little from a second",
+        1,
+        low=0,
+        high=1024,
+    )
+    device: str = setting("where the network runs: cpu, cuda, or auto for a GPU where there is one", "auto")
+    wandb: str | None = setting("project of Weights & Biases to log to as well; null for none", None)
+    network: NetworkConfig = field(
+        default=NetworkConfig(observation="replies", hidden=64, layers=2, seed_levels=10)
+    )
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    pool: PoolConfig = field(default_factory=PoolConfig)
+    distillation: DistillationConfig = field(default_factory=DistillationConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
+        check(self)
         self._check()
 
     @property
@@ -206,48 +231,29 @@ class TrainConfig:
         """Return the configuration as YAML, complete."""
         return yaml.safe_dump(self.as_dict(), sort_keys=False)
 
+    def seed_after(self, environment_steps: int) -> int:
+        """Return the seed of a run that goes on after so many steps: it must not see the same games."""
+        return (self.seed + environment_steps) % (MAX_SEED + 1)
+
+    @property
+    def limit_in_words(self) -> str:
+        """When the run ends, such as "10 minutes"."""
+        if self.minutes is not None:
+            return f"{self.minutes:g} minutes"
+        return f"{self.environment_steps:,} environment steps"
+
     def _check(self) -> None:
+        """Check what goes together; each value by itself is in range."""
         lookup(self.ruleset)
-        if self.turns is None and self.minutes is None:
-            raise InvalidConfig("a run needs an end: set turns or minutes")
-        for key, value, low, high in (
-            ("turns", self.turns, 1, None),
-            ("threads", self.threads, 0, None),
-            ("checkpoint_minutes", self.checkpoint_minutes, 0, None),
-            ("selfplay.games", self.selfplay.games, 1, None),
-            ("selfplay.opening_turns", self.selfplay.opening_turns, 0, 12),
-            ("selfplay.opening_share", self.selfplay.opening_share, 0, 1),
-            ("pool.share", self.pool.share, 0, 1),
-            ("pool.snapshots", self.pool.snapshots, 0, None),
-            ("pool.promotion", self.pool.promotion, 0, 1),
-            ("pool.promotion_games", self.pool.promotion_games, 2, None),
-            ("pool.priority", self.pool.priority, 0, None),
-            ("teacher.positions", self.teacher.positions, 0, None),
-            ("teacher.exploration", self.teacher.exploration, 0, 1),
-            ("teacher.temperature", self.teacher.temperature, 0, None),
-            ("teacher.epochs", self.teacher.epochs, 1, None),
-            ("teacher.batch_size", self.teacher.batch_size, 1, None),
-            ("ppo.steps", self.ppo.steps, 1, None),
-            ("ppo.batch_size", self.ppo.batch_size, 2, None),
-            ("ppo.epochs", self.ppo.epochs, 1, None),
-            ("ppo.gamma", self.ppo.gamma, 0, 1),
-            ("ppo.gae_lambda", self.ppo.gae_lambda, 0, 1),
-            ("evaluation.games", self.evaluation.games, 2, None),
-            ("evaluation.checkpoint_games", self.evaluation.checkpoint_games, 0, None),
-            ("evaluation.opening_turns", self.evaluation.opening_turns, 0, 12),
-        ):
-            if value is not None and (value < low or (high is not None and value > high)):
-                allowed = f"at least {low}" if high is None else f"{low} to {high}"
-                raise InvalidConfig(f"{key} must be {allowed}, not {value}")
-        if self.minutes is not None and not self.minutes > 0:
-            raise InvalidConfig(f"minutes must be more than 0, or null for no limit, not {self.minutes}")
-        for key, games in (
-            ("evaluation.games", self.evaluation.games),
-            ("evaluation.checkpoint_games", self.evaluation.checkpoint_games),
-            ("pool.promotion_games", self.pool.promotion_games),
-        ):
-            if games % 2:
-                raise InvalidConfig(f"{key} must be even (both seats), not {games}")
+        if self.environment_steps is None and self.minutes is None:
+            raise InvalidConfig("a run needs an end: set environment_steps or minutes")
+        if self.name is not None and (not self.name or Path(self.name).name != self.name):
+            raise InvalidConfig(f"name must be that of a folder, without a path, not {self.name!r}")
+        if self.ppo.steps * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
+            raise InvalidConfig(
+                f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
+                f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
+            )
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(
                 "pool.share is above 0, so pool.opponents must name at least one agent, such as random; "
@@ -258,66 +264,201 @@ class TrainConfig:
 Config = TypeVar("Config", bound=TrainConfig)
 
 
+class Command(NamedTuple, Generic[Config]):
+    """What the command line of a run asks for.
+
+    Attributes:
+        config: The configuration.
+        resumed: Folder of the run to go on with; None starts a new one.
+        callbacks: Callbacks of the user's own, as "module:Class".
+    """
+
+    config: Config
+    resumed: Path | None
+    callbacks: tuple[str, ...]
+
+
 def read_config(
-    arguments: list[str] | None = None,
+    arguments: Sequence[str] | None = None,
     kind: type[Config] = TrainConfig,
-    program: str = "train.py",
-    defaults: tuple[str, ...] = ("default.yaml",),
+    program: str = "mancala train",
 ) -> tuple[Config, Path | None]:
+    """Read the command line of a run; see :func:`read_command`.
+
+    Returns:
+        The configuration, and the folder of the run to resume, if any.
+    """
+    return read_command(arguments, kind, program)[:2]
+
+
+def read_command(
+    arguments: Sequence[str] | None = None,
+    kind: type[Config] = TrainConfig,
+    program: str = "mancala train",
+) -> Command[Config]:
     """Read the command line of a run.
 
     Args:
         arguments: Its words; None takes those of this process.
         kind: What to make of it.
-        program: The file of training/ whose command line it is.
-        defaults: Files of configs/ that are read first, the last one counting most.
-
-    Returns:
-        The configuration, and the folder of the run to resume, if any.
+        program: Whose command line it is.
 
     Raises:
-        SystemExit: The command line or a file is wrong; what is wrong has been printed.
-        InvalidConfig: The values do not go together.
+        InvalidConfig: A word, a file or a value is wrong, or values do not go together.
+        SystemExit: `--help` was asked for, and given.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    resumed = _resumed_folder(words)
-    parser = _parser(kind, program, defaults)
-    if resumed is not None:
-        words = ["--config", str(resumed / CONFIG_FILE), *words]
-    parsed = parser.parse_args(words)
-    if parsed.name is None:
-        parsed.name = Path(str(parsed.config[-1])).stem if parsed.config else parsed.ruleset
-    config = parser.instantiate(parsed)
-    return kind(**{key: config[key] for key in kind.__dataclass_fields__}), resumed
+    known = {each.name: each for each in settings_of(kind)}
+    parser = _parser(kind, known, program)
+    words, rest = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    if rest:
+        raise InvalidConfig(f"{program} has no option {rest[0]}{_hint(rest[0], known)}")
+    files, values = [Path(file) for file in words.config], {}
+    if words.configuration is not None:
+        if words.resume is not None:
+            raise InvalidConfig(f"{words.configuration} and --resume do not go together: a run keeps its own")
+        file = CONFIGS / f"{words.configuration}.yaml"
+        if file.is_file():
+            files.insert(0, file)
+        elif words.configuration in names():
+            values["ruleset"] = words.configuration
+        else:
+            raise _no_configuration(words.configuration)
+    resumed = None
+    if words.resume is not None:
+        resumed = Path(words.resume)
+        if not (resumed / CONFIG_FILE).is_file():
+            raise InvalidConfig(f"--resume {resumed}: it has no {CONFIG_FILE}, so it is no run's folder")
+        files.insert(0, resumed / CONFIG_FILE)
+    for file in files:
+        found = read_file(file)
+        groups = {name.partition(".")[0] for name in known if "." in name}
+        found = {name: value for name, value in found.items() if value is not None or name not in groups}
+        unknown = next((name for name in found if name not in known), None)
+        if unknown is not None:
+            near = difflib.get_close_matches(unknown, known, 1, 0.6)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidConfig(f"{file}: there is no setting {unknown}{hint}")
+        values |= found
+    for name, text in vars(words).items():
+        if name in known:
+            values[name] = from_text(known[name], text)
+    if values.get("name") is None:
+        values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
+    try:
+        return Command(build(kind, values), resumed, tuple(words.callbacks))
+    except InvalidSetting as error:
+        raise InvalidConfig(str(error)) from error
 
 
-class _Parser(ArgumentParser):
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Print one line instead of the usage, which is a page long."""
-        print(f"{Path(self.prog).name}: {' '.join(message.split())}; see {self.prog} --help", file=sys.stderr)
-        sys.exit(2)
+def read_file(path: Path) -> dict[str, Any]:
+    """Return what a file of settings holds, by dotted name; old names are turned into today's.
+
+    Raises:
+        InvalidConfig: It cannot be read, or holds no settings.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InvalidConfig(f"the configuration {path} cannot be read: {error}") from error
+    if not isinstance(content or {}, Mapping):
+        raise InvalidConfig(f"the configuration {path} must hold settings, such as ruleset: leyla")
+    return _with_new_names(content or {})
 
 
-def _parser(kind: type[TrainConfig], program: str, defaults: tuple[str, ...]) -> ArgumentParser:
+def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
+    """Return a run's configuration from plain data, such as a checkpoint's, of any version; others' left out.
+
+    Raises:
+        InvalidConfig: A value is wrong.
+    """
+    known = {each.name for each in settings_of(TrainConfig)}
+    try:
+        return build(TrainConfig, {k: v for k, v in _with_new_names(plain).items() if k in known})
+    except InvalidSetting as error:
+        raise InvalidConfig(str(error)) from error
+
+
+def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse prints behind a page of usage."""
+        raise InvalidConfig(message)
+
+
+def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog=f"training/{program}",
-        description="Train an agent by self-play. Every value of the configuration is an option.",
-        default_config_files=[str(CONFIGS / name) for name in defaults],
+        prog=program,
+        usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--SETTING VALUE ...]",
+        description="Train an agent by self-play. Every setting of the configuration is an option.",
         allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument("--config", action="config", help="A file of configs/; the last one counts most.")
-    parser.add_argument("--resume", type=str, help="Folder of a run to go on with, such as runs/first.")
-    parser.add_class_arguments(kind)
+    parser.add_argument(
+        "configuration", metavar="NAME", nargs="?", default=None, help="of a configuration or a ruleset"
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a file of settings; may be given again, and the last one counts most",
+    )
+    parser.add_argument(
+        "--resume", metavar="FOLDER", default=None, help="of a run to go on with, such as runs/first"
+    )
+    parser.add_argument(
+        "--callbacks",
+        metavar="MODULE:CLASS",
+        nargs="+",
+        default=[],
+        help="callbacks of your own, made without arguments; no file can name them",
+    )
+    sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
+    hints = {name.rpartition(".")[0]: name for name in known}
+    for parent in hints:
+        if parent:
+            sections[parent] = parser.add_argument_group(parent)
+    for name, each in known.items():
+        default = "" if each.default is MISSING else f" (default: {_in_yaml(each.default)})"
+        text = f"{each.meaning.text}; {in_words(each)}{default}".replace("%", "%%")
+        sections[name.rpartition(".")[0]].add_argument(
+            f"--{name}", dest=name, metavar=name.rpartition(".")[2].upper(), help=text
+        )
     return parser
 
 
-def _resumed_folder(words: list[str]) -> Path | None:
-    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    early.add_argument("--resume")
-    known, _ = early.parse_known_args(words)
-    if known.resume is None:
-        return None
-    folder = Path(known.resume)
-    if not (folder / CONFIG_FILE).is_file():
-        raise InvalidConfig(f"--resume {folder}: there is no {CONFIG_FILE} in it, so it is no run's folder")
-    return folder
+def _joined(words: Sequence[str]) -> list[str]:
+    """Join an option with a negative number behind it, which argparse would take for an option."""
+    joined: list[str] = []
+    for word in words:
+        if word.startswith("-") and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            try:
+                float(word)
+                joined[-1] += f"={word}"
+                continue
+            except ValueError:
+                pass
+        joined.append(word)
+    return joined
+
+
+def _hint(word: str, known: Mapping[str, Setting]) -> str:
+    name = word.removeprefix("--").partition("=")[0]
+    if name in OLD_NAMES:
+        return f"; it is called --{OLD_NAMES[name]} now"
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    return f"; did you mean --{near[0]}?" if near else ""
+
+
+def _no_configuration(name: str) -> InvalidConfig:
+    there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
+    near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
+    said = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(there)}"
+    return InvalidConfig(f"there is no configuration or ruleset {name!r}; {said}; a file is --config FILE")
+
+
+def _in_yaml(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True).partition("\n")[0]

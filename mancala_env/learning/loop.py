@@ -1,15 +1,15 @@
 """Train an agent by self-play: one command, one configuration, one folder of results.
 
-python training/train.py --config configs/layli_goobalay.yaml
-python training/train.py --config configs/leyla.yaml --minutes 30 --network.hidden 128
-python training/train.py --resume runs/leyla --minutes 60
+mancala train layli_goobalay
+mancala train leyla --minutes 30 --network.hidden 128
+mancala train --config my.yaml
+mancala train --resume runs/leyla --minutes 60
 """
 
 import signal
 import sys
-import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -19,29 +19,32 @@ from typing import Any
 import torch
 from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.utils import LinearSchedule
 
 from mancala_env import agents, observation
-from mancala_env.agents.checkpoint import read_identity
+from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
-from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.algorithm_names import STABLE_BASELINES3, renamed
+from mancala_env.learning.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
+from mancala_env.learning.config import (
+    CONFIG_FILE,
+    InvalidConfig,
+    PPOConfig,
+    TrainConfig,
+    read_command,
+    read_settings,
+)
 from mancala_env.learning.distillation import distill, is_distillation_ahead
+from mancala_env.learning.logs import check_logs, logger_of
 from mancala_env.learning.policy import NotFinite, SelfPlayPolicy
 from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.progress import RunProgress
-from mancala_env.learning.report import evaluate, report
-from mancala_env.learning.run_folder import (
-    FINAL,
-    METRICS,
-    Events,
-    JsonLines,
-    RunFolder,
-    RunFolderError,
-    write_atomically,
-)
-from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO, opponent_name
+from mancala_env.learning.progress_made import ProgressMade, read_learned
+from mancala_env.learning.report import report
+from mancala_env.learning.run_folder import FINAL, RunFolder, RunFolderError, write_atomically
+from mancala_env.learning.schedule import Clock, LearningRate
+from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
@@ -52,119 +55,25 @@ class TrainingDiverged(MancalaError):
     """The network no longer gives finite numbers."""
 
 
-class Clock:
-    """How far a run is, by turns or by minutes, whichever is further."""
-
-    def __init__(self, config: TrainConfig, seconds_before: float) -> None:
-        self._config = config
-        self._before = seconds_before
-        self._started = time.monotonic()
-        self._paused = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of training, earlier starts of the run included, pauses left out."""
-        return self._before + time.monotonic() - self._started - self._paused
-
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        """Stand still while something other than training goes on."""
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self._paused += time.monotonic() - start
-
-    def part_done(self, turns: int) -> float:
-        """Return the part of the run that is done, 0 to 1."""
-        by_turns = turns / self._config.turns if self._config.turns else 0.0
-        by_time = self.seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
-        return min(1.0, max(by_turns, by_time))
-
-
 class ScheduledPPO(SelfPlayPPO):
     """SelfPlayPPO whose schedules follow a clock.
 
     Attributes:
-        seconds_trained: Seconds of training so far; saved in checkpoints.
+        clock: How far the run is.
     """
 
-    seconds_trained: float = 0.0
+    clock: Clock
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "clock"]
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)  # type: ignore[attr-defined]
+        self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)
 
-
-class RunCallback(BaseCallback):
-    """What happens between two rollouts: figures, checkpoints, and the decision whether to go on."""
-
-    def __init__(self, config: TrainConfig, folder: RunFolder, clock: Clock, progress: RunProgress) -> None:
-        super().__init__()
-        self.stopped_by: str | None = None
-        self.last_checkpoint: Path | None = None
-        self._config, self._folder, self._clock, self._progress = config, folder, clock, progress
-        self._pool = SnapshotPool(config, folder)
-        self._next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
-        self._turns_before = 0
-
-    def _on_training_start(self) -> None:
-        self._turns_before = self.model.num_timesteps
-        self._seconds_before = self._clock.seconds
-
-    def _on_step(self) -> bool:
-        """Look after the run before each rollout; False ends it."""
-        turns = self.model.num_timesteps
-        self._check_weights()
-        self.model.seconds_trained = self._clock.seconds  # type: ignore[attr-defined]
-        done = self._clock.part_done(turns)
-        rate = (turns - self._turns_before) / max(1e-9, self._clock.seconds - self._seconds_before)
-        self.logger.record("time/turns_per_second", rate)
-        spent: dict[str, float] = self.model.seconds  # type: ignore[attr-defined]
-        for name, seconds in spent.items():
-            self.logger.record(f"time/{name}", seconds / max(1e-9, sum(spent.values())))
-        for spec, score in self.training_env.pool_scores.items():  # type: ignore[attr-defined]
-            self.logger.record(f"pool/{opponent_name(spec, self._config.pool.opponents)}", score)
-        self._progress.update(done, f"{turns:,} turns learned, {rate:,.0f}/s")
-        if self.stopped_by or done >= 1:
-            return False
-        if self._clock.seconds >= self._next_checkpoint:
-            self._next_checkpoint += 60 * self._config.checkpoint_minutes
-            with self._clock.pause():
-                self._checkpoint(turns)
-        return True
-
-    def _checkpoint(self, turns: int) -> None:
-        """Save, let the snapshot join the pool, and measure it."""
-        path = self._folder.save(self.model, self._config)  # type: ignore[arg-type]
-        self.last_checkpoint = path
-        said = self._renew_pool(path) if self._config.pool.share else []
-        if self._config.evaluation.checkpoint_games:
-            for result in evaluate(self._config, path, self._config.evaluation.checkpoint_games):
-                self.logger.record(f"evaluation/{result.second}", result.win_rate)
-                said.append(f"{result.win_rate:.0%} against {result.second}")
-        self._progress.say(f"{turns:,} turns: {', '.join(said) or 'saved'}")
-
-    def _renew_pool(self, checkpoint: Path) -> list[str]:
-        """Let a checkpoint join the pool if it may; returns what there is to say about it."""
-        pool = self._pool
-        match = pool.admit(checkpoint)
-        env: SelfPlayEnv = self.training_env  # type: ignore[assignment]
-        env.set_pool(pool.specs)
-        pool.keep(env.pool_scores)
-        self.logger.record("promotion/snapshots", len(pool.snapshots))
-        if match is None:
-            return []
-        self.logger.record("promotion/win_rate", match.win_rate)
-        joined = "joined the pool" if checkpoint in pool.snapshots else "did not join the pool"
-        return [f"{joined} with {match.win_rate:.0%} against {Path(match.second).stem}"]
-
-    def _check_weights(self) -> None:
-        for name, weights in self.model.policy.named_parameters():
-            if not torch.isfinite(weights).all():
-                raise NotFinite(f"weight {name} is not finite")
+    def go_on_from(self, environment_steps: int, progress: ProgressMade) -> None:
+        """Count environment steps and updates on from those of a checkpoint."""
+        self.num_timesteps = environment_steps
+        self._n_updates = progress.updates
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
@@ -215,8 +124,8 @@ def check_agents(config: TrainConfig) -> None:
         MancalaError: It says what would be right.
     """
     pool = config.pool.opponents if config.pool.share else []
-    teacher = [config.teacher.spec] if config.teacher.positions else []
-    for spec in (*pool, *teacher, *config.evaluation.opponents):
+    expert = [config.distillation.spec] if config.distillation.positions else []
+    for spec in (*pool, *expert, *config.evaluation.opponents):
         agents.make(spec, config.game, num_threads=1)
 
 
@@ -240,108 +149,145 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
     )
 
 
-def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None) -> ScheduledPPO:
-    """Make the learner anew, or as a checkpoint left it (which unpickles: resume only your own runs)."""
-    ppo = config.ppo
-    settings: dict[str, Any] = {
-        "learning_rate": LinearSchedule(ppo.learning_rate, ppo.final_learning_rate, 1.0),
-        "n_steps": ppo.steps,
-        "batch_size": ppo.batch_size,
-        "n_epochs": ppo.epochs,
-        "gamma": ppo.gamma,
-        "gae_lambda": ppo.gae_lambda,
-        "clip_range": ppo.clip_range,
-        "ent_coef": ppo.entropy,
-        "vf_coef": ppo.value,
-        "max_grad_norm": ppo.max_grad_norm,
-    }
-    if checkpoint is not None:
-        settings["seed"] = config.seed + read_identity(checkpoint).turns
-        try:
-            return ScheduledPPO.load(checkpoint, env, device=config.device, custom_objects=settings)
-        except Exception as error:  # what unpickling a foreign file raises can be anything
-            raise RunFolderError(
-                f"cannot go on from {checkpoint}, though it may still play: {error or type(error).__name__}; "
-                "take it out of the folder to go on from the one before"
-            ) from error
-    return ScheduledPPO(
+def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> ScheduledPPO:
+    """Make the learner, built from the configuration, with what a checkpoint learned, if there is one.
+
+    Raises:
+        RunFolderError: The checkpoint is no file to go on from; nothing in it has been run.
+    """
+    steps = read_identity(checkpoint).turns if checkpoint else 0
+    model = ScheduledPPO(
         SelfPlayPolicy,
         env,
+        learning_rate=LearningRate.of(config.ppo),
         rollout_buffer_class=SelfPlayBuffer,
         policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
-        seed=config.seed,
+        seed=config.seed_after(steps),
         device=config.device,
-        **settings,
+        **renamed(config.ppo, STABLE_BASELINES3),
     )
+    if checkpoint is None:
+        model.clock = Clock(config, 0.0)
+        return model
+    try:
+        learned = read_learned(checkpoint)
+        learned.put_into(model.policy, model.policy.optimizer)
+    except InvalidCheckpoint as error:
+        raise RunFolderError(
+            f"cannot go on from {checkpoint}, though it may still play: {error}; take it out of the folder "
+            "to go on from the one before"
+        ) from error
+    model.go_on_from(steps, learned.progress)
+    model.clock = Clock(config, learned.progress.seconds)
+    model.learning_rate = LearningRate.going_on(
+        config.ppo, rates_before(checkpoint, config.ppo), learned.learning_rate, model.clock.part_done(steps)
+    )
+    model._setup_lr_schedule()
+    return model
+
+
+def rates_before(checkpoint: Path, now: PPOConfig) -> PPOConfig:
+    """Return the settings of PPO that a checkpoint was trained with; those of now if it does not say."""
+    try:
+        return read_settings(read_identity(checkpoint).config).ppo
+    except MancalaError:
+        return now
+
+
+def newest(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
+    """Return a run's newest checkpoint that is whole, and say which ones are not.
+
+    Raises:
+        RunFolderError: There is none.
+        InvalidConfig: It is of another network or game than the configuration.
+    """
+    saved, faults = folder.examine()
+    if not saved:
+        why = f": {'; '.join(faults)}" if faults else ""
+        raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
+    for fault in faults:
+        console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
+    folder.clear()
+    check_same_run(config, saved[-1])
+    return saved[-1]
 
 
 def train(
-    config: TrainConfig, folder: RunFolder, console: Console, resume: bool = False
+    config: TrainConfig,
+    folder: RunFolder,
+    console: Console,
+    resume: bool = False,
+    callbacks: Sequence[BaseCallback] = (),
 ) -> tuple[Path, str | None]:
     """Train until the run's end or a signal.
 
+    Args:
+        config: The run's configuration.
+        folder: The run's folder.
+        console: Where the run shows itself.
+        resume: Go on from the folder's newest checkpoint.
+        callbacks: A user's own; their ``on_step`` is asked once before each rollout, and False ends the run.
+
     Returns:
-        The last checkpoint, and the name of the signal that ended the run, if one did.
+        The last checkpoint, and what ended the run early, such as the name of a signal, if anything did.
 
     Raises:
-        RunFolderError: Nothing to resume, or the disk does not take what the run writes.
+        RunFolderError: Nothing to resume, another process trains there, or the disk does not take what the
+            run writes.
         TrainingDiverged: The weights stopped being numbers.
     """
-    checkpoint = None
-    if resume:
-        saved, faults = folder.examine()
-        if not saved:
-            why = f": {'; '.join(faults)}" if faults else ""
-            raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
-        for fault in faults:
-            console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
-        folder.clear()
-        checkpoint = saved[-1]
-        check_same_run(config, checkpoint)
-        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+    with folder.locked():
+        return _train(config, folder, console, resume, callbacks)
+
+
+def _train(
+    config: TrainConfig, folder: RunFolder, console: Console, resume: bool, callbacks: Sequence[BaseCallback]
+) -> tuple[Path, str | None]:
+    checkpoint = newest(config, folder, console) if resume else None
     torch.set_num_threads(config.threads or default_num_threads())
-    turns_before = read_identity(checkpoint).turns if checkpoint else 0
-    env = make_env(config, folder, config.seed + turns_before)
+    steps_before = read_identity(checkpoint).turns if checkpoint else 0
+    env = make_env(config, folder, config.seed_after(steps_before))
     model = make_model(config, env, checkpoint)
+    if resume:
+        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
     env.reset()
     env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
-    clock = Clock(config, model.seconds_trained)
-    model.clock = clock  # type: ignore[attr-defined]
-    model.set_logger(
-        Logger(
-            str(folder.path),
-            [Events(folder.path), JsonLines(folder.path / METRICS)],
-        )
-    )
+    env.statistics.take()
+    model.clock = clock = Clock(config, model.clock.seconds_before)
+    model.set_logger(logger_of(config, folder))
     folder.note_start()
     if checkpoint is not None:
-        line = f"Going on from {checkpoint} after {turns_before:,} turns."
+        line = f"Going on from {checkpoint} after {steps_before:,} environment steps."
         console.print(line, highlight=False, soft_wrap=True)
     with RunProgress(console) as progress:
-        callback = RunCallback(config, folder, clock, progress)
-        callback.last_checkpoint = checkpoint
-        with stop_on_signals(callback):
+        run = Run(config, folder, clock, progress)
+        run.last_checkpoint = checkpoint
+        with stop_on_signals(run):
             try:
-                # The callback ends the run; no number of steps does.
-                if is_distillation_ahead(config.teacher, folder, turns_before):
+                if is_distillation_ahead(config.distillation, folder, steps_before):
                     network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
-                    distill(network, config.teacher, config, model.logger, progress, callback)
-                    model.seconds_trained = clock.seconds
-                    if not callback.stopped_by:
-                        callback.last_checkpoint = folder.save(model, config)
-                model.learn(sys.maxsize, callback, reset_num_timesteps=checkpoint is None)
+                    distill(network, config.distillation, config, model.logger, progress, run)
+                    if not run.stopped_by:
+                        run.save(model)
+                # A callback ends the run; no number of steps does.
+                model.learn(sys.maxsize, callbacks_of(run, callbacks), reset_num_timesteps=checkpoint is None)
+                if not run.is_over(model.num_timesteps):
+                    run.stopped_by = A_CALLBACK
             except NotFinite as error:
                 raise TrainingDiverged(
-                    f"after {model.num_timesteps:,} turns {error}; the last good checkpoint is "
-                    f"{callback.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
+                    f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
+                    f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
                 ) from error
             except RunFolderError:
                 with suppress(RunFolderError):  # what cannot be written may be the log alone
-                    folder.save(model, config)
+                    run.save(model)
                 raise
             finally:
                 model.logger.close()
-    return folder.save(model, config, FINAL), callback.stopped_by
+    final = run.save(model, FINAL)
+    if config.evaluation.checkpoint_games:
+        measure(config, folder, final)
+    return final, run.stopped_by
 
 
 def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
@@ -379,33 +325,28 @@ def stop_on_signals(run: Any) -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def main(arguments: list[str] | None = None) -> int:
+@in_one_line("mancala train", "checkpoints are whole")
+def main(arguments: list[str] | None = None, program: str = "mancala train") -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    try:
-        config, resumed = read_config(arguments)
-        check_device(config)
-        check_agents(config)
-        folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-        limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
-        console.print(
-            f"Training on {config.game.title} ({config.ruleset}) for {limit}; results in {folder.path}. "
-            "Ctrl-C ends the run early and keeps what it learned.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
-        if stopped_by:
-            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
-            console.print(line, highlight=False, soft_wrap=True)
-        report(config, folder, checkpoint, console)
-    except MancalaError as error:
-        Console(stderr=True).print(f"train.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
-        Console(stderr=True).print("train.py: interrupted", highlight=False)
-        return 130
+    config, resumed, names = read_command(arguments, TrainConfig, program)
+    check_device(config)
+    check_agents(config)
+    check_logs(config)
+    callbacks = load_callbacks(names)
+    folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
+    console.print(
+        f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
+        f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    checkpoint, stopped_by = train(config, folder, console, resumed is not None, callbacks)
+    if stopped_by:
+        line = f"Ended early by {stopped_by}; go on with {program} --resume {folder.path}"
+        console.print(line, highlight=False, soft_wrap=True)
+    report(config, folder, checkpoint, console)
     return 0
 
 

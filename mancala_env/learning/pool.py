@@ -1,8 +1,8 @@
-"""Which of a run's own checkpoints are in its pool.
+"""Gating: which of a run's own checkpoints are in its pool.
 
 A checkpoint that plays no better than the last one that joined adds nothing to learn from, so it first has
-to beat that one in a match. What joined, and how the learner fares against everybody in the pool, is kept
-in the run's folder: a run that is resumed meets the same opponents as often as before.
+to beat that one in a match, the gate. What joined, and how the learner fares against everybody in the pool,
+is kept in the run's folder: a run that is resumed meets the same opponents as often as before.
 """
 
 import json
@@ -58,20 +58,20 @@ class SnapshotPool:
         """Whom the pool holds."""
         return [*self._config.pool.opponents, *map(str, self.snapshots)]
 
-    def admit(self, checkpoint: Path) -> MatchResult | None:
-        """Let a checkpoint join if it beats the one that joined last.
+    def gate(self, checkpoint: Path) -> MatchResult | None:
+        """Let a checkpoint join if it passes the gate: a match with the one that joined last.
 
         Returns:
             The match that decided, from the checkpoint's side; None where none was played: the pool is
-            not in use, or empty, or `pool.promotion` is 0. Whether it joined, `snapshots` says.
+            not in use, or empty, or `pool.gating` is 0. Whether it joined, `snapshots` says.
         """
         pool = self._config.pool
         if not (pool.share and pool.snapshots):
             return None
         match = None
-        if pool.promotion and self.snapshots:
-            match = play(self._config, checkpoint, str(self.snapshots[-1]), pool.promotion_games)
-        if match is None or match.win_rate >= pool.promotion:
+        if pool.gating and self.snapshots:
+            match = play(self._config, checkpoint, str(self.snapshots[-1]), pool.gating_games)
+        if match is None or match.win_rate >= pool.gating:
             self._keep_latest([*self.snapshots, checkpoint])
         return match
 

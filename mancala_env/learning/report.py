@@ -3,6 +3,7 @@
 import html
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.arena.round_robin import round_robin
 from mancala_env.envs.families import FAMILIES
 from mancala_env.learning.config import TrainConfig
-from mancala_env.learning.run_folder import METRICS, RunFolder, write_atomically
+from mancala_env.learning.run_folder import METRICS, STEPS, RunFolder, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,13 @@ REPORT = "report.html"
 _MOST_POINTS = 2000
 # Enough of the run's own past to see whether something was forgotten.
 _MOST_EARLIER = 10
+# What figures are called in the files of earlier versions.
+_OLD_FIGURES: dict[str, str] = {
+    "turns": STEPS,
+    "time/turns_per_second": "time/environment_steps_per_second",
+    "promotion/win_rate": "gating/win_rate",
+    "promotion/snapshots": "gating/snapshots",
+}
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -52,11 +60,11 @@ class Past:
     ratings: Ratings | None
 
     def as_dict(self) -> list[dict[str, Any]]:
-        """Return the ratings as plain data, the snapshot of fewest turns first."""
+        """Return the ratings as plain data, the snapshot of fewest environment steps first."""
         if self.ratings is None:
             return []
         rated = {each["agent"]: each for each in self.ratings.as_dict()["agents"]}
-        return [{**rated[name], "turns": read_identity(name).turns} for name in self.ratings.names]
+        return [{**rated[name], STEPS: read_identity(name).turns} for name in self.ratings.names]
 
 
 def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
@@ -66,9 +74,9 @@ def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchRes
 
 def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
     """Let a checkpoint and earlier ones of its run, spread evenly over it, all play each other."""
-    turns = read_identity(checkpoint).turns
+    steps = read_identity(checkpoint).turns
     games = config.evaluation.checkpoint_games
-    past = [path for path in folder.saved() if 0 < read_identity(path).turns < turns] if games else []
+    past = [path for path in folder.saved() if 0 < read_identity(path).turns < steps] if games else []
     if not past:
         return Past([], None)
     step = -(-len(past) // _MOST_EARLIER)
@@ -110,10 +118,10 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     regret = None
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
-    turns = read_identity(checkpoint).turns
+    steps = read_identity(checkpoint).turns
     written = {
         "checkpoint": str(checkpoint),
-        "turns": turns,
+        STEPS: steps,
         "opening_turns": config.evaluation.opening_turns,
         "matches": [result.as_dict() for result in results],
         "against_past": [result.as_dict() for result in past.against],
@@ -122,8 +130,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     }
     write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
     title = (
-        f"{config.game.title}: the agent after {turns:,} turns, {config.evaluation.games:,} games "
-        f"against each, from {config.evaluation.opening_turns} random turns"
+        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} "
+        f"games against each, from {config.evaluation.opening_turns} random turns"
     )
     page = _page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.encode())
@@ -208,10 +216,15 @@ def _metrics(path: Path) -> list[dict[str, Any]]:
         step = -(-sum(1 for _ in lines) // _MOST_POINTS)
     with path.open() as lines:
         return [
-            json.loads(line)
+            _with_new_names(json.loads(line))
             for number, line in enumerate(lines)
-            if number % step == 0 or '"evaluation/' in line or '"promotion/' in line
+            if number % step == 0
+            or any(f'"{kind}/' in line for kind in ("evaluation", "gating", "promotion"))
         ]
+
+
+def _with_new_names(line: dict[str, Any]) -> dict[str, Any]:
+    return {_OLD_FIGURES.get(key, key): value for key, value in line.items()}
 
 
 def _plots(config: TrainConfig, folder: RunFolder, past: Past) -> str:
@@ -220,48 +233,64 @@ def _plots(config: TrainConfig, folder: RunFolder, past: Past) -> str:
 
     metrics = _metrics(folder.path / METRICS)
     measured = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
-    figure = Figure(figsize=(9, 10), layout="constrained")
-    strength, rating, history, pool, losses, speed = figure.subplots(3, 2).flat
+    pool_keys = sorted({key for line in metrics for key in line if key.startswith("pool/")})
+    draws = ["strength", "rating", "history", "learning", "games", "speed"] + ["pool"] * bool(pool_keys)
+    num_rows = -(-len(draws) // 2)
+    figure = Figure(figsize=(9, 3.3 * num_rows), layout="constrained")
+    plots = {name: figure.add_subplot(num_rows, 2, n) for n, name in enumerate(draws, 1)}
+    strength, rating, history = (plots[name] for name in ("strength", "rating", "history"))
     for key in measured:
         _draw(strength, metrics, key, key.removeprefix("evaluation/"), marker="o")
     finish(strength, "win rate at checkpoints", (0, 1))
     if past.ratings is not None:
         draw_ratings(rating, past.ratings)
     finish(rating, "rating of each checkpoint, Elo (mean = 0)", None)
-    turns = [read_identity(result.second).turns for result in past.against]
+    steps = [read_identity(result.second).turns for result in past.against]
     draw_intervals(
         history,
-        turns,
+        steps,
         [result.win_rate for result in past.against],
         [result.interval[0] for result in past.against],
         [result.interval[1] for result in past.against],
     )
     history.axhline(0.5, color="#7d8794", linewidth=1)
     finish(history, "win rate of the last against earlier checkpoints", (0, 1))
-    for key in sorted({key for line in metrics for key in line if key.startswith("pool/")}):
-        name = key.removeprefix("pool/")
-        if name in config.pool.opponents:
-            _draw(pool, metrics, key, name, linewidth=1)
-        else:  # the run's own snapshots, too many for a legend
-            _draw(pool, metrics, key, linewidth=1, color="#b7c0c8")
-    _draw(pool, metrics, "promotion/win_rate", "to join", marker="o", linestyle="", color="#22303c")
-    finish(pool, "score against the pool", (0, 1))
+    losses, games, speed = (plots[name] for name in ("learning", "games", "speed"))
     for key in ("train/value_loss", "train/explained_variance"):
         _draw(losses, metrics, key, key.removeprefix("train/").replace("_", " "))
     _draw(losses, metrics, "train/entropy_loss", "entropy", scale=-1.0)
     finish(losses, "learning", None)
-    _draw(speed, metrics, "time/turns_per_second", "turns a second")
+    for key in ("south_win_rate", "north_win_rate", "draw_rate", "stall_rate", "endless_relay_rate"):
+        _draw(games, metrics, f"selfplay/{key}", key.removesuffix("_rate").replace("_", " "))
+    finish(games, "games of self-play: share won by each seat, drawn, ended by rule", (0, 1))
+    _draw(speed, metrics, "time/environment_steps_per_second", "environment steps a second")
     finish(speed, "speed", None)
+    if pool_keys:
+        _draw_pool(plots["pool"], metrics, pool_keys, config.pool.opponents)
     drawn = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": folder.path.name}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]
 
 
+def _draw_pool(
+    axes: "Axes", metrics: list[dict[str, Any]], keys: list[str], opponents: Sequence[str]
+) -> None:
+    """Draw the learner's score against everybody in the pool, and the matches at its gate."""
+    for key in keys:
+        name = key.removeprefix("pool/")
+        if name in opponents:
+            _draw(axes, metrics, key, name, linewidth=1)
+        else:  # the run's own snapshots, too many for a legend
+            _draw(axes, metrics, key, linewidth=1, color="#b7c0c8")
+    _draw(axes, metrics, "gating/win_rate", "to join", marker="o", linestyle="", color="#22303c")
+    finish(axes, "score against the pool", (0, 1))
+
+
 def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = "#b5472f") -> None:
-    """Draw the ratings of checkpoints over their turns, with 95 % intervals."""
-    turns = [read_identity(name).turns for name in ratings.names]
-    draw_intervals(axes, turns, ratings.elo, ratings.low, ratings.high, label, color)
+    """Draw the ratings of checkpoints over their environment steps, with 95 % intervals."""
+    steps = [read_identity(name).turns for name in ratings.names]
+    draw_intervals(axes, steps, ratings.elo, ratings.low, ratings.high, label, color)
 
 
 def draw_intervals(
@@ -290,15 +319,15 @@ def _draw(
     scale: float = 1.0,
     **kwargs: Any,
 ) -> None:
-    points = [(line["turns"], scale * line[key]) for line in metrics if key in line]
+    points = [(line[STEPS], scale * line[key]) for line in metrics if key in line]
     if points:
         axes.plot(*zip(*points, strict=True), label=label, **kwargs)
 
 
 def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
-    """Give a plot over turns its title, limits, grid and legend."""
+    """Give a plot over environment steps its title, limits, grid and legend."""
     axes.set_title(title)
-    axes.set_xlabel("turns learned")
+    axes.set_xlabel("environment steps")
     axes.grid(alpha=0.3)
     if limits:
         axes.set_ylim(*limits)

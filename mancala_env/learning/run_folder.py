@@ -5,41 +5,45 @@ runs/NAME/
   run.json           versions, git revision, machine and command of each start
   metrics.jsonl      one line per update
   events.out.tfevents...   the same for TensorBoard
-  checkpoints/0000049152.zip   after so many turns
+  checkpoints/0000049152.zip   after so many environment steps
   final.zip          the checkpoint the run ended with
-  evaluation.json    how it played at the end
+  best.zip           the one that did best against the opponents of the evaluation
+  best.json          how it did
+  evaluation.json    how the last one played at the end
+  lock               held by the process that trains here
 """
 
-import itertools
 import json
 import os
 import platform
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-from stable_baselines3.common.logger import KVWriter
-from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
-from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
-from tensorboard.summary.writer.record_writer import RecordWriter
 
 from mancala_env import observation
 from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.errors import MancalaError
 from mancala_env.learning.config import CONFIG_FILE, TrainConfig
+from mancala_env.learning.progress_made import PROGRESS_MEMBER, ProgressMade
 from mancala_env.learning.selfplay import SelfPlayPPO
 
+try:
+    import fcntl
+except ImportError:  # Windows has none, and there a run's folder is not locked
+    fcntl = None
+
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
-FINAL, METRICS = "final.zip", "metrics.jsonl"
+FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
+STEPS = "environment_steps"
+"""What a line of figures calls the environment steps learned from by then."""
 
 
 class RunFolderError(MancalaError):
@@ -84,6 +88,38 @@ class RunFolder:
         write_atomically(path / CONFIG_FILE, config.to_yaml().encode())
         return folder
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training here, in a with statement; the lock of a killed one is free.
+
+        Raises:
+            RunFolderError: Another process trains here; the message names it.
+        """
+        if fcntl is None:
+            yield
+            return
+        path = self.path / "lock"
+        try:
+            file = path.open("a+")
+        except OSError as error:
+            raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                file.seek(0)
+                raise RunFolderError(
+                    f"process {file.read().strip() or 'unknown'} is training in {self.path}; wait until it "
+                    "has ended, or train in another folder (--name)"
+                ) from error
+            file.truncate(0)
+            file.write(f"{os.getpid()} on {platform.node()}")
+            file.flush()
+            try:
+                yield
+            finally:
+                file.truncate(0)
+
     def note_start(self) -> None:
         """Add what this process is to run.json."""
         path = self.path / "run.json"
@@ -100,13 +136,16 @@ class RunFolder:
         )
         write_atomically(path, json.dumps(starts, indent=2).encode())
 
-    def save(self, model: SelfPlayPPO, config: TrainConfig, name: str | None = None) -> Path:
+    def save(
+        self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None
+    ) -> Path:
         """Write a checkpoint, whole or not at all, and return its path.
 
         Args:
             model: What to save.
             config: The run's configuration.
-            name: File in the run's folder; None names it after its turns, in `checkpoints`.
+            seconds: Seconds of training so far.
+            name: File in the run's folder; None names it after its environment steps, in `checkpoints`.
 
         Raises:
             RunFolderError: It cannot be written.
@@ -125,18 +164,45 @@ class RunFolder:
         )
         with zipfile.ZipFile(packed, "a") as archive:
             archive.writestr(IDENTITY_MEMBER, identity.to_json())
+            archive.writestr(PROGRESS_MEMBER, ProgressMade(seconds, model.updates).to_json())
         write_atomically(path, packed.getvalue())
         return path
 
+    def keep_best(self, checkpoint: Path, score: float, opponents: list[str]) -> bool:
+        """Keep a checkpoint as `best.zip` if it did better than the best before against the same opponents.
+
+        Args:
+            checkpoint: The checkpoint.
+            score: Its mean win rate against them, 0 to 1.
+            opponents: Their specs.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        kept, best = self.path / "best.json", {}
+        if kept.is_file() and (self.path / BEST).is_file():
+            try:
+                best = json.loads(kept.read_text())
+                is_best = best["opponents"] != opponents or score > best["score"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise RunFolderError(f"{kept} cannot be read ({error}); delete it to go on") from error
+            if not is_best:
+                return False
+        write_atomically(self.path / BEST, checkpoint.read_bytes())
+        found = {"checkpoint": checkpoint.name, "score": score, "opponents": opponents}
+        write_atomically(kept, json.dumps(found, indent=2).encode())
+        return True
+
     def saved(self) -> list[Path]:
-        """Return the run's whole checkpoints, the one with most turns last."""
+        """Return the run's whole checkpoints, the one with most environment steps last."""
         return self.examine()[0]
 
     def examine(self) -> tuple[list[Path], list[str]]:
         """Look at every checkpoint of the run.
 
         Returns:
-            Those that are whole, the one with most turns last, and what is wrong with each of the others.
+            Those that are whole, the one with most environment steps last, and what is wrong with each of the
+            others.
         """
         found, faults = [], []
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
@@ -163,84 +229,6 @@ def _check_whole(path: Path) -> None:
         raise InvalidCheckpoint(f"{path} cannot be read: {error}") from error
     if damaged:
         raise InvalidCheckpoint(f"{path}: {damaged} is damaged")
-
-
-class _Log(KVWriter):
-    """A file that the figures of each update are added to, every time as a whole."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._file = path.open("ab", buffering=0)
-        except OSError as error:
-            raise self._cannot_write(error) from error
-
-    def _add(self, content: bytes) -> None:
-        rest = memoryview(content)
-        try:
-            while rest:
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise self._cannot_write(error) from error
-
-    def _cannot_write(self, error: OSError) -> RunFolderError:
-        return RunFolderError(f"cannot write {self._path}: {error.strerror or error}")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class JsonLines(_Log):
-    """Add the figures of each update to a file, one JSON object a line; going on where it ends."""
-
-    def __init__(self, path: Path) -> None:
-        """Open the file; half a line that a killed process left is cut off.
-
-        Raises:
-            RunFolderError: It cannot be written.
-        """
-        super().__init__(path)
-        if path.is_file():
-            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
-
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Write one line."""
-        self._add((json.dumps({"turns": step} | _figures(key_values)) + "\n").encode())
-
-
-class Events(_Log):
-    """Add the figures of each update to a file that TensorBoard shows.
-
-    TensorBoard's own writer works in a thread of its own, where a full disk ends nothing and says little.
-    """
-
-    _number = itertools.count()
-
-    def __init__(self, folder: Path) -> None:
-        """Start a new file in a folder.
-
-        Raises:
-            RunFolderError: It cannot be written.
-        """
-        name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(self._number)}"
-        super().__init__(folder / f"events.out.tfevents.{name}")
-        self._add_event(file_version="brain.Event:2")
-
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Write the figures of one update."""
-        figures = _figures(key_values).items()
-        values = [Summary.Value(tag=key, simple_value=value) for key, value in figures]
-        self._add_event(step=step, summary=Summary(value=values))
-
-    def _add_event(self, **fields: Any) -> None:
-        record = BytesIO()
-        RecordWriter(record).write(Event(wall_time=time.time(), **fields).SerializeToString())
-        self._add(record.getvalue())
-
-
-def _figures(key_values: dict[str, Any]) -> dict[str, float]:
-    return {key: float(value) for key, value in sorted(key_values.items()) if isinstance(value, int | float)}
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -6,7 +6,7 @@ step to the next the reward and the value may change sides:
     turn        t         t+1        t+2        t+3 (South wins)
     player    South      North      North      South
     reward      0          0          0         +1
-    V(t)      his own    his own    his own    his own
+    V(t)      theirs     theirs     theirs     theirs
     V(t+1) counts as  -V(t+1)   +V(t+2)    -V(t+3)
 
 A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
@@ -31,6 +31,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.batch import Batch
+from mancala_env.learning.game_statistics import GameStatistics
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 
@@ -59,7 +60,8 @@ class SelfPlayEnv(VecEnv):
 
     Attributes:
         players: int8 `[B]`, who makes the next step of each game.
-        legal_mask: bool `[B, A]`, his legal actions.
+        legal_mask: bool `[B, A]`, their legal actions.
+        statistics: What the mirror games look like; whoever takes them starts them anew.
     """
 
     render_mode = None
@@ -138,6 +140,7 @@ class SelfPlayEnv(VecEnv):
         self._actions = np.zeros(num_games, np.int64)
         self.legal_mask = np.zeros((num_games, self.num_actions), np.bool_)
         self.players = np.zeros(num_games, np.int8)
+        self.statistics = GameStatistics(num_games)
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
@@ -168,6 +171,7 @@ class SelfPlayEnv(VecEnv):
 
     def reset(self) -> np.ndarray:
         """Start new games in every row."""
+        self.statistics.reset()
         for batch in self._batches:
             batch.reset(self._next_seed())
         if self._pool is not None:
@@ -190,6 +194,7 @@ class SelfPlayEnv(VecEnv):
         for where, batch in zip(self._slices, self._batches, strict=True):
             batch.step(self._actions[where])
             rewards[where], dones[where] = batch.reward, batch.done
+            self.statistics.note(where, batch)
         if self._pool is not None:
             where = self._pool_slice
             rewards[where], dones[where] = self._pool.step(self._actions[where])
@@ -392,6 +397,11 @@ class SelfPlayPPO(MaskablePPO):
         """Set up the algorithm; arguments as of MaskablePPO."""
         self.seconds = dict.fromkeys(("environment", "inference", "learning"), 0.0)
         super().__init__(*args, **kwargs)
+
+    @property
+    def updates(self) -> int:
+        """Passes over an update's environment steps so far."""
+        return self._n_updates
 
     def _excluded_save_params(self) -> list[str]:
         """Leave the observations of the moment out of checkpoints: they are most of the bytes."""

@@ -22,6 +22,7 @@ from mancala_env.cli import main as mancala
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.learning.rllib import train as rllib_train
+from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import SelfPlayRunner
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.learning.selfplay import SelfPlayEnv
@@ -41,7 +42,6 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     config, _ = read_config([*words, "--network.hidden", "8", "--selfplay.games", "4"])
     folder = RunFolder.create(config)
     model = command.make_model(config, command.make_env(config, folder, 1), None)
-    model.clock = command.Clock(config, 0.0)  # type: ignore[attr-defined]
     return folder.save(model, config).read_bytes()
 
 
@@ -127,9 +127,7 @@ def runner_config() -> Any:
     ]
     words += ["--num_env_runners", "0", "--selfplay.games", "4", "--ppo.steps", "2", "--ppo.batch_size", "8"]
     words += ["--pool.share", "1", "--pool.opponents", "[random]"]
-    config, _ = read_config(
-        words, rllib_train.RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
-    )
+    config, _ = read_config(words, RayConfig)
     return rllib_train.algorithm_config(config, seed=1)
 
 

@@ -12,7 +12,7 @@ import yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 from mancala_env.learning.config import CONFIG_FILE, CONFIGS, read_config
-from mancala_env.learning.rllib.train import RayConfig
+from mancala_env.learning.rllib.config import RayConfig
 
 ROOT = CONFIGS.parent
 CLUSTER = CONFIGS / "cluster"
@@ -25,7 +25,7 @@ HEAD = JOB["spec"]["rayClusterSpec"]["headGroupSpec"]
 
 
 def parsed(words: list[str]) -> RayConfig:
-    return read_config(words, RayConfig, "rllib_train.py", ("default.yaml", "rllib.yaml"))[0]
+    return read_config(words, RayConfig, "rllib_train.py")[0]
 
 
 def in_this_checkout(command: str) -> list[str]:

@@ -229,8 +229,8 @@ def test_no_position_of_a_game_is_left_out() -> None:
 
 def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     words = [
-        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--turns", "2048",
-        "--teacher.positions", "1500", "--teacher.spec", "minimax:2", "--evaluation.games", "4",
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
+        "--distillation.positions", "1500", "--distillation.spec", "minimax:2", "--evaluation.games", "4",
         "--evaluation.opponents", "[random]",
     ]  # fmt: skip
     weights = []
@@ -244,20 +244,20 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
         for key, value in agents.make(str(first), LAYLI).network.state_dict().items()  # type: ignore[attr-defined]
     )
     line = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])
-    assert line["turns"] == 0
+    assert line["environment_steps"] == 0
     assert line["distillation/positions"] >= 1500
     assert 0.5 < line["distillation/accuracy"] <= 1
     saved = RunFolder(folder).saved()[0]
     assert read_identity(saved).turns == 0, "what was distilled is saved before self-play begins"
     # A run that goes on does not distill again.
-    assert command.main(["--resume", str(folder), "--turns", "4096"]) == 0
+    assert command.main(["--resume", str(folder), "--environment_steps", "4096"]) == 0
     assert "Copied" not in capsys.readouterr().out
 
 
 def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys) -> None:
     words = [
-        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--turns", "2048",
-        "--teacher.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
+        "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
     ]  # fmt: skip
     usual = signal.getsignal(signal.SIGINT)
 
@@ -268,12 +268,12 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    assert command.main([*words, "--teacher.positions", "100000000"]) == 0
+    assert command.main([*words, "--distillation.positions", "100000000"]) == 0
     thread.join()
     said = capsys.readouterr().out
     assert "Ended early by SIGINT" in said
     assert "Copied" not in said
     run = tmp_path / "smoke"
-    assert command.main(["--resume", str(run), "--teacher.positions", "1000"]) == 0
+    assert command.main(["--resume", str(run), "--distillation.positions", "1000"]) == 0
     assert "Copied minimax:2" in capsys.readouterr().out
     assert read_identity(run / "final.zip").turns == 2048

@@ -40,7 +40,9 @@ from mancala_env.cli import main as mancala
 from mancala_env.errors import IllegalMove
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import agreement
+from mancala_env.learning.progress_made import Learned, ProgressMade
 from mancala_env.learning.rllib import train as rllib_train
+from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.observation import ObservationKind
@@ -77,9 +79,14 @@ def words(tmp_path: Path, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-def configured(tmp_path: Path, *more: str) -> rllib_train.RayConfig:
+def configured(tmp_path: Path, *more: str) -> RayConfig:
     arguments = words(tmp_path, *more)
-    return read_config(arguments, rllib_train.RayConfig, "rllib_train.py", ("default.yaml", "rllib.yaml"))[0]
+    return read_config(arguments, RayConfig, "rllib_train.py")[0]
+
+
+def learned(weights: dict[str, torch.Tensor]) -> Learned:
+    """What a checkpoint of these weights says before the first update."""
+    return Learned(weights, {}, 0.001, ProgressMade(0.0, 0))
 
 
 def stop(algorithm: Any) -> None:
@@ -92,25 +99,24 @@ def stop(algorithm: Any) -> None:
 
 
 def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        rllib_train.main(words(tmp_path, "--num_env_runner", "2"))
+    assert rllib_train.main(words(tmp_path, "--num_env_runner", "2")) == 2
     assert "num_env_runner" in capsys.readouterr().err
 
 
 def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "4")
-    assert (config.games_per_runner, config.turns_per_update) == (8, 512)
+    assert (config.games_per_runner, config.steps_per_update) == (8, 512)
     config = configured(tmp_path, "--num_env_runners", "4", "--num_envs_per_env_runner", "20")
-    assert (config.games_per_runner, config.turns_per_update) == (20, 1280)
+    assert (config.games_per_runner, config.steps_per_update) == (20, 1280)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (("--num_env_runners", "64"), "selfplay.games must be at least num_env_runners"),
-        (("--ppo.batch_size", "4096"), "at most the 512 turns"),
-        (("--num_learners", "-1"), "num_learners must be at least 0, not -1"),
-        (("--object_store_mb", "10"), "object_store_mb must be at least 75, not 10"),
+        (("--ppo.batch_size", "4096"), "at most the 512 environment steps"),
+        (("--num_learners", "-1"), "num_learners must be a whole number, at least 0, not -1"),
+        (("--object_store_mb", "10"), "object_store_mb must be a whole number, at least 75, or null, not 10"),
     ],
 )
 def test_values_that_do_not_go_together_are_named(
@@ -121,7 +127,7 @@ def test_values_that_do_not_go_together_are_named(
 
 
 def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 1
+    assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 2
     assert "ask for 9 CPUs, and Ray has 3" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -167,7 +173,7 @@ def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
     """Send this process a SIGINT once the run in a folder has saved something."""
 
     def wait() -> None:
-        while not list(folder.glob("rllib/[0-9]*")):
+        while not list(folder.glob("checkpoints/*.zip")):
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -180,7 +186,7 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     run = tmp_path / "run"
     interrupter = interrupt_after_a_checkpoint(run)
     endless = words(
-        tmp_path, "--turns", "null", "--minutes", "10", "--checkpoint_minutes", "0.01",
+        tmp_path, "--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01",
         "--num_env_runners", "2", "--pool.share", "0.25", "--pool.opponents", "[greedy]",
     )  # fmt: skip
     assert rllib_train.main(endless) == 0
@@ -191,14 +197,13 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     assert first.turns > 0
     assert first.ruleset == LAYLI
     assert "ray" in first.versions
-    assert [state.name for state in (run / "rllib").iterdir()] == [f"{first.turns:010d}"]
 
     # Laid out in another way than before: no runner, two learners.
-    more = ["--turns", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
+    more = ["--environment_steps", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
     assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
     assert read_identity(checkpoint).turns == first.turns + 1024
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    turns = [line["turns"] for line in lines]
+    turns = [line["environment_steps"] for line in lines]
     assert turns == list(range(512, first.turns + 1025, 512))
     assert all(np.isfinite(value) for line in lines for value in line.values())
     kept = json.loads((run / "pool.json").read_text())
@@ -226,7 +231,7 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
     wild = words(
         tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
     )
-    assert rllib_train.main(wild) == 1
+    assert rllib_train.main(wild) == 2
     message = capsys.readouterr().err
     assert "the loss is not finite" in message
     assert "ppo.learning_rate" in message
@@ -235,17 +240,17 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
 def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "1")
     folder = RunFolder.create(config)
-    run = rllib_train.ClusterRun(config, folder, resume=False)
+    run = rllib_train.ClusterRun(config, folder)
     logger = Logger(str(tmp_path), [])
     try:
         run._update(0.0, logger)
-        assert run.turns == 512
+        assert run.steps == 512
         (worker,) = run._algorithm.env_runner_group.foreach_env_runner(
             lambda _: os.getpid(), local_env_runner=False
         )
         assert worker != os.getpid()
         os.kill(worker, signal.SIGKILL)
-        while run.turns < 1536:
+        while run.steps < 1536:
             run._update(0.0, logger)
         before = run._weights()
         (after,) = run._algorithm.env_runner_group.foreach_env_runner(
@@ -261,14 +266,21 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
-    assert rllib_train.main(["--resume", str(run)]) == 1
-    assert "no state of RLlib" in capsys.readouterr().err
+    assert rllib_train.main(["--resume", str(run)]) == 2
+    assert "no checkpoint to resume from" in capsys.readouterr().err
 
 
 def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
-    distilled = ("--teacher.positions", "3000", "--teacher.spec", "minimax:1", "--teacher.epochs", "10")
+    distilled = (
+        "--distillation.positions",
+        "3000",
+        "--distillation.spec",
+        "minimax:1",
+        "--distillation.epochs",
+        "10",
+    )
     still = ("--ppo.learning_rate", "1e-9", "--ppo.final_learning_rate", "1e-9")
-    more = ("--num_env_runners", "1", "--turns", "512", "--teacher.learning_rate", "0.01")
+    more = ("--num_env_runners", "1", "--environment_steps", "512", "--distillation.learning_rate", "0.01")
     config = configured(tmp_path, *distilled, *still, *more)
     folder = RunFolder.create(config)
     final, _ = rllib_train.train(config, folder, Console(quiet=True))
@@ -335,7 +347,7 @@ def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) 
     weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
     path = tmp_path / "exported.zip"
     tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
-    path.write_bytes(rllib_train.export(tensors, config, 0))
+    path.write_bytes(rllib_train.export(learned(tensors), config, 0))
     agent = CheckpointAgent(LAYLI, path, spec=str(path))
     runner = algorithm.env_runner
     games = runner.env._batches[0].games
@@ -350,7 +362,7 @@ def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> No
     tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
     runner = algorithm.env_runner
     for turns in (512, 1024):
-        snapshot = rllib_train.export(tensors, configured(tmp_path), turns)
+        snapshot = rllib_train.export(learned(tensors), configured(tmp_path), turns)
         runner.set_pool(["random"], {f"{turns}.zip": snapshot}, {f"{turns}.zip": 0.75, "random": 0.875})
         assert list(runner.env.pool_scores.values()) == [0.875, 0.75]
         drawn = runner.env._pool.opponents
@@ -445,7 +457,7 @@ def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tm
     weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
     path = tmp_path / "exported.zip"
     tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
-    path.write_bytes(rllib_train.export(tensors, configured(tmp_path), 0))
+    path.write_bytes(rllib_train.export(learned(tensors), configured(tmp_path), 0))
     specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
     here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
     # The file is not read where the games are played.

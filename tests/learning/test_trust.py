@@ -20,7 +20,8 @@ from mancala_env import agents
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, read_config
-from mancala_env.learning.run_folder import Events, JsonLines, RunFolder, RunFolderError, write_atomically
+from mancala_env.learning.logs import Events, JsonLines
+from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
 
 UPDATE = 256  # turns: 64 games, 4 turns each
 
@@ -39,7 +40,7 @@ def words(folder: Path, *more: str) -> list[str]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three updates; copy it before you damage it."""
     folder = tmp_path_factory.mktemp("runs")
-    assert command.main(words(folder, "--turns", str(3 * UPDATE))) == 0
+    assert command.main(words(folder, "--environment_steps", str(3 * UPDATE))) == 0
     return folder / "run"
 
 
@@ -49,11 +50,13 @@ def run(finished: Path, tmp_path: Path) -> Path:
 
 
 def resume(run: Path, updates: int, *more: str) -> int:
-    return command.main(["--resume", str(run), "--turns", str(updates * UPDATE), *more])
+    return command.main(["--resume", str(run), "--environment_steps", str(updates * UPDATE), *more])
 
 
 def turns_of(run: Path) -> list[int]:
-    return [json.loads(line)["turns"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)["environment_steps"] for line in (run / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 def damage(path: Path, member: str) -> None:
@@ -78,7 +81,7 @@ seed, kills, folder, *arguments = sys.argv[1:]
 random.seed(int(seed))
 checkpoints = Path(folder, "checkpoints")
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-assert command.main([*arguments, "--name", "warm", "--turns", "1"]) == 0
+assert command.main([*arguments, "--name", "warm", "--environment_steps", "1"]) == 0
 pace = None
 for _ in range(int(kills)):
     started = time.monotonic()
@@ -101,7 +104,10 @@ for _ in range(int(kills)):
 def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     seed, run = random.randrange(10**6), tmp_path / "run"
     said = subprocess.run(
-        [sys.executable, "-c", _KILLER, str(seed), "6", str(run), *words(tmp_path, "--turns", "100000000")],
+        [
+            sys.executable, "-c", _KILLER, str(seed), "6", str(run),
+            *words(tmp_path, "--environment_steps", "100000000"),
+        ],
         capture_output=True, text=True, check=True, cwd=CONFIGS.parent,
     )  # fmt: skip
     newest = said.stderr.split()
@@ -116,7 +122,9 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
         agents.make(str(path), read_identity(path).ruleset)
     # No more is lost than the interval between checkpoints, here an update.
     logged = [line for line in (run / "metrics.jsonl").read_text().splitlines() if line.endswith("}")]
-    assert max([0, *(json.loads(line)["turns"] for line in logged)]) <= turns + UPDATE, f"seed {seed}"
+    assert max([0, *(json.loads(line)["environment_steps"] for line in logged)]) <= turns + UPDATE, (
+        f"seed {seed}"
+    )
     assert resume(run, turns // UPDATE + 2) == 0
     assert read_identity(run / "final.zip").turns == turns + 2 * UPDATE
     assert turns_of(run)[-2:] == [turns + UPDATE, turns + 2 * UPDATE]
@@ -131,7 +139,7 @@ def test_half_a_line_of_a_killed_run_is_cut_off(tmp_path: Path) -> None:
     log.close()
     assert [json.loads(line) for line in path.read_text().splitlines()] == [
         {"turns": 1},
-        {"turns": 3, "loss": 0.5},
+        {"environment_steps": 3, "loss": 0.5},
     ]
 
 
@@ -167,7 +175,7 @@ def test_a_full_disk_ends_the_run_and_every_file_stays_whole(run: Path, capsys) 
     kept = {path: path.read_bytes() for path in run.rglob("*.zip")}
     smallest = min(len(content) for content in kept.values())
     with largest_file(smallest - 1):
-        assert resume(run, 5) == 1
+        assert resume(run, 5) == 2
     said = capsys.readouterr().err
     assert f"cannot write {run}/checkpoints/" in said
     assert "File too large" in said
@@ -183,7 +191,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_and_what_was_learned_is_saved
     metrics = run / "metrics.jsonl"
     metrics.unlink()
     metrics.symlink_to("/dev/full")  # every write is ENOSPC
-    assert resume(run, 9, "--checkpoint_minutes", "100") == 1
+    assert resume(run, 9, "--checkpoint_minutes", "100") == 2
     said = capsys.readouterr().err
     assert f"cannot write {metrics}: No space left on device" in said
     assert "Traceback" not in said
@@ -217,14 +225,14 @@ def test_nothing_is_left_of_a_file_that_did_not_fit(tmp_path: Path) -> None:
 
 def test_a_folder_where_nothing_can_be_made_is_named(capsys) -> None:
     """No user may make folders in /proc, root neither."""
-    assert command.main(words(Path("/proc/mancala"))) == 1
+    assert command.main(words(Path("/proc/mancala"))) == 2
     assert "cannot make the folder /proc/mancala/run" in capsys.readouterr().err
 
 
 def test_a_folder_of_checkpoints_that_is_gone_ends_the_run_with_its_name(run: Path, capsys) -> None:
     shutil.rmtree(run / "checkpoints")
     (run / "checkpoints").write_text("a file")
-    assert resume(run, 5) == 1
+    assert resume(run, 5) == 2
     said = capsys.readouterr().err
     assert f"cannot write {run}/checkpoints/" in said
     assert "Not a directory" in said
@@ -251,7 +259,7 @@ def test_a_run_without_a_whole_checkpoint_says_what_is_wrong_with_each(run: Path
     before = (run / "config.yaml").read_bytes()
     for path in run.rglob("*.zip"):
         path.write_bytes(path.read_bytes()[:1000])
-    assert resume(run, 4) == 1
+    assert resume(run, 4) == 2
     said = capsys.readouterr().err
     assert "holds no checkpoint to resume from" in said
     assert said.count("cannot be read") == 4
@@ -267,7 +275,7 @@ def test_a_checkpoint_that_only_plays_is_not_gone_on_from(run: Path, capsys) -> 
             for name, data in content.items():
                 archive.writestr(name, data)
     agents.make(str(run / "final.zip"), "layli_goobalay")
-    assert resume(run, 4) == 1
+    assert resume(run, 4) == 2
     assert f"cannot go on from {run}/final.zip, though it may still play" in capsys.readouterr().err
 
 
@@ -289,7 +297,7 @@ def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
     shutil.copy(run / "final.zip", opponent)
     damage(opponent, "policy.pth")
     more = ("--pool.share", "0.5", "--pool.opponents", f"[{opponent}]")
-    assert command.main(words(tmp_path / "other", "--turns", "512", *more)) == 1
+    assert command.main(words(tmp_path / "other", "--environment_steps", "512", *more)) == 2
     said = capsys.readouterr().err
     assert str(opponent) in said
     assert "cannot be read" in said
@@ -298,7 +306,7 @@ def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
 def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) -> None:
     """The message names it, it is finite, and the run goes on from it with a lower learning rate."""
     rates = ("--ppo.learning_rate", "1e18", "--ppo.final_learning_rate", "1e18")
-    config, _ = read_config(words(tmp_path, "--turns", str(50 * UPDATE), *rates))
+    config, _ = read_config(words(tmp_path, "--environment_steps", str(50 * UPDATE), *rates))
     folder = RunFolder.create(config)
     with pytest.raises(command.TrainingDiverged) as caught:
         command.train(config, folder, Console(quiet=True))

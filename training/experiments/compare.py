@@ -3,8 +3,8 @@
 python training/experiments/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
 
 rates checkpoints of every run, spread evenly over it, by matches of everybody with everybody and with the
-ladder's rungs, prints a table, and plots rating over turns and how each run's last checkpoint fares against
-the earlier ones of all runs.
+ladder's rungs, prints a table, and plots rating over environment steps and how each run's last checkpoint
+fares against the earlier ones of all runs.
 """
 
 import argparse
@@ -100,14 +100,16 @@ def main(arguments: list[str] | None = None) -> int:
         num_threads=1,
     )
     assert evaluation.ratings is not None
-    table = Table("run", "turns", "Elo", "95 % interval", "last against it", title=identity.ruleset.title)
+    table = Table(
+        "run", "environment steps", "Elo", "95 % interval", "last against it", title=identity.ruleset.title
+    )
     for name, own in runs.items():
         against = {match.second: match for match in last_against(evaluation, own[-1], own)}
         for spec in own:
             elo, low, high = evaluation.ratings.of(spec)
             rate = f"{against[spec].win_rate:.1%}" if spec in against else ""
-            turns = f"{read_identity(spec).turns:,}"
-            table.add_row(name, turns, f"{elo:.0f}", f"{low:.0f} to {high:.0f}", rate)
+            steps = f"{read_identity(spec).turns:,}"
+            table.add_row(name, steps, f"{elo:.0f}", f"{low:.0f} to {high:.0f}", rate)
     Console().print(table)
     if words.out:
         plot(evaluation, runs, words.out)

@@ -43,7 +43,16 @@ def make_row(path: Path, minutes: float, games: int, folder: Path, console: Cons
     Returns:
         Its figures; None where a signal ended the training.
     """
-    words = ["--config", str(path), "--folder", str(folder), "--minutes", str(minutes), "--turns", "null"]
+    words = [
+        "--config",
+        str(path),
+        "--folder",
+        str(folder),
+        "--minutes",
+        str(minutes),
+        "--environment_steps",
+        "null",
+    ]
     words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
     config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
     console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
@@ -74,7 +83,7 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
-    headings = ["configuration", "network", "turns", "turns/s", *OPPONENTS, "seeds lost a move", "revision"]
+    headings = ["configuration", "network", "steps", "steps/s", *OPPONENTS, "seeds lost a move", "revision"]
     lines = []
     for row in rows:
         matches = {match["second"]: match for match in row["matches"]}

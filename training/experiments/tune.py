@@ -33,15 +33,25 @@ from training.experiments.figures import markdown, rate_cell, seeds_lost_cell
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
 AS_IT_IS = "as it is"
-# Options of train.py that are not a change of a configuration, or that tune.py sets.
-_IN_COMMON = {"config", "resume", "ruleset", "rounds", "name", "folder", "seed", "turns", "minutes"} | {
+# Options of mancala train that are not a change of a configuration, or that tune.py sets.
+_IN_COMMON = {
+    "config",
+    "resume",
+    "ruleset",
+    "rounds",
+    "name",
+    "folder",
+    "seed",
+    "environment_steps",
+    "minutes",
+} | {
     "checkpoint_minutes",
     "evaluation",
 }
 
 
 def options(change: str) -> list[str]:
-    """Return the words of train.py's command line that a change stands for.
+    """Return the words of mancala train's command line that a change stands for.
 
     Args:
         change: Such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4"; argparse takes a lone
@@ -55,7 +65,7 @@ def options(change: str) -> list[str]:
     except ValueError as error:
         raise InvalidConfig(f"--change {change!r} is no command line: {error}") from error
     if not words:
-        raise InvalidConfig("--change must hold options of train.py, such as ppo.epochs=4, not nothing")
+        raise InvalidConfig("--change must hold options of mancala train, such as ppo.epochs=4, not nothing")
     for word in words:
         if word.startswith("--") and re.split(r"[=.]", word[2:])[0] in _IN_COMMON:
             name = word.partition("=")[0]
@@ -94,21 +104,27 @@ class Tuning:
         self._is_measured = self.games == measured
 
     def config(self, change: str, seed: int) -> TrainConfig:
-        """Return the configuration with a change, given as words of train.py's command line.
+        """Return the configuration with a change, given as words of mancala train's command line.
 
         Raises:
-            InvalidConfig: As :func:`options`.
+            InvalidConfig: As :func:`options`, or there is no such option or value.
             MancalaError: The change names an agent that there is none of.
-            SystemExit: train.py has no such option or value; what is wrong has been printed.
         """
         changed = [] if change == AS_IT_IS else options(change)
         # 4 and -4 must not become the same name, --key=4 and --key 4 may.
         parts = [re.sub(r"[^\w.-]+", "-", word.removeprefix("--")) for word in changed] or ["as-it-is"]
         words = ["--config", str(self.path), *changed]
         words += ["--name", "-".join([*parts, "seed", str(seed)]), "--seed", str(seed)]
-        words += ["--folder", str(self.folder), "--minutes", str(self._minutes), "--turns", "null"]
+        words += [
+            "--folder",
+            str(self.folder),
+            "--minutes",
+            str(self._minutes),
+            "--environment_steps",
+            "null",
+        ]
         words += ["--checkpoint_minutes", str(self._minutes), "--evaluation.checkpoint_games", "0"]
-        config = read_config(words, program="tune.py")[0]
+        config = read_config(words, program="mancala train")[0]
         check_agents(config)
         return config
 
@@ -176,7 +192,7 @@ class Tuning:
                     ", ".join(seeds_lost_cell(run["regret"]) for run in runs),
                 ]
             )
-        return markdown(["change", "turns", "Elo", *SEARCHES, "seeds lost a move"], rows)
+        return markdown(["change", "steps", "Elo", *SEARCHES, "seeds lost a move"], rows)
 
 
 def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
@@ -224,7 +240,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--change",
         action="append",
         default=[],
-        help="options of train.py: '--ppo.epochs 4' or ppo.epochs=4; give it again for more",
+        help="options of mancala train: '--ppo.epochs 4' or ppo.epochs=4; give it again for more",
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each change with")
     parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")

@@ -49,12 +49,17 @@ except ImportError as error:
 
 SHARED = "shared"
 """The module that plays both seats."""
+OPTIMIZER = f"{SHARED}_default_optimizer"
+"""What RLlib calls its optimizer."""
 
 POOL = "pool"
 """Where the results of a runner hold its scores against the pool: `[POOL][place][runner]`, 0 to 1.
 
 By their place in the pool: RLlib keeps every name it has once heard, and snapshots come and go for days.
 """
+
+SELFPLAY = "selfplay"
+"""Where the results of a runner hold what its games of self-play look like, as sums."""
 
 
 class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
@@ -201,6 +206,8 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         ):
             self.metrics.log_value(name, value, reduce="sum")
             self.metrics.log_value(lifetime, value, reduce="lifetime_sum")
+        for name, count in self.env.statistics.take().items():
+            self.metrics.log_value((SELFPLAY, name), count, reduce="sum")
         for place, score in enumerate(self.env.pool_scores.values()):
             # Runners draw their opponents by scores of their own, so each one's are told.
             self.metrics.log_value((POOL, str(place), f"runner_{self.worker_index}"), score, window=1)

@@ -11,13 +11,12 @@ import json
 import logging
 import math
 import os
-import shutil
 import sys
 import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -33,23 +32,45 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import observation
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
-    WEIGHTS_MEMBER,
     WEIGHTS_PREFIX,
     Identity,
+    InvalidCheckpoint,
+    read_identity,
 )
 from mancala_env.agents.network import build_network
 from mancala_env.arena import on_ray
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
-from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.algorithm_names import RLLIB, renamed
+from mancala_env.learning.callbacks import measure
+from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_command, read_settings
 from mancala_env.learning.distillation import distill, is_distillation_ahead
-from mancala_env.learning.loop import Clock, TrainingDiverged, check_agents, check_same_run, stop_on_signals
+from mancala_env.learning.game_statistics import figures as selfplay_figures
+from mancala_env.learning.logs import check_logs, logger_of
+from mancala_env.learning.loop import (
+    TrainingDiverged,
+    check_agents,
+    newest,
+    rates_before,
+    stop_on_signals,
+)
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.progress import RunProgress
-from mancala_env.learning.report import evaluate, report
+from mancala_env.learning.progress_made import (
+    OPTIMIZER_MEMBER,
+    Learned,
+    ProgressMade,
+    members,
+    read_learned,
+    read_weights,
+)
+from mancala_env.learning.report import report
+from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import (
+    OPTIMIZER,
     POOL,
+    SELFPLAY,
     SHARED,
     SelfPlayLearner,
     SelfPlayRunner,
@@ -58,21 +79,19 @@ from mancala_env.learning.rllib.selfplay import (
 )
 from mancala_env.learning.run_folder import (
     FINAL,
-    METRICS,
-    Events,
-    JsonLines,
     RunFolder,
     RunFolderError,
     versions,
     write_atomically,
 )
+from mancala_env.learning.schedule import Clock, LearningRate
 from mancala_env.learning.selfplay import opponent_name
+from mancala_env.programs import in_one_line
 
 # After mancala_env.learning.rllib.selfplay, which says how to install it.
 import ray  # isort: skip
 from ray.rllib.algorithms.ppo import PPOConfig  # isort: skip
 
-_PROGRESS_FILE = "progress.json"
 # Machines of a cluster can be replaced within this.
 _MOST_IDLE_SECONDS = 600
 # Warnings of RLlib 2.60 about its own defaults and code, and pages of numbers where a run diverges.
@@ -87,84 +106,6 @@ _KNOWN_WARNINGS = (
 
 class RunnersLost(MancalaError):
     """Nobody plays any more."""
-
-
-@dataclass
-class RayConfig(TrainConfig):
-    """A run on Ray: everything in TrainConfig, and where it runs.
-
-    `selfplay.games` is the number of games of all environment runners together, and `ppo.batch_size` the
-    minibatch of all learners together, so a run learns the same on few machines and on many. `threads`
-    are those of the process that is started here; `device` does not count: GPUs go to learners and
-    runners by number.
-
-    Attributes:
-        address: null starts Ray on this machine and stops it at the end; "auto" joins the cluster this
-            machine belongs to, "HOST:6379" or "ray://HOST:10001" another one.
-        num_cpus: CPUs that Ray started here may use; null takes all cores.
-        object_store_mb: Its shared memory in MiB; null lets Ray choose.
-        num_env_runners: Processes that play, on any machine of the cluster; 0 plays in this one.
-        num_envs_per_env_runner: Games of each, in place of an equal share of `selfplay.games`.
-        num_cpus_per_env_runner: CPUs that each one takes, and threads of its engine.
-        num_gpus_per_env_runner: GPUs, or part of one, that each one takes.
-        num_learners: Processes that learn, their gradients averaged; 0 learns in this one.
-        num_gpus_per_learner: GPUs of each learner; 0 learns on the CPU.
-    """
-
-    address: str | None
-    num_cpus: int | None
-    object_store_mb: int | None
-    num_env_runners: int
-    num_envs_per_env_runner: int | None
-    num_cpus_per_env_runner: int
-    num_gpus_per_env_runner: float
-    num_learners: int
-    num_gpus_per_learner: float
-
-    @property
-    def games_per_runner(self) -> int:
-        """Games of one environment runner."""
-        return self.num_envs_per_env_runner or self.selfplay.games // max(1, self.num_env_runners)
-
-    @property
-    def turns_per_update(self) -> int:
-        """Turns that one update learns from."""
-        return self.ppo.steps * self.games_per_runner * max(1, self.num_env_runners)
-
-    @property
-    def resources(self) -> dict[str, float]:
-        """What environment runners and learners take, by Ray's names."""
-        return {
-            "CPU": self.num_env_runners * self.num_cpus_per_env_runner + self.num_learners,
-            "GPU": self.num_env_runners * self.num_gpus_per_env_runner
-            + max(1, self.num_learners) * self.num_gpus_per_learner,
-        }
-
-    def _check(self) -> None:
-        super()._check()
-        for key, low in (
-            ("num_cpus", 1),
-            ("object_store_mb", 75),  # Ray's own limit
-            ("num_env_runners", 0),
-            ("num_envs_per_env_runner", 1),
-            ("num_cpus_per_env_runner", 1),
-            ("num_gpus_per_env_runner", 0),
-            ("num_learners", 0),
-            ("num_gpus_per_learner", 0),
-        ):
-            value = getattr(self, key)
-            if value is not None and value < low:
-                raise InvalidConfig(f"{key} must be at least {low}, not {value}")
-        if self.games_per_runner < 1:
-            raise InvalidConfig(
-                f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), so that each has "
-                f"a game to play, not {self.selfplay.games}"
-            )
-        if self.turns_per_update < self.ppo.batch_size:
-            raise InvalidConfig(
-                f"ppo.batch_size must be at most the {self.turns_per_update} turns of an update "
-                f"(ppo.steps times all games), not {self.ppo.batch_size}"
-            )
 
 
 @contextmanager
@@ -240,19 +181,12 @@ def algorithm_config(config: RayConfig, seed: int) -> PPOConfig:
             num_gpus_per_learner=config.num_gpus_per_learner,
         )
         .training(
-            train_batch_size_per_learner=config.turns_per_update // learners,
+            train_batch_size_per_learner=config.steps_per_update // learners,
             minibatch_size=max(1, ppo.batch_size // learners),
-            num_epochs=ppo.epochs,
-            lr=ppo.learning_rate,
-            gamma=ppo.gamma,
-            lambda_=ppo.gae_lambda,
-            clip_param=ppo.clip_range,
-            entropy_coeff=ppo.entropy,
-            vf_loss_coeff=ppo.value,
             vf_clip_param=float("inf"),
             use_kl_loss=False,
-            grad_clip=ppo.max_grad_norm,
             grad_clip_by="global_norm",
+            **renamed(ppo, RLLIB),
         )
         .debugging(seed=seed)
     )
@@ -262,32 +196,36 @@ class ClusterRun:
     """A run under way.
 
     Attributes:
-        turns: Turns learned from.
+        steps: Environment steps learned from.
         stopped_by: Name of the signal that is to end the run.
         last_checkpoint: The last one written or resumed from.
     """
 
-    def __init__(self, config: RayConfig, folder: RunFolder, resume: bool) -> None:
-        """Set up the algorithm, anew or as the run's last state left it."""
-        self.turns, seconds = 0, 0.0
+    def __init__(self, config: RayConfig, folder: RunFolder, checkpoint: Path | None = None) -> None:
+        """Set up the algorithm, anew or with what a checkpoint learned; nothing in that is unpickled."""
+        self.steps = 0
         self.stopped_by: str | None = None
-        self.last_checkpoint: Path | None = None
+        self.last_checkpoint = checkpoint
         self._idle_since: float | None = None
         self._config, self._folder = config, folder
         self._pool = SnapshotPool(config, folder)
-        self._states = folder.path / "rllib"
-        state = None
-        if resume:
-            state = self._last_state()
-            progress = json.loads((state / _PROGRESS_FILE).read_text())
-            self.turns, seconds = progress["turns"], progress["seconds"]
-            self.last_checkpoint = checkpoint = folder.path / progress["checkpoint"]
-            check_same_run(config, checkpoint)
-        self._algorithm: Any = algorithm_config(config, config.seed + self.turns).build_algo()
-        if state is not None:
-            self._algorithm.restore_from_path(str(state.resolve()))
+        self._rates, self.clock, learned = LearningRate.of(config.ppo), Clock(config, 0.0), None
+        if checkpoint is not None:
+            self.steps = read_identity(checkpoint).turns
+            learned = read_learned_of(checkpoint, folder)
+            self.clock = Clock(config, learned.progress.seconds)
+            self._rates = LearningRate.going_on(
+                config.ppo,
+                rates_before(checkpoint, config.ppo),
+                learned.learning_rate,
+                self.clock.part_done(self.steps),
+            )
+        self.learning_rate = self._rates.at(self.clock.part_done(self.steps))
+        self._algorithm: Any = algorithm_config(config, config.seed_after(self.steps)).build_algo()
+        if learned is not None:
+            self._put(learned)
             self._renew_pool(self._pool.scores)
-        self.clock = Clock(config, seconds)
+        self.clock = Clock(config, self.clock.seconds_before)
 
     def close(self) -> None:
         """Stop runners and learners."""
@@ -299,28 +237,22 @@ class ClusterRun:
     def train(self, progress: RunProgress) -> None:
         """Train until the run's end or a signal."""
         config, clock = self._config, self.clock
-        logger = Logger(
-            str(self._folder.path),
-            [
-                Events(self._folder.path),
-                JsonLines(self._folder.path / METRICS),
-            ],
-        )
-        turns_before, seconds_before = self.turns, clock.seconds
+        logger = logger_of(config, self._folder)
+        steps_before, seconds_before = self.steps, clock.seconds
         next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
         try:
-            if is_distillation_ahead(config.teacher, self._folder, self.turns):
+            if is_distillation_ahead(config.distillation, self._folder, self.steps):
                 self._distill(logger, progress)
-            while not self.stopped_by and (done := clock.part_done(self.turns)) < 1:
+            while not self.stopped_by and (done := clock.part_done(self.steps)) < 1:
                 if clock.seconds >= next_checkpoint:
                     next_checkpoint += 60 * config.checkpoint_minutes
                     with clock.pause():
                         self._report_checkpoint(self.save(), logger, progress)
                 self._update(done, logger)
-                rate = (self.turns - turns_before) / max(1e-9, clock.seconds - seconds_before)
-                logger.record("time/turns_per_second", rate)
-                logger.dump(self.turns)
-                progress.update(done, f"{self.turns:,} turns learned, {rate:,.0f}/s")
+                rate = (self.steps - steps_before) / max(1e-9, clock.seconds - seconds_before)
+                logger.record("time/environment_steps_per_second", rate)
+                logger.dump(self.steps)
+                progress.update(done, f"{self.steps:,} environment steps learned from, {rate:,.0f}/s")
         finally:
             logger.close()
 
@@ -330,7 +262,7 @@ class ClusterRun:
         network = build_network(config.game, config.game.num_actions(config.rounds), config.network)
         weights = self._weights()
         network.load_state_dict({name.removeprefix(WEIGHTS_PREFIX): weights[name] for name in weights})
-        distill(network, config.teacher, config, logger, progress, self)
+        distill(network, config.distillation, config, logger, progress, self)
         distilled = {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
         algorithm.learner_group.set_weights({SHARED: distilled})
         algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
@@ -339,28 +271,30 @@ class ClusterRun:
 
     def _update(self, done: float, logger: Logger) -> None:
         """Play, learn and hand the weights round, once."""
-        ppo = self._config.ppo
-        rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
+        self.learning_rate = rate = self._rates.at(done)
         self._algorithm.learner_group.foreach_learner(partial(_set_learning_rate, rate=rate))
         try:
             figures = self._algorithm.train()
             played = figures["env_runners"]
             # RLlib says not a number, or nothing at all, where no runner answered.
-            turns = float(played.get("num_env_steps_sampled", math.nan))
-            if math.isnan(turns):
+            steps = float(played.get("num_env_steps_sampled", math.nan))
+            if math.isnan(steps):
                 self._wait_for_runners()
                 return
             self._idle_since = None
-            self.turns += int(turns)
+            self.steps += int(steps)
             learned = figures["learners"][SHARED]
             self._check_finite(float(learned["total_loss"]))
             self._note_scores(played.get(POOL, {}), logger)
         except NotFinite as error:
             raise TrainingDiverged(
-                f"after {self.turns:,} turns {error}; the last good checkpoint is "
+                f"after {self.steps:,} environment steps {error}; the last good checkpoint is "
                 f"{self.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
             ) from error
         logger.record("rollout/games", float(played["num_episodes"]))
+        counts = {name: int(count) for name, count in played.get(SELFPLAY, {}).items() if count == count}
+        for name, value in selfplay_figures(counts).items() if counts else ():
+            logger.record(name, value)
         for name, key in (
             ("policy_gradient_loss", "policy_loss"),
             ("value_loss", "vf_loss"),
@@ -400,15 +334,15 @@ class ClusterRun:
     def _report_checkpoint(self, path: Path, logger: Logger, progress: RunProgress) -> None:
         """Let the snapshot join the pool if it may, and measure it."""
         said = []
-        match = self._pool.admit(path)
+        match = self._pool.gate(path)
         if match is not None:
-            logger.record("promotion/win_rate", match.win_rate)
+            logger.record("gating/win_rate", match.win_rate)
         self._renew_pool()
         if self._config.evaluation.checkpoint_games:
-            for result in evaluate(self._config, path, self._config.evaluation.checkpoint_games):
-                logger.record(f"evaluation/{result.second}", result.win_rate)
-                said.append(f"{result.win_rate:.0%} against {result.second}")
-        progress.say(f"{self.turns:,} turns: {', '.join(said) or 'saved'}")
+            for opponent, win_rate in measure(self._config, self._folder, path).items():
+                logger.record(f"evaluation/{opponent}", win_rate)
+                said.append(f"{win_rate:.0%} against {opponent}")
+        progress.say(f"{self.steps:,} environment steps: {', '.join(said) or 'saved'}")
 
     def _renew_pool(self, scores: dict[str, float] | None = None) -> None:
         """Send the pool's snapshots to the runners; `scores`, by spec, where they have none of their own."""
@@ -436,78 +370,109 @@ class ClusterRun:
                 logger.record(f"pool/{opponent_name(spec, pool.opponents)}", self._pool.scores[spec])
 
     def save(self, name: str | None = None) -> Path:
-        """Write a checkpoint that plays, and the state RLlib resumes from; return the checkpoint's path.
+        """Write a checkpoint, to play and to go on from; return its path.
 
         Args:
-            name: The checkpoint's file in the run's folder; None names it after its turns.
+            name: The checkpoint's file in the run's folder; None names it after its environment steps.
 
         Raises:
-            RunFolderError: It cannot be written; the state before it is still whole.
+            RunFolderError: It cannot be written.
         """
-        number = f"{self.turns:010d}"
-        path = self._folder.path / (name or f"checkpoints/{number}.zip")
-        write_atomically(path, export(self._weights(), self._config, self.turns))
+        path = self._folder.path / (name or f"checkpoints/{self.steps:010d}.zip")
+        state = self._algorithm.learner_group.get_state()["learner"]
+        moments = state["optimizer"][OPTIMIZER]["state"]["state"]
+        learned = Learned(
+            weights=self._weights(),
+            moments={
+                number: {key: torch.as_tensor(value) for key, value in each.items()}
+                for number, each in moments.items()
+            },
+            learning_rate=self.learning_rate,
+            progress=ProgressMade(self.clock.seconds, 0),
+        )
+        write_atomically(path, export(learned, self._config, self.steps))
         self.last_checkpoint = path
-        whole, part = self._states / number, self._states / f".{number}.part"
-        if whole.exists():
-            return path
-        progress = {
-            "turns": self.turns,
-            "seconds": self.clock.seconds,
-            "checkpoint": str(path.relative_to(self._folder.path)),
-        }
-        try:
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir(parents=True)
-            self._algorithm.save_to_path(str(part.resolve()))
-            write_atomically(part / _PROGRESS_FILE, json.dumps(progress).encode())
-            part.rename(whole)
-            # One state is enough to resume; it goes last, so that there is one at any moment.
-            for other in self._states.iterdir():
-                if other != whole:
-                    shutil.rmtree(other)
-        except OSError as error:
-            raise RunFolderError(
-                f"cannot write RLlib's state to {part}: {error.strerror or error}"
-            ) from error
         return path
 
-    def _last_state(self) -> Path:
-        states = sorted(self._states.glob("[0-9]*")) if self._states.is_dir() else []
-        if not states:
-            raise RunFolderError(
-                f"{self._folder.path} holds no state of RLlib to resume from; runs of training/train.py are "
-                "resumed by training/train.py"
-            )
-        return states[-1]
+    def _put(self, learned: Learned) -> None:
+        """Give learners and runners what a checkpoint learned.
+
+        Raises:
+            RunFolderError: It is of another network.
+        """
+        config, algorithm = self._config, self._algorithm
+        network = build_network(config.game, config.game.num_actions(config.rounds), config.network)
+        learned = replace(
+            learned,
+            weights={name.removeprefix(WEIGHTS_PREFIX): value for name, value in learned.weights.items()},
+        )
+        optimizer = torch.optim.Adam(network.parameters())
+        try:
+            learned.put_into(network, optimizer)
+        except InvalidCheckpoint as error:
+            raise RunFolderError(f"cannot go on from {self.last_checkpoint}: {error}") from error
+        state = algorithm.learner_group.get_state()
+        learner = state["learner"]
+        learner["weights_seq_no"] = 0  # as if they were the newest
+        learner["rl_module"] = {
+            SHARED: {WEIGHTS_PREFIX + name: value.numpy() for name, value in network.state_dict().items()}
+        }
+        learner["optimizer"][OPTIMIZER]["state"]["state"] = {
+            number: {key: value.numpy() for key, value in each.items()}
+            for number, each in learned.moments.items()
+        }
+        algorithm.learner_group.set_state(state)
+        algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
+
+
+def read_learned_of(checkpoint: Path, folder: RunFolder) -> Learned:
+    """Read what a checkpoint of a run on Ray holds to go on from.
+
+    Those of earlier versions hold the weights alone, and RLlib's pickles beside them are not read: their
+    optimizer starts anew.
+
+    Raises:
+        RunFolderError: It cannot be gone on from.
+    """
+    earlier = sorted(folder.path.glob("rllib/[0-9]*/progress.json"))
+    try:
+        if not earlier or OPTIMIZER_MEMBER in members(checkpoint):
+            return read_learned(checkpoint)
+        seconds = float(json.loads(earlier[-1].read_text())["seconds"])
+        identity = read_identity(checkpoint)
+        before = read_settings(identity.config)
+        rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.turns))
+        return Learned(read_weights(checkpoint), {}, rate, ProgressMade(seconds, 0))
+    except (MancalaError, OSError, KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(f"cannot go on from {checkpoint}, though it may still play: {error}") from error
 
 
 def _set_learning_rate(learner: SelfPlayLearner, rate: float) -> None:
     learner.learning_rate = rate
 
 
-def export(weights: dict[str, torch.Tensor], config: TrainConfig, turns: int) -> bytes:
+def export(learned: Learned, config: TrainConfig, steps: int) -> bytes:
     """Pack what RLlib trained as a checkpoint that loads as an opponent.
 
     Args:
-        weights: Those of SelfPlayModule, by name.
+        learned: What was learned; its weights are those of SelfPlayModule.
         config: The run's configuration.
-        turns: Turns learned from.
+        steps: Environment steps learned from.
     """
-    assert all(name.startswith(WEIGHTS_PREFIX) for name in weights)
+    assert all(name.startswith(WEIGHTS_PREFIX) for name in learned.weights)
     identity = Identity(
         ruleset=config.game,
         rounds=config.rounds,
         observation_version=observation.version(config.network.observation),
         network=config.network,
-        turns=turns,
+        turns=steps,
         config=config.as_dict(),
         versions=versions() | {"ray": ray.__version__},
     )
-    packed, tensors = BytesIO(), BytesIO()
-    torch.save(weights, tensors)
+    packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(WEIGHTS_MEMBER, tensors.getvalue())
+        for member, content in learned.members().items():
+            archive.writestr(member, content)
         archive.writestr(IDENTITY_MEMBER, identity.to_json())
     return packed.getvalue()
 
@@ -525,53 +490,49 @@ def train(
         RunFolderError: Nothing to resume, or the disk does not take what the run writes.
         TrainingDiverged: The weights stopped being numbers.
     """
-    torch.set_num_threads(config.threads or default_num_threads())
-    run = ClusterRun(config, folder, resume)
-    try:
-        folder.note_start()
-        if resume:
-            line = f"Going on from {run.last_checkpoint} after {run.turns:,} turns."
-            console.print(line, highlight=False, soft_wrap=True)
-        with RunProgress(console) as progress, stop_on_signals(run):
-            run.train(progress)
-            return run.save(FINAL), run.stopped_by
-    finally:
-        run.close()
+    with folder.locked():
+        checkpoint = newest(config, folder, console) if resume else None
+        torch.set_num_threads(config.threads or default_num_threads())
+        run = ClusterRun(config, folder, checkpoint)
+        try:
+            write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+            folder.note_start()
+            if resume:
+                line = f"Going on from {checkpoint} after {run.steps:,} environment steps."
+                console.print(line, highlight=False, soft_wrap=True)
+            with RunProgress(console) as progress, stop_on_signals(run):
+                run.train(progress)
+                final = run.save(FINAL)
+            if config.evaluation.checkpoint_games:
+                measure(config, folder, final)
+            return final, run.stopped_by
+        finally:
+            run.close()
 
 
-def main(arguments: list[str] | None = None) -> int:
+@in_one_line("rllib_train.py", "checkpoints are whole")
+def main(arguments: list[str] | None = None, program: str = "rllib_train.py") -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
-    try:
-        config, resumed = read_config(
-            arguments, RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
+    config, resumed, callbacks = read_command(arguments, RayConfig, program)
+    if callbacks:
+        raise InvalidConfig("--callbacks are for mancala train; RLlib's own algorithm runs here")
+    check_agents(config)
+    check_logs(config)
+    with started_ray(config, console):
+        folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
+        console.print(
+            f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}, "
+            f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
+            f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+            highlight=False,
+            soft_wrap=True,
         )
-        check_agents(config)
-        with started_ray(config, console):
-            if resumed is None:
-                folder = RunFolder.create(config)
-            else:
-                folder = RunFolder(resumed)
-                write_atomically(resumed / CONFIG_FILE, config.to_yaml().encode())
-            limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
-            console.print(
-                f"Training on {config.game.title} ({config.ruleset}) for {limit}, "
-                f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
-                f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-                highlight=False,
-                soft_wrap=True,
-            )
-            checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
-        if stopped_by:
-            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
-            console.print(line, highlight=False, soft_wrap=True)
-        report(config, folder, checkpoint, console)
-    except MancalaError as error:
-        Console(stderr=True).print(f"rllib_train.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
-        Console(stderr=True).print("rllib_train.py: interrupted", highlight=False)
-        return 130
+        checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
+    if stopped_by:
+        line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+        console.print(line, highlight=False, soft_wrap=True)
+    report(config, folder, checkpoint, console)
     return 0
 
 
