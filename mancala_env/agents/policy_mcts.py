@@ -45,7 +45,7 @@ from mancala_env.agents.mcts import (
 from mancala_env.agents.search import num_seeds, read_budget, split_argument
 from mancala_env.agents.value_network import UNIT, leaf_value
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.state import NUM_COLUMNS, SOUTH, load, nth_bit, num_bits, save
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import Ruleset
 
@@ -283,10 +283,10 @@ def _write_chances(rules, player, logits, row, tree, promise, node):
     first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
     most, sum_of = -np.inf, 0.0
     for child in range(first, first + count):
-        action = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
         most = max(most, np.float64(logits[row, action]))
     for child in range(first, first + count):
-        action = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
         chance = math.exp(np.float64(logits[row, action]) - most)
         promise[child, _CHANCE] = chance
         sum_of += chance
@@ -300,7 +300,7 @@ def _harvest(rules, games, tree, promise, randoms, actions):
     for b in range(len(games)):
         player = np.int64(load(games, b).player)
         child = choose(tree, promise, b, player, randoms[b])
-        actions[b] = (np.int64(tree[child, HOLE]) - rules.width * player) % (2 * rules.width)
+        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
 
 
 class PolicyMctsAgent(CheckpointAgent):

@@ -38,6 +38,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
+from mancala_env.squares import holes_seen_by
 
 VERSION = 1
 """Changes whenever the meaning of the weights does; checkpoints carry it."""
@@ -159,7 +160,7 @@ def codes_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     """Return what a value network sees of games, int64 `[N, H]`: codes of the holes, the mover's first."""
     state = unpack(games, ruleset.num_holes)
     player = games[:, PLAYER_COLUMN].astype(np.int64)[:, None]
-    holes = (np.arange(ruleset.num_holes) + ruleset.row_width * player) % ruleset.num_holes
+    holes = holes_seen_by(ruleset, player[:, 0])
     seeds = np.take_along_axis(state.seeds.astype(np.int64), holes, axis=1)
     owner = np.take_along_axis(state.owner.astype(np.int64), holes, axis=1)
     free = np.minimum(seeds, MOST_SEEDS)
