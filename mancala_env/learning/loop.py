@@ -42,6 +42,7 @@ from mancala_env.learning.run_folder import (
     write_atomically,
 )
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO, opponent_name
+from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
@@ -379,33 +380,27 @@ def stop_on_signals(run: Any) -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def main(arguments: list[str] | None = None) -> int:
+@in_one_line("mancala train", "checkpoints are whole")
+def main(arguments: list[str] | None = None, program: str = "mancala train") -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
-    try:
-        config, resumed = read_config(arguments)
-        check_device(config)
-        check_agents(config)
-        folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-        limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
-        console.print(
-            f"Training on {config.game.title} ({config.ruleset}) for {limit}; results in {folder.path}. "
-            "Ctrl-C ends the run early and keeps what it learned.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
-        if stopped_by:
-            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
-            console.print(line, highlight=False, soft_wrap=True)
-        report(config, folder, checkpoint, console)
-    except MancalaError as error:
-        Console(stderr=True).print(f"train.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
-        Console(stderr=True).print("train.py: interrupted", highlight=False)
-        return 130
+    config, resumed = read_config(arguments)
+    check_device(config)
+    check_agents(config)
+    folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
+    limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
+    console.print(
+        f"Training on {config.game.title} ({config.ruleset}) for {limit}; results in {folder.path}. "
+        "Ctrl-C ends the run early and keeps what it learned.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
+    if stopped_by:
+        line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+        console.print(line, highlight=False, soft_wrap=True)
+    report(config, folder, checkpoint, console)
     return 0
 
 

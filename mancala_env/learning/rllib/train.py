@@ -67,6 +67,7 @@ from mancala_env.learning.run_folder import (
     write_atomically,
 )
 from mancala_env.learning.selfplay import opponent_name
+from mancala_env.programs import in_one_line
 
 # After mancala_env.learning.rllib.selfplay, which says how to install it.
 import ray  # isort: skip
@@ -539,39 +540,33 @@ def train(
         run.close()
 
 
+@in_one_line("rllib_train.py", "checkpoints are whole")
 def main(arguments: list[str] | None = None) -> int:
     """Train as the command line says; returns the exit status."""
     console = Console()
-    try:
-        config, resumed = read_config(
-            arguments, RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
+    config, resumed = read_config(
+        arguments, RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
+    )
+    check_agents(config)
+    with started_ray(config, console):
+        if resumed is None:
+            folder = RunFolder.create(config)
+        else:
+            folder = RunFolder(resumed)
+            write_atomically(resumed / CONFIG_FILE, config.to_yaml().encode())
+        limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
+        console.print(
+            f"Training on {config.game.title} ({config.ruleset}) for {limit}, "
+            f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
+            f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+            highlight=False,
+            soft_wrap=True,
         )
-        check_agents(config)
-        with started_ray(config, console):
-            if resumed is None:
-                folder = RunFolder.create(config)
-            else:
-                folder = RunFolder(resumed)
-                write_atomically(resumed / CONFIG_FILE, config.to_yaml().encode())
-            limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
-            console.print(
-                f"Training on {config.game.title} ({config.ruleset}) for {limit}, "
-                f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
-                f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-                highlight=False,
-                soft_wrap=True,
-            )
-            checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
-        if stopped_by:
-            line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
-            console.print(line, highlight=False, soft_wrap=True)
-        report(config, folder, checkpoint, console)
-    except MancalaError as error:
-        Console(stderr=True).print(f"rllib_train.py: {error}", highlight=False, markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:  # a second Ctrl-C, or one during the evaluation; checkpoints are whole
-        Console(stderr=True).print("rllib_train.py: interrupted", highlight=False)
-        return 130
+        checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
+    if stopped_by:
+        line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+        console.print(line, highlight=False, soft_wrap=True)
+    report(config, folder, checkpoint, console)
     return 0
 
 
