@@ -18,6 +18,7 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
+from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
@@ -259,7 +260,7 @@ class CheckpointAgent(Agent):
                 f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
                 f"{self._num_actions - 1}; here the player to move has none of them"
             )
-        with torch.inference_mode():
+        with within_torch_threads(self.num_threads), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         return logits.numpy(), values.numpy()
 

@@ -1,19 +1,17 @@
 """The agent that never makes a mistake: every action it plays keeps the exact value of the position."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent, InvalidSpec
+from mancala_env.agents.agent import Agent
+from mancala_env.agents.budget import Budget
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 
 MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""
-
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
 
 
 class PerfectAgent(Agent):
@@ -29,28 +27,16 @@ class PerfectAgent(Agent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str | None = None,
+        budget: Budget | None = None,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset.
-
-        Raises:
-            InvalidSpec: The part after the colon is not a time.
-        """
+        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes."""
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
-        self.seconds: float | None = None
-        if argument is not None:
-            match = _SECONDS.fullmatch(argument)
-            if not match or float(match[1]) <= 0:
-                raise InvalidSpec(
-                    f"spec {spec!r}: after the colon comes the time for one position, such as 0.5s; "
-                    f"not {argument!r}"
-                )
-            self.seconds = float(match[1])
+        self.seconds = None if budget is None else budget.seconds
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def act(self, games: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
+from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.matches import (
     MatchResult,
     Progress,
@@ -49,7 +50,7 @@ class Entrant(NamedTuple):
     Attributes:
         agent: The agent.
         name: How it is called in tables: its spec.
-        identity: What its results are filed under: the hash of the file for a checkpoint, else the spec.
+        identity: What its results are filed under: the spec, with the hash of each file that it names.
     """
 
     agent: Agent
@@ -64,16 +65,7 @@ def entrant(spec: str | Agent, ruleset: str | Ruleset, num_threads: int | None =
         InvalidSpec: The spec names no agent, or the agent cannot play the ruleset.
     """
     agent = agents.make(spec, ruleset, num_threads=num_threads)
-    return Entrant(agent, agent.spec, identity_of(agent.spec))
-
-
-def identity_of(spec: str) -> str:
-    """Return a spec, or `sha256:...` of the file's content where the spec is a path."""
-    path = Path(spec)
-    if not path.is_file():
-        return spec
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return Entrant(agent, agent.spec, entrant_of(agent))
 
 
 def round_robin(

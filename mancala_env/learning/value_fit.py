@@ -26,6 +26,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from mancala_env.agents import Agent, make
+from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     VALUE_NETWORK_MEMBER,
@@ -177,7 +178,7 @@ def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -
     if depth:
         search = MinimaxAgent(
             ruleset,
-            str(depth),
+            Budget(depth),
             spec=f"minimax:{depth}",
             seed=seed,
             num_threads=agent.num_threads,
