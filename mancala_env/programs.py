@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, ParamSpec
 
-from mancala_env.errors import MancalaError
+from mancala_env.errors import MancalaError, printable
 
 BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses."""
@@ -23,16 +23,6 @@ _Arguments = ParamSpec("_Arguments")
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with what became of the work."""
-
-
-def printable(text: str) -> str:
-    r"""Return a text with everything that is no printable character written out, such as ``\x1b``.
-
-    Files that others made may carry what moves the cursor of a terminal or changes its title.
-    """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
-    )
 
 
 def say(program: str, message: str) -> None:

@@ -84,6 +84,11 @@ class ValueNetworkConfig:
     num_codes: int = NUM_CODES
     num_units: int = NUM_UNITS
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of its weights in a file."""
+        return 4 * (self.num_holes * self.num_codes * self.num_units + 2 * self.num_units + 1)
+
     def check(self, ruleset: Ruleset) -> None:
         """Raise InvalidValueNetwork unless this package can run it on a ruleset."""
         wanted = ValueNetworkConfig(num_holes=ruleset.num_holes)

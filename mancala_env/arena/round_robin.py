@@ -28,6 +28,7 @@ from mancala_env.arena.matches import (
     play_openings,
 )
 from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, openings
+from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
@@ -387,13 +388,20 @@ class ResultsFile:
                     f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT} or {SET_FORMAT}"
                 )
             fields.setdefault("opening_set", "all")
-            margins = np.array(fields["margins"], np.int16).reshape(-1, 2)
-            if len(margins) != fields["stop"] - fields["start"] or fields["opening_set"] not in OPENING_SETS:
+            given = np.array(fields["margins"])
+            margins = given.astype(np.int16).reshape(-1, 2)
+            start = whole("start", fields["start"], 0, 2**40)
+            if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENING_SETS:
                 raise ValueError
-            return Key(**{name: fields[name] for name in Key._fields}), fields["start"], margins
+            if (given != margins.reshape(given.shape)).any():
+                raise ValueError
+            key = Key(**{name: fields[name] for name in Key._fields})
+            if not all(isinstance(part, str) or is_whole(part) for part in key):
+                raise ValueError
+            return key, start, margins
         except InvalidResults:
             raise
-        except (ValueError, KeyError, TypeError, OverflowError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise InvalidResults(
                 f"{self.path}, line {number}: not a line of results; name another file"
             ) from None

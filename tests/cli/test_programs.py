@@ -108,7 +108,7 @@ def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, tmp_path, mo
     (tmp_path / "run" / "final.zip").touch()
     assert cli.main(words) == 2
     said = f"run is the folder of a run; its checkpoint is {Path('run', 'final.zip')}"
-    assert capsys.readouterr().err == f"mancala: error: {said}\n"
+    assert capsys.readouterr().err == f"mancala: {said}\n"
 
 
 def test_show_refuses_an_agent_that_is_none(capsys):

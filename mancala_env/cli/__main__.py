@@ -1,0 +1,7 @@
+"""python -m mancala_env.cli: the same as `mancala`."""
+
+import sys
+
+from mancala_env.cli import main
+
+sys.exit(main())
