@@ -209,8 +209,14 @@ def check_device(config: TrainConfig) -> None:
             ) from error
 
 
-def check_agents(config: TrainConfig) -> None:
+def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     """Make every agent the configuration names once, so that a wrong one is found before the training.
+
+    A run's folder may come from somebody else, so none that runs a file is taken from there.
+
+    Args:
+        config: The configuration.
+        resumed: Folder of the run that it was read from; None: the user's own words.
 
     Raises:
         MancalaError: It says what would be right.
@@ -218,6 +224,8 @@ def check_agents(config: TrainConfig) -> None:
     pool = config.pool.opponents if config.pool.share else []
     teacher = [config.teacher.spec] if config.teacher.positions else []
     for spec in (*pool, *teacher, *config.evaluation.opponents):
+        if resumed is not None and agents.Spec.parse(spec).runs_code:
+            raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
         agents.make(spec, config.game, num_threads=1)
 
 
@@ -387,7 +395,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
     config, resumed = read_config(arguments)
     check_device(config)
-    check_agents(config)
+    check_agents(config, resumed)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
     limit = f"{config.minutes:g} minutes" if config.minutes else f"{config.turns:,} turns"
     console.print(

@@ -177,7 +177,7 @@ def test_help_names_every_command():
 def test_every_command_has_help(command):
     done = mancala(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"mancala {command}" in done.stdout
+    assert command in done.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.learning import loop as train
 from mancala_env.learning import value_fit as fit_value
+from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.programs import Interrupted, in_one_line
 from mancala_env.solver import make_book, make_positions
@@ -115,6 +116,19 @@ def test_show_refuses_an_agent_that_is_none(capsys):
     assert cli.main(["show", "minimax:deep"]) == 2
     assert "after the colon comes DEPTH" in capsys.readouterr().err
     assert cli.main(["show", "minimax"]) == 0  # a kind of agent
+
+
+@pytest.mark.parametrize("main", [train.main, rllib_train.main])
+def test_a_folder_that_is_resumed_runs_no_file_that_it_names(main, tmp_path, capsys):
+    own = tmp_path / "own.py"
+    own.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef make(ruleset): ...\n")
+    words = ["--config", str(configs_folder() / "smoke.yaml")]
+    config, _ = read_config(words)
+    config.evaluation.opponents = [f"python:{own}:make"]
+    (tmp_path / "config.yaml").write_text(config.to_yaml())
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "a run that is resumed runs no file that it names" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
 
 
 def book_of(path: Path) -> Book:

@@ -547,7 +547,7 @@ def main(arguments: list[str] | None = None) -> int:
     config, resumed = read_config(
         arguments, RayConfig, "rllib_train.py", defaults=("default.yaml", "rllib.yaml")
     )
-    check_agents(config)
+    check_agents(config, resumed)
     with started_ray(config, console):
         if resumed is None:
             folder = RunFolder.create(config)
