@@ -1,6 +1,7 @@
 """Agents of a user's own: functions, models of Stable-Baselines3, torch modules, files."""
 
 import re
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,9 +15,15 @@ from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents import InvalidSpec
+from mancala_env.agents.checkpoint import CheckpointAgent
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import Observer
+
+
+def odd(value: Any) -> Any:
+    """Return a value that the type checker knows nothing of."""
+    return value
 
 
 def first_legal(position: Position) -> int:
@@ -83,9 +90,9 @@ def test_a_random_legal_action_plays_where_that_is_wanted():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: agents.from_function(3, "leyla"), "takes a function, not 3"),
+        (lambda: agents.from_function(odd(3), "leyla"), "takes a function, not 3"),
         (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is a kind of agent"),
-        (lambda: agents.from_function(first_legal, "leyla", illegal="lose"), "illegal must be"),
+        (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal must be"),
         (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation must be"),
         (lambda: agents.from_policy(3, "leyla"), "a Stable-Baselines3 model or a torch module, not 3"),
     ],
@@ -136,7 +143,7 @@ def test_a_model_that_was_trained_on_is_another_entrant():
     assert re.fullmatch(r"own:mine:sha256:[0-9a-f]{16}", before)
     assert agents.from_policy(Network(Observer("leyla").shape[0], 6), "leyla", name="mine").entrant == before
     with torch.no_grad():
-        network.layer.bias += 1
+        network.layer.bias.add_(1)
     assert agent.entrant != before
 
 
@@ -222,12 +229,12 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
     """Finding A6: num_threads=1 did not limit torch."""
-    seen = []
+    threads = []
 
     class Watched(Network):
-        def forward(self, seen_by: torch.Tensor):
-            seen.append(torch.get_num_threads())
-            return super().forward(seen_by)
+        def forward(self, seen: torch.Tensor):
+            threads.append(torch.get_num_threads())
+            return super().forward(seen)
 
     before = torch.get_num_threads()
     try:
@@ -236,13 +243,14 @@ def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
         agents.from_policy(model, "leyla", num_threads=num_threads).choose(Position("leyla"))
         path = write_checkpoint(tmp_path / "agent.zip", identity_of("leyla"))
         agent = agents.make(str(path), "leyla", num_threads=num_threads)
-        agent.network.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+        assert isinstance(agent, CheckpointAgent)
+        agent.network.register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
         agent.choose(Position("leyla"))
-        assert seen == [num_threads, num_threads]
+        assert threads == [num_threads, num_threads]
         assert torch.get_num_threads() == 3, "others have their own limit back"
         torch.set_num_threads(1)
         agent.num_threads = 2
         agent.choose(Position("leyla"))
-        assert seen[2:] == [1], "nor more than the process may"
+        assert threads[2:] == [1], "nor more than the process may"
     finally:
         torch.set_num_threads(before)
