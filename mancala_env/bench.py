@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.batch import Batch
+from mancala_env.errors import InvalidArgument
 from mancala_env.rulesets import Ruleset, lookup
 
 NUM_GAMES = 4096
@@ -43,10 +44,10 @@ def measure(
         mask (choosing the actions is not part of it), each for 4,096 games.
 
     Raises:
-        ValueError: seconds is not positive.
+        InvalidArgument: seconds is not positive.
     """
     if not seconds > 0:
-        raise ValueError(f"seconds must be more than 0, not {seconds}")
+        raise InvalidArgument(f"seconds must be more than 0, not {seconds}")
     ruleset = lookup(ruleset)
     batch = Batch(ruleset, NUM_GAMES, seed=1, num_threads=num_threads)
     threads = f"{batch.num_threads} thread{'s' if batch.num_threads > 1 else ''}"

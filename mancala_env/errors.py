@@ -19,3 +19,13 @@ class InvalidPosition(MancalaError):
 
 class IllegalMove(MancalaError):
     """An action that the player to move may not take."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with everything that is no printable character written out, such as ``\x1b``.
+
+    Files that others made may carry what moves the cursor of a terminal or changes its title.
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
+    )

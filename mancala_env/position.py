@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env import notation
+from mancala_env import notation, squares
 from mancala_env.arguments import is_whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
@@ -381,7 +381,7 @@ class Position:
             return f"{who}: it is not a whole number; {legal}"
         if not 0 <= action < self.ruleset.num_holes:
             return f"{who}: there is none; {legal}"
-        hole = (int(action) + self.ruleset.row_width * self.player) % self.ruleset.num_holes
+        hole = squares.hole_of(self.ruleset, self.player, int(action))
         if self.owner[hole] != NOBODY:
             return f"{who}: {PLAYERS[self.owner[hole]]} owns it; {legal}"
         if self.territory[hole] != self.player:

@@ -1,39 +1,114 @@
-"""What the programs of the package and of training/ share: an error is one line, and so is Ctrl-C."""
+"""What every program of the package and of training/ does with a mistake of its user: one line, one status.
 
+The line goes to standard error, begins with the program's name and says what would be right. The exit status
+is 2 for bad input, for files that cannot be read or written and for an extra that is not installed, 130 after
+Ctrl-C. Whatever else is raised is a bug of ours, and shows its traceback.
+"""
+
+import argparse
 import functools
+import os
 import sys
-from collections.abc import Callable
-from typing import ParamSpec
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, ParamSpec
 
-from mancala_env.errors import MancalaError
+from mancala_env.errors import MancalaError, printable
+
+BAD_INPUT, INTERRUPTED = 2, 130
+"""Exit statuses."""
 
 _Arguments = ParamSpec("_Arguments")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what became of the work."""
+
+
+def say(program: str, message: str) -> None:
+    """Say something in one line on standard error."""
+    print(f"{program}: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
+def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
+    """Say in one line what is wrong with a command line, and end the program.
+
+    Args:
+        program: What the line begins with.
+        message: What is wrong.
+        usage: The program whose `--help` says what would be right; None: `program`.
+    """
+    say(program, f"{message}; see {usage or program} --help")
+    sys.exit(BAD_INPUT)
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that says what is wrong in one line instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end the program."""
+        refuse(self.prog, message)
+
+
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Turn the lack of an extra's package into an error that names the pip command.
+
+    >>> with needing("training", "train"):
+    ...     import mancala_env.learning.loop
+
+    Raises:
+        ImportError: A package is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "mancala_env":
+            raise  # a bug of ours
+        raise ImportError(f'{what} needs {package}: pip install "mancala-env[{extra}]"') from error
+
+
+def run(program: str, main: Callable[[], int], kept: str = "") -> int:
+    """Run a program's `main`; returns the exit status, and has said in one line what went wrong.
+
+    Args:
+        program: What the line begins with.
+        main: The work; returns the exit status.
+        kept: What becomes of the work after Ctrl-C, where an :class:`Interrupted` does not say it.
+    """
+    try:
+        return main()
+    except KeyboardInterrupt as stop:
+        said, status = "; ".join(filter(None, ("interrupted", str(stop) or kept))), INTERRUPTED
+    except BrokenPipeError:  # `mancala rulesets | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ImportError as error:
+        if "pip install" not in str(error):
+            raise  # not a missing extra: a bug of ours
+        said, status = str(error), BAD_INPUT
+    except (MancalaError, OSError) as error:
+        said, status = str(error), BAD_INPUT
+    say(program, said)
+    return status
 
 
 def in_one_line(
     program: str, kept: str = ""
 ) -> Callable[[Callable[_Arguments, int]], Callable[_Arguments, int]]:
-    """Make a program's `main` say what went wrong in one line on standard error.
-
-    The exit status is then 2 for bad input and for files that cannot be read or written, 130 for Ctrl-C.
+    """Make a program's `main` say what went wrong in one line; see :func:`run`.
 
     Args:
-        program: What the line begins with.
+        program: What the line begins with, unless `main` is given a keyword `program`.
         kept: What becomes of the work after Ctrl-C.
     """
 
     def decorate(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
         @functools.wraps(main)
-        def run(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> int:
-            try:
-                return main(*args, **kwargs)
-            except KeyboardInterrupt:
-                said, status = "; ".join(filter(None, ("interrupted", kept))), 130
-            except (MancalaError, OSError) as error:
-                said, status = str(error), 2
-            print(f"{program}: {' '.join(said.split())}", file=sys.stderr)
-            return status
+        def wrapped(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> int:
+            return run(str(kwargs.get("program", program)), functools.partial(main, *args, **kwargs), kept)
 
-        return run
+        return wrapped
 
     return decorate

@@ -97,6 +97,10 @@ class Ruleset:
             raise InvalidRuleset(
                 f"name must be one word, for it is the first word of a position's text, not {self.name!r}"
             )
+        for word in ("name", "title", "region", "source"):
+            text = getattr(self, word)
+            if not isinstance(text, str) or not text.isprintable():
+                raise InvalidRuleset(f"{word} must be a text of printable characters, not {text!r}")
         for dial in ("row_width", "seeds_per_hole"):
             value = getattr(self, dial)
             if not isinstance(value, int) or isinstance(value, bool):

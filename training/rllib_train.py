@@ -6,7 +6,17 @@ docs/cluster.md says how to start a cluster; `--help` lists every option. What i
 
 import sys
 
-from mancala_env.learning.rllib.train import main
+from mancala_env.programs import in_one_line, needing
+
+
+@in_one_line("rllib_train.py")
+def main() -> int:
+    """Train; returns the exit status. Without Ray one line says how to install it."""
+    with needing("training on Ray", "ray"):
+        from mancala_env.learning.rllib.train import main
+
+    return main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

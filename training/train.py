@@ -5,7 +5,17 @@ The same as `mancala train`; `--help` lists every option. What it does is in :mo
 
 import sys
 
-from mancala_env.learning.loop import main
+from mancala_env.programs import in_one_line, needing
+
+
+@in_one_line("mancala train")
+def main() -> int:
+    """Train; returns the exit status. Without the extra one line says how to install it."""
+    with needing("training", "train"):
+        from mancala_env.learning.loop import main
+
+    return main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

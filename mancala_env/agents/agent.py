@@ -22,7 +22,8 @@ class Agent(ABC):
     number of games at once.
 
     Attributes:
-        spec: The text that makes this agent.
+        spec: The text that makes this agent; what it is called in tables.
+        filed_as: What its results are filed under, where that is not `spec`; :func:`make` sets it.
         ruleset: The ruleset it plays.
         num_threads: CPU threads it may use.
     """
@@ -37,10 +38,16 @@ class Agent(ABC):
     ) -> None:
         """Bind the agent to a ruleset and seed it (None: from the system)."""
         self.spec = spec
+        self.filed_as: str | None = None
         self.ruleset = lookup(ruleset)
         self.num_threads = num_threads or default_num_threads()
         self._rules = encode(self.ruleset)
         self.seed(seed)
+
+    @property
+    def entrant(self) -> str:
+        """What its results are filed under: agents that may play differently have different ones."""
+        return self.filed_as or self.spec
 
     def seed(self, seed: int | None) -> None:
         """Restart everything random from a seed; the same seed and positions give the same actions."""

@@ -8,7 +8,7 @@ a value network for search (``value_network.f32``): plain numbers, as many as th
 """
 
 import json
-import zipfile
+import math
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,8 +17,11 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env.agents.agent import Agent
+from mancala_env.agents.archive import Archive, InvalidArchive, NoMember, first_line, opened, tensors_only
 from mancala_env.agents.network import NetworkConfig, build_network, torch
+from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
+from mancala_env.arguments import is_whole
 from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.observation import Observer
@@ -30,8 +33,9 @@ IDENTITY_MEMBER, WEIGHTS_MEMBER = "identity.json", "policy.pth"
 VALUE_NETWORK_MEMBER = "value_network.f32"
 # The network lies under this name in the policy that Stable-Baselines3 saves.
 WEIGHTS_PREFIX = "network."
-# No network of this package comes near it; a zip can claim to unpack to anything.
-_MOST_BYTES = 1 << 30
+# What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
+_MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
+_DEEPEST = 20
 # What a ruleset is called, and where it comes from, changes no turn.
 _WORDS = ("name", "title", "region", "source")
 
@@ -77,23 +81,51 @@ class Identity:
         """
         try:
             fields = json.loads(text)
-            if fields.pop("format") != FORMAT:
+            if not isinstance(fields, dict) or fields.pop("format") != FORMAT:
                 raise InvalidCheckpoint(f"it does not say that it is a {FORMAT}")
             version = fields.pop("format_version")
             if version != FORMAT_VERSION:
                 raise InvalidCheckpoint(
                     f"it has format version {version!r}; this package reads version {FORMAT_VERSION}"
                 )
+            _check_plain(fields)
             fields["ruleset"] = Ruleset(**fields["ruleset"])
             fields["network"] = NetworkConfig(**fields["network"])
             if fields.get("value_network") is not None:
                 fields["value_network"] = ValueNetworkConfig(**fields["value_network"])
             encode_rounds(fields["rounds"])
-            return Identity(**fields)
+            identity = Identity(**fields)
+            identity.check()
+            return identity
         except InvalidCheckpoint:
             raise
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise InvalidCheckpoint(f"its identity cannot be read ({error})") from error
+            raise InvalidCheckpoint(f"its identity cannot be read ({first_line(error)})") from error
+
+    def check(self) -> None:
+        """Raise InvalidCheckpoint where a value is of the wrong type, or cannot be shown as it is."""
+        texts = {"observation_version": self.observation_version}
+        if not isinstance(self.versions, dict):
+            raise InvalidCheckpoint(f"its versions must be texts by name, not {self.versions!r}")
+        texts |= {f"version of {name}": version for name, version in self.versions.items()}
+        for name, text in texts.items():
+            if not isinstance(text, str) or not (name + text).isprintable():
+                raise InvalidCheckpoint(f"its {name!r} must be a printable text, not {text!r}")
+        if not is_whole(self.turns) or self.turns < 0:
+            raise InvalidCheckpoint(f"its turns must be a whole number of at least 0, not {self.turns!r}")
+        if not isinstance(self.config, dict):
+            raise InvalidCheckpoint(f"its config must be settings by name, not {self.config!r}")
+
+
+def _check_plain(value: Any, depth: int = 0) -> None:
+    """Raise InvalidCheckpoint where plain data is nested deeply, or holds numbers that are not finite."""
+    if depth > _DEEPEST:
+        raise InvalidCheckpoint(f"its identity is nested more than {_DEEPEST} deep")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidCheckpoint("its identity holds numbers that are not finite")
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_plain(inner, depth + 1)
 
 
 def read_identity(path: str | Path) -> Identity:
@@ -102,7 +134,7 @@ def read_identity(path: str | Path) -> Identity:
     Raises:
         InvalidCheckpoint: There is no such file, or it is no checkpoint; the message says what is wrong.
     """
-    text = _read_member(path, IDENTITY_MEMBER).decode(errors="replace")
+    text = _read_member(path, IDENTITY_MEMBER, _MOST_IDENTITY).decode(errors="replace")
     try:
         return Identity.from_json(text)
     except InvalidCheckpoint as error:
@@ -112,23 +144,31 @@ def read_identity(path: str | Path) -> Identity:
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     """Build the network of a checkpoint and fill in its weights; nothing is unpickled.
 
+    Nothing of the size that the identity claims is allocated before the file has shown to hold as much.
+
     Raises:
         InvalidCheckpoint: The weights are missing, damaged or do not fit the identity.
     """
-    network = build_network(identity.ruleset, identity.ruleset.num_actions(identity.rounds), identity.network)
-    packed = _read_member(path, WEIGHTS_MEMBER)
+    num_actions = identity.ruleset.num_actions(identity.rounds)
+    with torch.device("meta"):  # shapes without numbers
+        claimed = build_network(identity.ruleset, num_actions, identity.network).state_dict()
+    size = sum(4 * value.numel() for value in claimed.values())
+    packed = _read_member(path, WEIGHTS_MEMBER, size + _MOST_HEADER, size)
     try:
-        weights = torch.load(BytesIO(packed), map_location="cpu", weights_only=True)
-        network.load_state_dict(
-            {
-                name.removeprefix(WEIGHTS_PREFIX): value
-                for name, value in weights.items()
-                if name.startswith(WEIGHTS_PREFIX)
-            }
-        )
+        found = torch.load(BytesIO(tensors_only(packed)), map_location="cpu", weights_only=True)
+        weights = {
+            name.removeprefix(WEIGHTS_PREFIX): value
+            for name, value in found.items()
+            if name.startswith(WEIGHTS_PREFIX)
+        }
+        for name, value in claimed.items():
+            if weights[name].shape != value.shape or not weights[name].is_contiguous():
+                raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
+        network = build_network(identity.ruleset, num_actions, identity.network)
+        network.load_state_dict(weights)
     except Exception as error:  # a damaged file makes torch raise almost anything
         raise InvalidCheckpoint(
-            f"{path}: the weights cannot be read safely or do not fit the network: {_first_line(error)}"
+            f"{path}: the weights cannot be read safely or do not fit the network: {first_line(error)}"
         ) from error
     for name, value in network.named_parameters():
         if not torch.isfinite(value).all():
@@ -144,16 +184,15 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
     """
     if identity.value_network is None:
         raise InvalidCheckpoint(
-            f"{path} has no value network for search yet; this fits one: python training/fit_value.py {path}"
+            f"{path} has no value network for search yet; this fits one: mancala fit-value {path}"
         )
     try:
         identity.value_network.check(identity.ruleset)
-        content = _read_member(path, VALUE_NETWORK_MEMBER)
+        size = identity.value_network.num_bytes
+        content = _read_member(path, VALUE_NETWORK_MEMBER, size, size)
         return ValueWeights.from_bytes(content, identity.value_network)
     except InvalidValueNetwork as error:
-        raise InvalidCheckpoint(
-            f"{path}: {error}; fit it again: python training/fit_value.py {path}"
-        ) from error
+        raise InvalidCheckpoint(f"{path}: {error}; fit it again: mancala fit-value {path}") from error
 
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
@@ -167,27 +206,26 @@ def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> Non
         )
 
 
-def _read_member(path: str | Path, member: str) -> bytes:
+def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
+    if not Path(path).exists():
+        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = archive.getinfo(member).file_size
-            if size > _MOST_BYTES:
-                raise InvalidCheckpoint(
-                    f"{path}: {member} claims {size} bytes; at most {_MOST_BYTES} are read"
-                )
-            return archive.read(member)
-    except FileNotFoundError as error:
-        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}") from error
-    except KeyError as error:
-        raise InvalidCheckpoint(
-            f"{path} is no {FORMAT}: it has no member {member}; training/train.py writes checkpoints that do"
-        ) from error
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
-        raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {_first_line(error)}") from error
+        with opened(path) as archive:
+            try:
+                return archive.read(member, most, least)
+            except NoMember as error:
+                raise InvalidCheckpoint(f"{path} is no {FORMAT}: {_what_it_is(archive, member)}") from error
+    except (InvalidArchive, OSError) as error:
+        raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+def _what_it_is(archive: Archive, member: str) -> str:
+    if "_stable_baselines3_version" in archive.names and member == IDENTITY_MEMBER:
+        return (
+            "it is a model that Stable-Baselines3 saved; load it with its own class, such as "
+            "MaskablePPO.load, and agents.from_policy makes an agent of it"
+        )
+    return f"it has no member {member}; mancala train writes checkpoints that do"
 
 
 def _dials(ruleset: Ruleset) -> dict[str, Any]:
@@ -259,8 +297,10 @@ class CheckpointAgent(Agent):
                 f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
                 f"{self._num_actions - 1}; here the player to move has none of them"
             )
-        with torch.inference_mode():
+        with within_torch_threads(self.num_threads), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
+        if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
+            raise InvalidCheckpoint(f"{self.path}: its weights are so large that its outputs are not finite")
         return logits.numpy(), values.numpy()
 
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds, read_budget
+from mancala_env.agents.budget import Budget
+from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds
 from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -39,8 +40,6 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import MAX_TOTAL_SEEDS, Ruleset
 
-MOST_SIMULATIONS = 10_000_000
-"""The most simulations a spec can ask for."""
 # A tree of this many nodes, 128 MB, grows no more; simulations then start their rollouts at its leaves.
 _MOST_NODES = 1 << 22
 # No line is longer: a free seed leaves the board at least every 50 turns.
@@ -348,14 +347,13 @@ class MctsAgent(SearchAgent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str,
+        budget: Budget,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Read the simulations or the time from the spec; see :class:`SearchAgent`."""
-        budget = read_budget(spec, argument, "SIMULATIONS", MOST_SIMULATIONS)
+        """Bind the agent to a ruleset and a number of simulations or a time; see :class:`SearchAgent`."""
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
         self.last_simulations = np.zeros(0, np.int64)
 

@@ -27,8 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.search import ACTIVE, SearchAgent, num_seeds, read_budget
+from mancala_env.agents.agent import InvalidSpec
+from mancala_env.agents.budget import MOST_TURNS, Budget
+from mancala_env.agents.search import ACTIVE, SearchAgent, num_seeds
 from mancala_env.agents.value_network import leaf_value, unit_of
+from mancala_env.arguments import is_whole
 from mancala_env.engine.chance import random_below
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -45,8 +48,6 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.rulesets import Ruleset
 
-MOST_TURNS = 99
-"""The deepest search a spec can ask for."""
 ILLEGAL = -1000
 """What :func:`action_values` holds for an action that is not legal; no margin is below -255."""
 
@@ -430,19 +431,18 @@ class MinimaxAgent(SearchAgent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str,
+        budget: Budget,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         network: np.ndarray | None = None,
     ) -> None:
-        """Read the depth or time from the spec; see :class:`SearchAgent`.
+        """Bind the agent to a ruleset and a depth or time; see :class:`SearchAgent`.
 
         `network` is a packed value network (:mod:`mancala_env.agents.value_network`) for the leaves, None for
         the margin of counts.
         """
-        budget = read_budget(spec, argument, "DEPTH", MOST_TURNS)
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
         self.last_depth = self.last_nodes = np.zeros(0, np.int64)
         self.last_values = np.zeros(0)
@@ -541,5 +541,7 @@ def action_values(
         IllegalMove: A game is over.
         ValueError: `num_actions` is too few for a game.
     """
-    agent = MinimaxAgent(ruleset, str(depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads)
+    if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:
+        raise InvalidSpec(f"depth must be a whole number from 1 to {MOST_TURNS}, not {depth!r}")
+    agent = MinimaxAgent(ruleset, Budget(depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads)
     return agent.action_values(games, num_actions)

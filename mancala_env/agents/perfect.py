@@ -1,11 +1,11 @@
 """The agent that never makes a mistake: every action it plays keeps the exact value of the position."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent, InvalidSpec
+from mancala_env.agents.agent import Agent
+from mancala_env.agents.budget import Budget
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
@@ -14,8 +14,6 @@ MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""
 # What a hundred positions fill. Where time is short, so is what the system takes to clear a larger table.
 _LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
-
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
 
 
 class PerfectAgent(Agent):
@@ -31,29 +29,19 @@ class PerfectAgent(Agent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str | None = None,
+        budget: Budget | None = None,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset.
-
-        Raises:
-            InvalidSpec: The part after the colon is not a time.
-        """
+        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes."""
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
-        self.seconds: float | None = None
-        if argument is not None:
-            match = _SECONDS.fullmatch(argument)
-            if not match or float(match[1]) <= 0:
-                raise InvalidSpec(
-                    f"spec {spec!r}: after the colon comes the time for one position, such as 0.5s; "
-                    f"not {argument!r}"
-                )
-            self.seconds = float(match[1])
-            memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * self.seconds))
+        self.seconds = None
+        if budget is not None:
+            self.seconds = budget.seconds
+            memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def act(self, games: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import CheckpointAgent, load_value_weights
 from mancala_env.agents.mcts import (
     COUNT,
@@ -38,7 +39,6 @@ from mancala_env.agents.mcts import (
     HIGH,
     HOLE,
     LOW,
-    MOST_SIMULATIONS,
     NODE_COLUMNS,
     VALUE,
     VISITS,
@@ -49,7 +49,7 @@ from mancala_env.agents.mcts import (
     tighten,
     write_node,
 )
-from mancala_env.agents.search import num_seeds, read_budget, split_argument
+from mancala_env.agents.search import num_seeds
 from mancala_env.agents.value_network import UNIT, leaf_value
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, save
@@ -328,21 +328,20 @@ class PolicyMctsAgent(CheckpointAgent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str,
+        budget: Budget,
+        path: str | Path,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Read the simulations or the time from the spec, and the network from the checkpoint it names.
+        """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint.
 
         Raises:
-            InvalidSpec: No such budget, or no checkpoint is named.
             InvalidCheckpoint: As of :class:`CheckpointAgent`.
         """
-        budget, path = split_argument(spec, argument, "policy+mcts:SIMULATIONS:CHECKPOINT")
-        self.budget = read_budget(spec, budget, "SIMULATIONS", MOST_SIMULATIONS)
-        super().__init__(ruleset, Path(path), spec=spec, seed=seed, num_threads=num_threads)
+        super().__init__(ruleset, path, spec=spec, seed=seed, num_threads=num_threads)
+        self.budget = budget
         self.last_simulations = np.zeros(0, np.int64)
         selfplay = self.identity.config.get("selfplay")
         # What its values are about: the outcome, or the margin over all seeds.

@@ -2,7 +2,7 @@
 
 The network of a checkpoint takes some 30 µs for a position, in which minimax plays 500 turns: at its leaves
 it would cost eight turns of depth. So the checkpoint also holds a value network of a thousandth of that cost,
-which was fitted to the games that the checkpoint plays (``training/fit_value.py``) and runs inside the
+which was fitted to the games that the checkpoint plays (``mancala fit-value``) and runs inside the
 search: :mod:`mancala_env.agents.value_network`.
 """
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import check_ruleset, load_value_weights, read_identity
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.search import split_argument
 from mancala_env.agents.value_network import UNIT
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -28,20 +28,19 @@ class PolicyMinimaxAgent(MinimaxAgent):
     def __init__(
         self,
         ruleset: str | Ruleset,
-        argument: str,
+        budget: Budget,
+        path: str | Path,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Read the depth or time from the spec, and the value network from the checkpoint it names.
+        """Bind the agent to a ruleset and a depth or time, and load the value network of a checkpoint.
 
         Raises:
-            InvalidSpec: No such depth or time, or no checkpoint is named.
             InvalidCheckpoint: No such file, damaged, trained on another ruleset, or without a value network;
                 the message says what to do.
         """
-        budget, path = split_argument(spec, argument, "policy+minimax:DEPTH:CHECKPOINT")
         self.path = Path(path)
         self.identity = read_identity(path)
         check_ruleset(path, self.identity, lookup(ruleset))

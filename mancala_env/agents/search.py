@@ -1,16 +1,16 @@
-"""What the search agents share: budgets such as ``6`` or ``0.1s``, and one search per thread."""
+"""What the search agents share: one search per thread, within a budget."""
 
 import math
-import re
 from abc import abstractmethod
 from collections.abc import Callable
 from threading import Event
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent, InvalidSpec
+from mancala_env.agents.agent import Agent
+from mancala_env.agents.budget import Budget
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import SOUTH, count_of, seeds_within
@@ -19,60 +19,6 @@ from mancala_env.rulesets import Ruleset
 
 ACTIVE = 0
 """Column of every search's progress: 1 while a game's search is under way."""
-
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
-
-
-class Budget(NamedTuple):
-    """How long to search one position.
-
-    Attributes:
-        steps: Turns deep, or simulations; the most there can be where time decides.
-        seconds: Seconds for each position; infinite where `steps` decides.
-    """
-
-    steps: int
-    seconds: float
-
-
-def read_budget(spec: str, argument: str, word: str, most: int) -> Budget:
-    """Return the budget that the part of a spec after the colon asks for.
-
-    Args:
-        spec: The whole spec, for messages.
-        argument: A whole number of steps such as ``"6"``, or seconds such as ``"0.1s"``.
-        word: What a step is called in messages.
-        most: The largest number of steps.
-
-    Raises:
-        InvalidSpec: It is neither; the message says what would be right.
-    """
-    if re.fullmatch(r"\d+", argument) and 1 <= int(argument) <= most:
-        return Budget(int(argument), math.inf)
-    match = _SECONDS.fullmatch(argument)
-    if match and float(match[1]) > 0:
-        return Budget(most, float(match[1]))
-    raise InvalidSpec(
-        f"spec {spec!r}: after the colon comes {word}, a whole number from 1 to {most}, or the time for "
-        f"one position, such as 0.1s; not {argument!r}"
-    )
-
-
-def split_argument(spec: str, argument: str, form: str) -> tuple[str, str]:
-    """Return the budget and the checkpoint of a spec such as ``policy+minimax:6:runs/first/final.zip``.
-
-    Args:
-        spec: The whole spec, for messages.
-        argument: What follows its first colon.
-        form: The form of the spec.
-
-    Raises:
-        InvalidSpec: There is no second colon, or nothing after it.
-    """
-    budget, _, checkpoint = argument.partition(":")
-    if not checkpoint:
-        raise InvalidSpec(f"spec {spec!r}: the form is {form}")
-    return budget, checkpoint
 
 
 @kernel

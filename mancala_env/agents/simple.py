@@ -8,6 +8,7 @@ from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     NORTH,
     SOUTH,
+    action_of,
     as_actions,
     count_of,
     hole_of,
@@ -26,12 +27,7 @@ def _random_actions(rules, games, randoms, actions, start, stop):
     for b in range(start, stop):
         game = load(games, b)
         _, hole = random_hole(rules, game, randoms[b])
-        actions[b] = _action_of(rules, game.player, hole)
-
-
-@kernel
-def _action_of(rules, player, hole):
-    return (hole - rules.width * player) % (2 * rules.width)
+        actions[b] = action_of(rules, game.player, hole)
 
 
 @kernel

@@ -1,66 +1,301 @@
-"""Specs: how a text such as ``"greedy"`` or ``"minimax:6"`` becomes an agent."""
+"""Specs: how a text such as ``"minimax:6"`` is taken apart and becomes an agent.
+
+>>> from mancala_env.agents import Spec
+>>> spec = Spec.parse("minimax:0.1s")
+>>> spec.kind, spec.budget.seconds, str(spec)
+('minimax', 0.1, 'minimax:0.1s')
+
+Nobody else takes specs apart. A kind of agent is one line of the table below; its module is imported when it
+is first asked for, and its class gets the parts: a budget, a path.
+"""
 
 import difflib
+import hashlib
 import importlib
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mancala_env.agents.agent import Agent, InvalidSpec
+from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
 from mancala_env.rulesets import Ruleset, lookup
 
-# name -> (module, class, form of the spec, what it is). Modules are imported when first asked for.
-_AGENTS: dict[str, tuple[str, str, str, str]] = {
-    "random": ("simple", "RandomAgent", "random", "each legal action equally likely"),
-    "greedy": ("simple", "GreedyAgent", "greedy", "the turn with the best immediate count"),
-    "minimax": (
+_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
+
+
+class _Kind(NamedTuple):
+    """A kind of agent.
+
+    Attributes:
+        module: Module of this package that has it.
+        builder: Name of the class, called as builder(ruleset, *parts, spec=, seed=, num_threads=).
+        form: Form of the spec: what stands in capitals is a part, in brackets what may be left out.
+        meaning: What it is.
+        parts: What follows the colon: attributes of Spec, in order.
+        most: The largest number of steps of its budget; 0 where that can only be a time.
+    """
+
+    module: str
+    builder: str
+    form: str
+    meaning: str
+    parts: tuple[str, ...] = ()
+    most: int = 0
+
+
+_CHECKPOINT = "checkpoint"
+"""The kind of a bare path."""
+
+_KINDS = {
+    "random": _Kind("simple", "RandomAgent", "random", "each legal action equally likely"),
+    "greedy": _Kind("simple", "GreedyAgent", "greedy", "the turn with the best immediate count"),
+    "minimax": _Kind(
         "minimax",
         "MinimaxAgent",
         "minimax:DEPTH",
         "alpha-beta search DEPTH turns deep (minimax:6), or for a time (minimax:0.1s)",
+        ("budget",),
+        MOST_TURNS,
     ),
-    "mcts": (
+    "mcts": _Kind(
         "mcts",
         "MctsAgent",
         "mcts:SIMULATIONS",
         "Monte-Carlo tree search of so many simulations (mcts:1000), or for a time (mcts:0.1s)",
+        ("budget",),
+        MOST_SIMULATIONS,
     ),
-    "sample": (
+    "sample": _Kind(
         "checkpoint",
         "SamplingAgent",
         "sample:CHECKPOINT",
         "a trained network that draws its actions by their probabilities",
+        ("checkpoint",),
     ),
-    "policy+minimax": (
+    "policy+minimax": _Kind(
         "policy_minimax",
         "PolicyMinimaxAgent",
         "policy+minimax:DEPTH:CHECKPOINT",
         "minimax of a depth or time whose leaves are judged by the checkpoint's value network",
+        ("budget", "checkpoint"),
+        MOST_TURNS,
     ),
-    "policy+mcts": (
+    "policy+mcts": _Kind(
         "policy_mcts",
         "PolicyMctsAgent",
         "policy+mcts:SIMULATIONS:CHECKPOINT",
         "tree search of so many simulations, or for a time, guided by the checkpoint's policy and values",
+        ("budget", "checkpoint"),
+        MOST_SIMULATIONS,
     ),
-    "perfect": (
+    "perfect": _Kind(
         "perfect",
         "PerfectAgent",
         "perfect[:SECONDSs]",
         "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
+        ("budget",),
+    ),
+    "python": _Kind(
+        "own",
+        "agent_from_file",
+        "python:FILE.py:FUNCTION",
+        "what a function of your own Python file makes of a ruleset; runs the file",
+        ("source", "function"),
+    ),
+    _CHECKPOINT: _Kind(
+        "checkpoint",
+        "CheckpointAgent",
+        "a path to a checkpoint, such as runs/first/final.zip",
+        "a trained network",
+        ("checkpoint",),
     ),
 }
-_CHECKPOINT_FORM = "a path to a checkpoint, such as runs/first/final.zip"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Who plays: a spec, taken apart once.
+
+    Attributes:
+        kind: "random", "greedy", "minimax", "mcts", "perfect", "sample", "policy+minimax", "policy+mcts",
+            "python", or "checkpoint" for a bare path.
+        budget: How long it may search; None where the kind has none, or `perfect` takes its time.
+        checkpoint: Path of its checkpoint, as written.
+        source: Path of its Python file, as written.
+        function: Name of the function in that file.
+    """
+
+    kind: str
+    budget: Budget | None = None
+    checkpoint: str | None = None
+    source: str | None = None
+    function: str | None = None
+
+    @classmethod
+    def parse(cls, text: "str | Spec") -> "Spec":
+        """Take a spec apart; files it names need not exist yet, and are not read.
+
+        Raises:
+            InvalidSpec: It names no agent; the message says what would be right.
+        """
+        if isinstance(text, Spec):
+            return text
+        if not isinstance(text, str):
+            raise InvalidSpec(f"a spec is a text, such as 'random' or 'minimax:6', not {text!r}")
+        name, colon, rest = text.partition(":")
+        if name == _CHECKPOINT or name not in _KINDS:
+            return cls._of_path(text)
+        kind = _KINDS[name]
+        if not colon and (not kind.parts or "[" in kind.form):
+            return cls(name)
+        # A path may hold colons: it is what remains.
+        more = len(kind.parts) - 1
+        words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
+        parts: dict[str, Any] = dict(zip(kind.parts, words))
+        is_whole = colon and kind.parts and len(words) == len(kind.parts)
+        is_named = parts.get("function", "f").isidentifier()
+        if not is_whole or not is_named or not all(parts[part] for part in parts if part != "budget"):
+            raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
+        if "budget" in parts:
+            parts["budget"] = _budget(text, kind, parts["budget"])
+        if "checkpoint" in parts:
+            _refuse_folder(parts["checkpoint"])
+        return cls(name, **parts)
+
+    @classmethod
+    def _of_path(cls, text: str) -> "Spec":
+        path = Path(text)
+        _refuse_folder(text)
+        try:
+            is_path = path.suffix == ".zip" or path.is_file()
+        except (OSError, ValueError):  # too long for a path, or with a null character
+            is_path = False
+        if is_path:
+            return cls(_CHECKPOINT, checkpoint=text)
+        names = [kind for kind in _KINDS if kind != _CHECKPOINT]
+        near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise InvalidSpec(f"no agent {text!r} and no such file; {hint}specs: {'; '.join(spec_forms())}")
+
+    def __str__(self) -> str:
+        """Return the spec as text; :meth:`parse` reads it back."""
+        return self._text(self.checkpoint, self.source)
+
+    def _text(self, checkpoint: str | None, source: str | None) -> str:
+        name = None if self.kind == _CHECKPOINT else self.kind
+        parts = (name, self.budget, checkpoint, source, self.function)
+        return ":".join(str(part) for part in parts if part is not None)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file it names."""
+        return tuple(Path(name) for name in (self.checkpoint, self.source) if name is not None)
+
+    @property
+    def identity(self) -> str:
+        """What its results are filed under: the spec, with a hash of its content for each file.
+
+        A bare checkpoint is ``sha256:`` and 16 hexadecimal digits. So a checkpoint that was trained on is
+        another entrant, and the same one under another path the same.
+
+        Raises:
+            InvalidSpec: A file cannot be read.
+        """
+        hashed = (None if name is None else _hash_of(name) for name in (self.checkpoint, self.source))
+        return self._text(*hashed)
+
+    @property
+    def ruleset(self) -> Ruleset | None:
+        """The ruleset its checkpoint was trained on; None where it names none.
+
+        Raises:
+            InvalidCheckpoint: The checkpoint cannot be read.
+            ImportError: torch is missing.
+        """
+        if self.checkpoint is None:
+            return None
+        from mancala_env.agents.checkpoint import read_identity
+
+        return read_identity(self.checkpoint).ruleset
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether making the agent runs a Python file that the spec names."""
+        return self.source is not None
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """The form of such specs, and what they make."""
+        return _KINDS[self.kind].form, _KINDS[self.kind].meaning
+
+    def with_files(self, paths: Sequence[str | Path]) -> "Spec":
+        """Return the same spec with its files elsewhere, in the order of :attr:`files`."""
+        names = iter(map(str, paths))
+        return replace(
+            self,
+            checkpoint=None if self.checkpoint is None else next(names),
+            source=None if self.source is None else next(names),
+        )
+
+
+def _budget(text: str, kind: _Kind, word: str) -> Budget:
+    if kind.most and re.fullmatch(r"[0-9]{1,12}", word) and 1 <= int(word) <= kind.most:
+        return Budget(int(word))
+    match = _SECONDS.fullmatch(word)
+    if match and 0 < float(match[1]) < math.inf:
+        return Budget(kind.most, float(match[1]))
+    if not kind.most:
+        wanted = "the time for one position, such as 0.5s"
+    else:
+        name = kind.form.split(":")[1]
+        wanted = f"{name}, a whole number from 1 to {kind.most}, or the time for one position, such as 0.1s"
+    raise InvalidSpec(f"spec {text!r}: after the colon comes {wanted}; not {word!r}")
+
+
+def _refuse_folder(path: str) -> None:
+    """Raise InvalidSpec where a run's folder stands for its checkpoint."""
+    final = Path(path, "final.zip")
+    try:
+        is_folder = bool(path) and final.is_file()
+    except (OSError, ValueError):  # no path at all
+        is_folder = False
+    if is_folder:
+        raise InvalidSpec(f"{path} is the folder of a run; its checkpoint is {final}")
+
+
+def _hash_of(name: str) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise InvalidSpec(f"{name} cannot be read: {error.strerror}") from error
 
 
 def spec_forms() -> dict[str, str]:
     """Return the forms a spec can take and what each makes."""
-    forms = {form: meaning for _, _, form, meaning in _AGENTS.values()}
-    return forms | {_CHECKPOINT_FORM: "a trained network"}
+    return {kind.form: kind.meaning for kind in _KINDS.values()}
+
+
+def kind_named(name: str) -> tuple[str, str] | None:
+    """Return the form and the meaning of a kind of agent, such as "minimax"; None where there is none."""
+    kind = None if name == _CHECKPOINT else _KINDS.get(name)
+    return None if kind is None else (kind.form, kind.meaning)
+
+
+def entrant_of(agent: Agent) -> str:
+    """Return what an agent's results are filed under: `agent.entrant`, with a hash for each file it names."""
+    if agent.entrant == agent.spec:
+        with suppress(InvalidSpec):  # an agent of your own is called what you like
+            return Spec.parse(agent.spec).identity
+    return agent.entrant
 
 
 def make(
-    spec: str | Agent,
+    spec: "str | Spec | Agent",
     ruleset: str | Ruleset,
     *,
     seed: int | None = None,
@@ -84,21 +319,18 @@ def make(
         if spec.ruleset != ruleset:
             raise InvalidSpec(f"{spec.spec} plays {spec.ruleset.name}, not {ruleset.name}")
         return spec
-    name, colon, argument = spec.partition(":")
-    if name in _AGENTS:
-        module, class_name, form, _ = _AGENTS[name]
-        takes_argument, needs_argument = ":" in form, ":" in form and "[" not in form
-        if (colon and not takes_argument) or (needs_argument and not colon):
-            raise InvalidSpec(f"spec {spec!r}: the form is {form}")
-        built: Callable[..., Any] = getattr(
-            importlib.import_module(f"mancala_env.agents.{module}"), class_name
-        )
-        arguments = (argument,) if colon else ()
-        return built(ruleset, *arguments, spec=spec, seed=seed, num_threads=num_threads)
-    if Path(spec).suffix == ".zip" or Path(spec).is_file():
-        from mancala_env.agents.checkpoint import CheckpointAgent
-
-        return CheckpointAgent(ruleset, spec, spec=spec, seed=seed, num_threads=num_threads)
-    near = difflib.get_close_matches(name, _AGENTS, n=2, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise InvalidSpec(f"no agent {spec!r} and no such file; {hint}specs: {'; '.join(spec_forms())}")
+    parsed = Spec.parse(spec)
+    kind = _KINDS[parsed.kind]
+    built: Callable[..., Any] = getattr(
+        importlib.import_module(f"mancala_env.agents.{kind.module}"), kind.builder
+    )
+    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function)
+    agent = built(
+        ruleset,
+        *(part for part in parts if part is not None),
+        spec=str(spec),
+        seed=seed,
+        num_threads=num_threads,
+    )
+    agent.filed_as = parsed.identity
+    return agent

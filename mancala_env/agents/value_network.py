@@ -38,6 +38,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
+from mancala_env.squares import holes_seen_by
 
 VERSION = 1
 """Changes whenever the meaning of the weights does; checkpoints carry it."""
@@ -82,6 +83,11 @@ class ValueNetworkConfig:
     version: int = VERSION
     num_codes: int = NUM_CODES
     num_units: int = NUM_UNITS
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of its weights in a file."""
+        return 4 * (self.num_holes * self.num_codes * self.num_units + 2 * self.num_units + 1)
 
     def check(self, ruleset: Ruleset) -> None:
         """Raise InvalidValueNetwork unless this package can run it on a ruleset."""
@@ -159,7 +165,7 @@ def codes_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     """Return what a value network sees of games, int64 `[N, H]`: codes of the holes, the mover's first."""
     state = unpack(games, ruleset.num_holes)
     player = games[:, PLAYER_COLUMN].astype(np.int64)[:, None]
-    holes = (np.arange(ruleset.num_holes) + ruleset.row_width * player) % ruleset.num_holes
+    holes = holes_seen_by(ruleset, player[:, 0])
     seeds = np.take_along_axis(state.seeds.astype(np.int64), holes, axis=1)
     owner = np.take_along_axis(state.owner.astype(np.int64), holes, axis=1)
     free = np.minimum(seeds, MOST_SEEDS)

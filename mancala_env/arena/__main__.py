@@ -4,7 +4,6 @@ python -m mancala_env.arena [RULESET ...] [--games 400] [--slow-games 64] [--res
     [--without ANCHOR WHY] [--opening-set evaluation]
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +11,13 @@ from pathlib import Path
 from mancala_env import rulesets
 from mancala_env.arena.ladder import play_ladder, store
 from mancala_env.engine.openings import OPENING_SETS
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 
 
 @in_one_line("arena", "finished games are in the file of --results, if one was named")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play the ladders of the rulesets named on the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mancala_env.arena", description="Play and store the ladders."
-    )
+    parser = Parser(prog="python -m mancala_env.arena", description="Play and store the ladders.")
     parser.add_argument("rulesets", nargs="*", default=rulesets.names(), help="all by default")
     parser.add_argument("--games", type=int, default=400, help="games of each match (400)")
     parser.add_argument("--slow-games", type=int, default=64, help="games of matches of perfect (64)")

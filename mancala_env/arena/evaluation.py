@@ -108,14 +108,19 @@ def evaluate(
         play_chunks: What plays the games; see :func:`round_robin`.
 
     Raises:
-        InvalidMatch: An argument is out of range, an agent is named twice, or the ladder was asked for
-            under other conditions than its own.
+        InvalidMatch: An argument is out of range, an agent is named twice, nothing is asked, or the ladder
+            was asked for under other conditions than its own.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         NoLadder: The ruleset has no stored ladder.
         InvalidResults: The results file cannot be used.
     """
     ruleset = lookup(ruleset)
     asked = [specs] if isinstance(specs, str | Agent) else list(specs)
+    if len(asked) < 2 and not (ladder or regret or own_games):
+        raise InvalidMatch(
+            f"nothing is asked about {asked[0] if asked else 'nobody'}: name a second agent to play, or "
+            "leave the ladder or the regret in"
+        )
     entrants = [entrant(spec, ruleset, num_threads) for spec in asked]
     check_distinct(entrants)
     pairings = list(itertools.combinations(entrants, 2))

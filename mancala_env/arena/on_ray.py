@@ -14,16 +14,19 @@ that was stopped goes on, on a cluster or without one.
 import logging
 import os
 import socket
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, InvalidSpec, Spec
+from mancala_env.arena.matches import InvalidMatch
 from mancala_env.arena.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
@@ -138,29 +141,58 @@ def _result(reference: Any) -> tuple[np.ndarray, float]:
         raise error.cause from error
 
 
-def _portable(one: Entrant, ruleset: Ruleset) -> str | bytes:
-    """Return what to send: the spec of a scripted agent, whose memory is large, else the agent, pickled."""
-    spec = one.agent.spec
+class _Sent(NamedTuple):
+    """An agent on its way to other machines, which need not have its files.
+
+    Attributes:
+        spec: What makes it there.
+        entrant: What its results are filed under.
+        contents: Content of each file that the spec names.
+    """
+
+    spec: Spec
+    entrant: str
+    contents: tuple[bytes, ...]
+
+
+def _portable(one: Entrant, ruleset: Ruleset) -> _Sent | bytes:
+    """Return what to send: a spec with its files, and an agent of your own pickled.
+
+    Raises:
+        InvalidSpec: A file is not the one that the agent was made of any more.
+    """
+    agent = one.agent
     # Ray would hand the agent's arrays out read-only; its own pickle gives each task a copy.
-    with suppress(MancalaError):
-        if one.identity == spec and type(agents.make(spec, ruleset)) is type(one.agent):
-            return spec
-    return cloudpickle.dumps(one.agent)  # pyright: ignore[reportPrivateImportUsage]
+    with suppress(InvalidSpec):
+        spec = Spec.parse(agent.spec)
+        if type(agents.make(spec, ruleset)) is type(agent):
+            sent = _Sent(spec, one.identity, tuple(file.read_bytes() for file in spec.files))
+            if spec.identity != one.identity:
+                raise InvalidMatch(f"{agent.spec} has changed since the games began; start them again")
+            return sent
+    return cloudpickle.dumps(agent)  # pyright: ignore[reportPrivateImportUsage]
 
 
 @lru_cache(maxsize=16)
-def _made(spec: str, ruleset: Ruleset, num_threads: int) -> Agent:
-    return agents.make(spec, ruleset, num_threads=num_threads)
+def _made(sent: _Sent, ruleset: Ruleset, num_threads: int) -> Agent:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, (file, content) in enumerate(zip(sent.spec.files, sent.contents, strict=True)):
+            paths.append(Path(folder, f"{number}{file.suffix}"))
+            paths[-1].write_bytes(content)
+        agent = agents.make(sent.spec.with_files(paths), ruleset, num_threads=num_threads)
+    agent.spec, agent.filed_as = str(sent.spec), sent.entrant
+    return agent
 
 
 def _play(
-    chunk: Chunk, first: str | bytes, second: str | bytes, num_threads: int
+    chunk: Chunk, first: _Sent | bytes, second: _Sent | bytes, num_threads: int
 ) -> tuple[np.ndarray, float]:
     """Play a chunk on whatever machine this is."""
     seated = []
     for one, sent in zip(chunk.pairing, (first, second), strict=True):
-        is_spec = isinstance(sent, str)
-        agent = _made(sent, chunk.ruleset, num_threads) if is_spec else cloudpickle.loads(sent)
+        is_own = isinstance(sent, bytes)
+        agent = cloudpickle.loads(sent) if is_own else _made(sent, chunk.ruleset, num_threads)
         agent.num_threads = num_threads
         seated.append(one._replace(agent=agent))
     began = time.perf_counter()

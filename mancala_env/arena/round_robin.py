@@ -20,6 +20,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
+from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.matches import (
     MatchResult,
     Progress,
@@ -27,6 +28,7 @@ from mancala_env.arena.matches import (
     play_openings,
 )
 from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, openings
+from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
@@ -49,7 +51,7 @@ class Entrant(NamedTuple):
     Attributes:
         agent: The agent.
         name: How it is called in tables: its spec.
-        identity: What its results are filed under: the hash of the file for a checkpoint, else the spec.
+        identity: What its results are filed under: the spec, with the hash of each file that it names.
     """
 
     agent: Agent
@@ -64,16 +66,7 @@ def entrant(spec: str | Agent, ruleset: str | Ruleset, num_threads: int | None =
         InvalidSpec: The spec names no agent, or the agent cannot play the ruleset.
     """
     agent = agents.make(spec, ruleset, num_threads=num_threads)
-    return Entrant(agent, agent.spec, identity_of(agent.spec))
-
-
-def identity_of(spec: str) -> str:
-    """Return a spec, or `sha256:...` of the file's content where the spec is a path."""
-    path = Path(spec)
-    if not path.is_file():
-        return spec
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return Entrant(agent, agent.spec, entrant_of(agent))
 
 
 def round_robin(
@@ -395,13 +388,20 @@ class ResultsFile:
                     f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT} or {SET_FORMAT}"
                 )
             fields.setdefault("opening_set", "all")
-            margins = np.array(fields["margins"], np.int16).reshape(-1, 2)
-            if len(margins) != fields["stop"] - fields["start"] or fields["opening_set"] not in OPENING_SETS:
+            given = np.array(fields["margins"])
+            margins = given.astype(np.int16).reshape(-1, 2)
+            start = whole("start", fields["start"], 0, 2**40)
+            if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENING_SETS:
                 raise ValueError
-            return Key(**{name: fields[name] for name in Key._fields}), fields["start"], margins
+            if (given != margins.reshape(given.shape)).any():
+                raise ValueError
+            key = Key(**{name: fields[name] for name in Key._fields})
+            if not all(isinstance(part, str) or is_whole(part) for part in key):
+                raise ValueError
+            return key, start, margins
         except InvalidResults:
             raise
-        except (ValueError, KeyError, TypeError, OverflowError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise InvalidResults(
                 f"{self.path}, line {number}: not a line of results; name another file"
             ) from None

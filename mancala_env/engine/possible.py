@@ -18,6 +18,7 @@ from mancala_env.engine.state import (
     UUR,
     all_holes,
     encode,
+    hole_of,
     load,
     row_of,
     seeds_within,
@@ -64,7 +65,7 @@ def _is_possible_territory(rules, territory):
         bits = 0
         for i in range(rules.width - 1):
             action = rules.width - 1 - i if rules.clockwise else i
-            bits |= 1 << ((action + rules.width * (1 - stronger)) % (2 * rules.width))
+            bits |= 1 << hole_of(rules, 1 - stronger, action)
             if territory == (south | bits if stronger == SOUTH else south & ~bits):
                 return True
     return False

@@ -117,8 +117,14 @@ def check_device(config: TrainConfig) -> None:
             ) from error
 
 
-def check_agents(config: TrainConfig) -> None:
+def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     """Make every agent the configuration names once, so that a wrong one is found before the training.
+
+    A run's folder may come from somebody else, so none that runs a file is taken from there.
+
+    Args:
+        config: The configuration.
+        resumed: Folder of the run that it was read from; None: the user's own words.
 
     Raises:
         MancalaError: It says what would be right.
@@ -126,6 +132,8 @@ def check_agents(config: TrainConfig) -> None:
     pool = config.pool.opponents if config.pool.share else []
     expert = [config.distillation.spec] if config.distillation.positions else []
     for spec in (*pool, *expert, *config.evaluation.opponents):
+        if resumed is not None and agents.Spec.parse(spec).runs_code:
+            raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
         agents.make(spec, config.game, num_threads=1)
 
 
@@ -332,7 +340,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
     config, resumed, names = read_command(arguments, TrainConfig, program)
     check_device(config)
-    check_agents(config)
+    check_agents(config, resumed)
     check_logs(config)
     callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)

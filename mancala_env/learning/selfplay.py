@@ -17,7 +17,6 @@ Symbols: T steps of a rollout, B games, A actions.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, Spec
 from mancala_env.batch import Batch
 from mancala_env.learning.game_statistics import GameStatistics
 from mancala_env.observation import Observer
@@ -49,7 +48,9 @@ def opponent_name(spec: str, configured: Sequence[str]) -> str:
         configured: Opponents that the configuration names; they are called by their specs. Other
             checkpoints are the run's own, called by the file's name.
     """
-    return Path(spec).stem if spec.endswith(".zip") and spec not in configured else spec
+    parsed = Spec.parse(spec)
+    is_own = parsed.kind == "checkpoint" and spec not in configured
+    return parsed.files[0].stem if is_own else spec
 
 
 class SelfPlayEnv(VecEnv):

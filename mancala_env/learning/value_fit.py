@@ -1,6 +1,6 @@
 """Fit the value network that policy+minimax searches with to the games of a checkpoint.
 
-python training/fit_value.py runs/layli_goobalay/final.zip
+mancala fit-value runs/layli_goobalay/final.zip
 
 The checkpoint plays itself, its actions drawn by their probabilities, after openings and deviations that
 lead to positions as a search meets them. A first network learns how each game ended from there. Then it
@@ -26,6 +26,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from mancala_env.agents import Agent, make
+from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     VALUE_NETWORK_MEMBER,
@@ -46,7 +47,7 @@ from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import MAX_OPENING_TURNS, openings
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
 
 GAMES, DEPTH = 40_000, 6
@@ -177,7 +178,7 @@ def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -
     if depth:
         search = MinimaxAgent(
             ruleset,
-            str(depth),
+            Budget(depth),
             spec=f"minimax:{depth}",
             seed=seed,
             num_threads=agent.num_threads,
@@ -230,10 +231,10 @@ def with_value_network(path: Path, identity: Identity, weights: ValueWeights) ->
     return packed.getvalue()
 
 
-@in_one_line("fit_value.py")
-def main(arguments: list[str] | None = None) -> int:
+@in_one_line("mancala fit-value")
+def main(arguments: list[str] | None = None, program: str = "mancala fit-value") -> int:
     """Fit as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
     parser.add_argument("--out", type=Path, help="where to write; default: the checkpoint itself")
     parser.add_argument("--games", type=_whole(1), default=GAMES, help=f"games to play; default {GAMES}")

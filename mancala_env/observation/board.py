@@ -26,6 +26,7 @@ from mancala_env.engine.state import (
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.rulesets import Ruleset
+from mancala_env.squares import holes_seen_by
 
 VERSION = 1
 """Changes whenever the meaning or the order of a feature does; checkpoints carry it."""
@@ -179,7 +180,7 @@ def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
     where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
     player = 1 - seen[:, where["south"]].astype(int)
     # From the player's own view to hole order; a half turn is its own inverse.
-    turn = (np.arange(ruleset.num_holes) + width * player) % ruleset.num_holes
+    turn = holes_seen_by(ruleset, player[:, 0])
 
     def in_hole_order(name: str) -> np.ndarray:
         return np.take_along_axis(seen[:, where[name]], turn, axis=1)

@@ -1,21 +1,10 @@
 """Positions as plain text for a terminal."""
 
-import numpy as np
-
 from mancala_env.engine.state import END_REASONS, NORTH, RUNNING, SOUTH, State
 from mancala_env.rulesets import Ruleset
+from mancala_env.squares import action_of, holes_as_drawn
 
 _OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}
-
-
-def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
-    """Return North's and South's holes as they are drawn, left to right.
-
-    South sits below. Anticlockwise games run left to right along South's row, clockwise ones right to left.
-    """
-    width = ruleset.row_width
-    south, north = np.arange(width), np.arange(2 * width - 1, width - 1, -1)
-    return (north, south) if ruleset.direction == "anticlockwise" else (north[::-1], south[::-1])
 
 
 def draw(ruleset: Ruleset, state: State, b: int = 0) -> str:
@@ -41,5 +30,4 @@ def draw(ruleset: Ruleset, state: State, b: int = 0) -> str:
 
 def _label(ruleset: Ruleset, sower: int, hole: int) -> str:
     """Return the turn that sows from a hole, as notation writes it."""
-    action = (hole - ruleset.row_width * sower) % ruleset.num_holes
-    return f"{'SN'[sower]}{action + 1} "
+    return f"{'SN'[sower]}{action_of(ruleset, sower, hole) + 1} "

@@ -6,7 +6,6 @@ is worth as much. The book is written every half minute, and at the end or at Ct
 maker goes on from the file, with more turns if asked for. A file keeps all the turns it has.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -23,7 +22,7 @@ import numpy as np
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import (
     UNKNOWN,
@@ -235,7 +234,7 @@ def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
 @in_one_line("make_book", "what is known has been written, and the same command goes on from there")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the books of the rulesets named on the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_book", description=__doc__)
+    parser = Parser(prog="python -m mancala_env.solver.make_book", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")

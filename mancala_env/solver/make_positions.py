@@ -1,6 +1,5 @@
 """Make the sets of solved positions: ``python -m mancala_env.solver.make_positions layli_goobalay``."""
 
-import argparse
 import os
 import sys
 import time
@@ -13,7 +12,7 @@ import numpy as np
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
@@ -122,7 +121,7 @@ def make(
 @in_one_line("make_positions", "the file of the ruleset that was being solved is as it was")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the sets of the rulesets named on the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
+    parser = Parser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--first-phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
     parser.add_argument("--per-phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")

@@ -301,13 +301,6 @@ def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: P
         assert path.name in str(caught.value)
 
 
-def test_a_member_that_claims_to_unpack_to_gigabytes_is_not_unpacked(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("mancala_env.agents.checkpoint._MOST_BYTES", 1000)
-    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
-    with pytest.raises(InvalidCheckpoint, match="claims"):
-        agents.make(str(path), LAYLI)
-
-
 def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -180,9 +180,7 @@ def test_where_territory_has_changed_hands_leaves_are_counted(tmp_path):
 
 def test_a_checkpoint_without_a_value_network_is_told_the_command(tmp_path):
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
-    with pytest.raises(
-        InvalidCheckpoint, match=r"no value network .* python training/fit_value\.py .*agent\.zip"
-    ):
+    with pytest.raises(InvalidCheckpoint, match=r"no value network .* mancala fit-value .*agent\.zip"):
         search(4, path)
 
 
@@ -290,10 +288,10 @@ def test_the_same_seed_fits_the_same_network(fitted, tmp_path):
 
 
 def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_path, capsys):
-    assert fit_value.main([str(tmp_path / "none.zip")]) == 1
+    assert fit_value.main([str(tmp_path / "none.zip")]) == 2
     assert "there is no checkpoint" in capsys.readouterr().err
     before = fitted.read_bytes()
     words = [str(fitted), "--games", "20", "--depth", "0", "--out", str(tmp_path / "no" / "folder.zip")]
-    assert fit_value.main(words) == 1
+    assert fit_value.main(words) == 2
     assert "cannot write" in capsys.readouterr().err
     assert fitted.read_bytes() == before

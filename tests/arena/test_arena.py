@@ -23,7 +23,7 @@ from mancala_env.arena import (
     round_robin,
     stored_ladder,
 )
-from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, identity_of
+from mancala_env.arena.round_robin import PAIRS_PER_CHUNK
 
 
 class FirstLegal(Agent):
@@ -310,18 +310,6 @@ def played_whole_lines(path):
     text = path.read_text()
     path.write_text(text[: text.rfind("\n") + 1])
     return played(path)
-
-
-def test_a_changed_checkpoint_is_another_agent(tmp_path):
-    path = tmp_path / "policy.zip"
-    path.write_bytes(b"one")
-    before = identity_of(str(path))
-    path.write_bytes(b"other")
-    assert before.startswith("sha256:")
-    assert identity_of(str(path)) != before
-    (tmp_path / "copy.zip").write_bytes(b"one")
-    assert identity_of(str(tmp_path / "copy.zip")) == before
-    assert identity_of("minimax:4") == "minimax:4"
 
 
 def test_an_agent_is_named_once():

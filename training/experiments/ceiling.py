@@ -30,7 +30,7 @@ from mancala_env.learning.distillation import (
     label_positions,
     without_illegal,
 )
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
 
 _COLUMNS = ("agent", "best action", "mean regret", "best action, solved", "mean regret, solved", "seconds")
@@ -107,7 +107,7 @@ def measure(
 @in_one_line("ceiling.py")
 def main(arguments: list[str] | None = None) -> int:
     """Measure as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="training/experiments/ceiling.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -20,7 +20,7 @@ from mancala_env.arena.matches import InvalidMatch, MatchResult
 from mancala_env.errors import MancalaError
 from mancala_env.learning.report import draw_intervals, draw_ratings, finish
 from mancala_env.learning.run_folder import RunFolder
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 
 _COLORS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 
@@ -72,7 +72,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
 @in_one_line("compare.py")
 def main(arguments: list[str] | None = None) -> int:
     """Compare as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="training/experiments/compare.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

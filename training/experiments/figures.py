@@ -23,7 +23,7 @@ from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, rea
 from mancala_env.learning.loop import train_or_go_on
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
@@ -141,7 +141,7 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
 @in_one_line("figures.py", "rows that are done are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Make the table as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="training/experiments/figures.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -27,7 +27,7 @@ from mancala_env.arena.matches import MatchResult, num_pairs
 from mancala_env.learning.config import InvalidConfig, TrainConfig, read_config
 from mancala_env.learning.loop import check_agents, train_or_go_on
 from mancala_env.learning.run_folder import FINAL, git_revision, write_atomically
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from training.experiments.figures import markdown, rate_cell, seeds_lost_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
@@ -230,7 +230,7 @@ def page(tunings: list[Tuning], minutes: float) -> str:
 @in_one_line("tune.py", "runs that are done are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Tune as the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="training/experiments/tune.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

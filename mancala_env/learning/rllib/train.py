@@ -517,7 +517,7 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
     config, resumed, callbacks = read_command(arguments, RayConfig, program)
     if callbacks:
         raise InvalidConfig("--callbacks are for mancala train; RLlib's own algorithm runs here")
-    check_agents(config)
+    check_agents(config, resumed)
     check_logs(config)
     with started_ray(config, console):
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)

@@ -14,22 +14,29 @@ from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.learning import loop as train
 from mancala_env.learning import value_fit as fit_value
-from mancala_env.programs import in_one_line
+from mancala_env.learning.config import configs_folder, read_config
+from mancala_env.learning.rllib import train as rllib_train
+from mancala_env.programs import Interrupted, in_one_line
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
-from training.experiments import ceiling, compare
+from training.experiments import ceiling, compare, figures, tune
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
     ("problem", "status", "said"),
     [
-        (MancalaError("no game\n  'x'"), 1, "prog: no game 'x'\n"),
+        (MancalaError("no game\n  'x'"), 2, "prog: no game 'x'\n"),
         (
             FileNotFoundError(2, "No such file or directory", "x.npz"),
-            1,
+            2,
             "No such file or directory: 'x.npz'\n",
         ),
+        (ImportError('x needs y: pip install "mancala-env[train]"'), 2, 'pip install "mancala-env[train]"\n'),
+        (MancalaError("title \x1b]0;owned\x07 \u202e"), 2, "prog: title \\x1b]0;owned\\x07 \\u202e\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted; all is kept\n"),
+        (Interrupted("half is kept"), 130, "prog: interrupted; half is kept\n"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -44,12 +51,13 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
     assert shown.count("\n") == 1
 
 
-def test_a_bug_of_ours_is_not_hidden():
+@pytest.mark.parametrize("bug", [KeyError("x"), ValueError("x"), ImportError("cannot import name 'x'")])
+def test_a_bug_of_ours_is_not_hidden(bug):
     @in_one_line("prog")
     def main() -> int:
-        raise KeyError("x")
+        raise bug
 
-    with pytest.raises(KeyError):
+    with pytest.raises(type(bug)):
         main()
 
 
@@ -62,14 +70,21 @@ def test_a_bug_of_ours_is_not_hidden():
         (make_positions.main, ["leyla", "lyla"], "make_positions: no ruleset 'lyla'"),
         (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
         (arena.main, ["lyla"], "arena: no ruleset 'lyla'"),
-        (fit_value.main, ["nothing.zip"], "fit_value.py: there is no checkpoint 'nothing.zip'"),
+        (fit_value.main, ["nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
         (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: there is no folder no/such"),
         (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: no ruleset 'lyla'"),
-        (train.main, ["--minutes", "0"], "train.py: minutes must be more than 0"),
-        (train.main, ["--evaluation.opponents", "[gredy]"], "train.py: no agent 'gredy'"),
+        (train.main, ["--minutes", "0"], "mancala train: minutes must be more than 0"),
+        (train.main, ["--evaluation.opponents", "[gredy]"], "mancala train: no agent 'gredy'"),
         (train.main, ["--pool.share", "0.5", "--pool.opponents", "[minimax:0.1]"], "spec 'minimax:0.1'"),
-        (train.main, ["--minuts", "1"], "train.py: .*minuts"),
-        (train.main, ["--config", "no/such.yaml"], "train.py: .*no/such.yaml"),
+        (train.main, ["--minuts", "1"], "train.*: .*minuts"),
+        (train.main, ["--config", "no/such.yaml"], "train.*: .*no/such.yaml"),
+        (rllib_train.main, ["--minutes", "0"], "rllib_train.py: minutes must be more than 0"),
+        (arena.main, ["--games", "many"], "arena: .*--games.*many"),
+        (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
+        (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
+        (fit_value.main, ["--games", "0"], "mancala fit-value: .*must be at least 1, not 0"),
+        (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
+        (figures.main, ["--nothing"], "figures.py: .*nothing"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )
@@ -80,7 +95,7 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_p
     except SystemExit as stop:
         status = stop.code
     out, err = capsys.readouterr()
-    assert status in (1, 2)
+    assert status == 2
     assert out == ""
     assert err.count("\n") == 1
     assert re.search(said, err)
@@ -94,13 +109,26 @@ def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, tmp_path, mo
     (tmp_path / "run" / "final.zip").touch()
     assert cli.main(words) == 2
     said = f"run is the folder of a run; its checkpoint is {Path('run', 'final.zip')}"
-    assert capsys.readouterr().err == f"mancala: error: {said}\n"
+    assert capsys.readouterr().err == f"mancala: {said}\n"
 
 
 def test_show_refuses_an_agent_that_is_none(capsys):
     assert cli.main(["show", "minimax:deep"]) == 2
     assert "after the colon comes DEPTH" in capsys.readouterr().err
     assert cli.main(["show", "minimax"]) == 0  # a kind of agent
+
+
+@pytest.mark.parametrize("main", [train.main, rllib_train.main])
+def test_a_folder_that_is_resumed_runs_no_file_that_it_names(main, tmp_path, capsys):
+    own = tmp_path / "own.py"
+    own.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef make(ruleset): ...\n")
+    words = ["--config", str(configs_folder() / "smoke.yaml")]
+    config, _ = read_config(words)
+    config.evaluation.opponents = [f"python:{own}:make"]
+    (tmp_path / "config.yaml").write_text(config.to_yaml())
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "a run that is resumed runs no file that it names" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
 
 
 def book_of(path: Path) -> Book:
@@ -146,6 +174,25 @@ def test_a_book_keeps_the_turns_it_has(tmp_path, capsys):
 def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
     path = tmp_path / "book_layli_goobalay.npz"
     path.write_bytes(b"not a book")
-    assert make_book.main(["layli_goobalay", "--turns", "1", "--folder", str(tmp_path)]) == 1
+    assert make_book.main(["layli_goobalay", "--turns", "1", "--folder", str(tmp_path)]) == 2
     assert f"{path} is no opening book" in capsys.readouterr().err
     assert path.read_bytes() == b"not a book"
+
+
+@pytest.mark.parametrize(
+    ("missing", "words", "said"),
+    [
+        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install "mancala-env[ray]"'),
+        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install "mancala-env[train]"'),
+        ("yaml", ["training/train.py", "--help"], "mancala train: training needs yaml: pip install"),
+    ],
+)
+def test_a_missing_extra_is_one_line(missing, words, said):
+    code = (
+        f"import runpy, sys; sys.modules[{missing!r}] = None; sys.argv = {words!r}\n"
+        f"runpy.run_path({words[0]!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert re.search(said.replace("[", r"\[").replace("]", r"\]"), done.stderr), done.stderr

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from test_checkpoint import identity_of, write_checkpoint
@@ -16,6 +17,7 @@ from test_checkpoint import identity_of, write_checkpoint
 from mancala_env import Position, cli, rulesets, solver
 
 # Three turns from the end: solved at once.
+COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "rulesets")
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 
@@ -109,7 +111,7 @@ def test_ctrl_c_shows_the_bounds_so_far():
     assert process.communicate()[0] == b""
     assert process.returncode == 130
     assert b"Traceback" not in shown
-    assert re.search(rb"mancala: interrupted: the value is [+-]\d+ to [+-]\d+", shown)
+    assert re.search(rb"mancala: interrupted; the value is [+-]\d+ to [+-]\d+", shown)
 
 
 def test_bench_measures_the_engine():
@@ -168,7 +170,64 @@ def test_rulesets_lists_all():
 def test_help_names_every_command():
     done = mancala("--help")
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("evaluate", "solve", "bench", "show", "rulesets"))
+    assert all(command in done.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command):
+    done = mancala(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert command in done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "--minutes", "0"], "mancala train: minutes must be more than 0"),
+        (["train", "--nothing", "1"], "nothing"),
+        (["fit-value", "nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
+        (["fit-value"], "mancala fit-value: .*required.*; see mancala fit-value --help"),
+    ],
+)
+def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, said, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mancala_env.cli", *words], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert re.search(said, done.stderr)
+    assert not list(tmp_path.iterdir())
+
+
+def test_training_without_its_extra_names_the_pip_command():
+    code = (
+        "import sys; sys.modules['torch'] = None; from mancala_env import cli; sys.exit(cli.main(['train']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.endswith('pip install "mancala-env[train]"\n')
+
+
+def test_show_tells_what_runs_a_file_without_running_it(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text("raise SystemExit('ran')")
+    assert cli.main(["show", f"python:{path}:make"]) == 0
+    assert "your own Python file" in capsys.readouterr().out
+
+
+def test_what_a_checkpoint_is_called_cannot_move_the_cursor(tmp_path, capsys):
+    identity = replace(identity_of(), config={"name": "\x1b[2Jmine"})
+    assert cli.main(["show", str(write_checkpoint(tmp_path / "agent.zip", identity))]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert r"\x1b[2Jmine" in shown
+
+
+def test_a_pipe_that_closes_early_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m mancala_env.cli rulesets --json | head -1", shell=True, capture_output=True
+    )
+    assert done.stderr == b""
 
 
 def test_the_console_script_is_the_module():
@@ -200,6 +259,13 @@ def test_the_console_script_is_the_module():
         (["bench", "--seconds", "0"], "seconds must be more than 0"),
         (["show", "nothing"], "'nothing' is no ruleset.*no agent, no file and no position"),
         (["show", "nothing.zip"], r"no checkpoint 'nothing\.zip'"),
+        (
+            ["evaluate", "greedy", "--no_ladder", "--no_regret"],
+            "nothing is asked about greedy: name",
+        ),
+        (["evaluate", "sample:nothing.zip"], r"no checkpoint 'nothing\.zip'"),
+        (["show", "sample:nothing.zip"], r"no checkpoint 'nothing\.zip'"),
+        (["show", "policy+minimax:6"], "the form is policy"),
         (["play"], "'play'.*evaluate"),
         ([], "evaluate.*solve"),
     ],
@@ -213,7 +279,7 @@ def test_errors_are_one_line_that_names_the_value(arguments, said, capsys):
     out, err = capsys.readouterr()
     assert status == 2
     assert out == ""
-    assert err.startswith("mancala: error: ")
+    assert err.startswith("mancala: ")
     assert err.count("\n") == 1
     assert re.search(said, err), err
 
@@ -253,5 +319,5 @@ def test_a_missing_extra_names_its_pip_command():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == 'mancala: tables need rich: pip install "mancala-env[arena]"\n'.replace(
-        "mancala: ", "mancala: error: ", 1
+        "mancala: ", "mancala: ", 1
     )

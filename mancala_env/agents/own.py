@@ -1,0 +1,350 @@
+"""Agents of your own: a function, a model of Stable-Baselines3, a torch module, a function in a file.
+
+>>> from mancala_env import Position, agents
+>>> first = agents.from_function(lambda position: position.legal_actions[0], "leyla", name="first")
+>>> first.choose(Position("leyla"))
+0
+
+They play wherever an agent is taken: as opponents of environments, in the arena, beside specs. A spec names
+one where a file does: ``python:my_agent.py:make_agent``.
+
+Symbols: B games, A actions.
+"""
+
+import hashlib
+import inspect
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mancala_env.agents.agent import Agent, InvalidSpec
+from mancala_env.agents.specs import kind_named
+from mancala_env.agents.torch_threads import within_torch_threads
+from mancala_env.arguments import is_whole, one_of
+from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.observation import Observer
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset
+
+Illegal = Literal["raise", "random"]
+"""What becomes of an illegal choice: an error, or a random legal action in its place."""
+
+
+class _OwnAgent(Agent):
+    """An agent around something of the user's, whose every choice is checked."""
+
+    def __init__(self, ruleset: str | Ruleset, name: str, illegal: Illegal, **settings: Any) -> None:
+        if kind_named(name) is not None:
+            raise InvalidArgument(f"name {name!r} is a kind of agent; give your agent another one")
+        super().__init__(ruleset, spec=name, **settings)
+        self.filed_as = f"own:{name}"
+        self._illegal = one_of("illegal", illegal, ("raise", "random"))
+
+    def _checked(self, games: np.ndarray, actions: Any) -> np.ndarray:
+        """Return actions int64 `[B]` that are legal in games.
+
+        Raises:
+            IllegalMove: One is not, and nothing plays in its place; or they are no whole numbers.
+        """
+        chosen = np.asarray(actions)
+        if chosen.shape != (len(games),) or not np.issubdtype(chosen.dtype, np.integer):
+            raise IllegalMove(
+                f"{self.spec} must choose {len(games)} whole numbers, not {chosen.dtype} of shape "
+                f"{chosen.shape}"
+            )
+        chosen = chosen.astype(np.int64)
+        legal = _legal_masks(self.ruleset, games, self.ruleset.num_holes, self.num_threads)
+        is_on_board = (chosen >= 0) & (chosen < self.ruleset.num_holes)
+        is_legal = is_on_board & legal[np.arange(len(games)), np.where(is_on_board, chosen, 0)]
+        for b in np.flatnonzero(~is_legal):
+            actions_here = np.flatnonzero(legal[b])
+            if self._illegal == "raise":
+                raise IllegalMove(
+                    f"{self.spec} chose action {chosen[b]} in "
+                    f"{Position.from_games(self.ruleset, games, b).to_text()!r}; legal actions: "
+                    f'{", ".join(map(str, actions_here))}. illegal="random" plays a random one instead'
+                )
+            chosen[b] = self._rng.choice(actions_here)
+        return chosen
+
+
+def _legal_masks(ruleset: Ruleset, games: np.ndarray, num_actions: int, num_threads: int) -> np.ndarray:
+    """Return the legal actions, bool `[B, A]`."""
+    observer = Observer(ruleset, "board", num_actions)
+    legal = np.empty((len(games), num_actions), np.bool_)
+    observer.write(games, observer.empty(len(games)), legal, num_threads=num_threads)
+    return legal
+
+
+class FunctionAgent(_OwnAgent):
+    """Play what a function of a position says; :func:`from_function` makes one."""
+
+    def __init__(
+        self, ruleset: str | Ruleset, function: Callable[[Position], int], name: str, **settings: Any
+    ) -> None:
+        """Wrap the function; arguments as of :func:`from_function`."""
+        super().__init__(ruleset, name, **settings)
+        self._function = function
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        games = self._running(games)
+        actions = np.zeros(len(games), np.int64)
+        for b in range(len(games)):
+            action = self._function(Position.from_games(self.ruleset, games, b))
+            if not is_whole(action):
+                raise IllegalMove(f"{self.spec} must choose a whole number, not {action!r}")
+            actions[b] = action
+        return self._checked(games, actions)
+
+
+Choose = Callable[[np.ndarray, np.ndarray, np.random.Generator], Any]
+"""Called with observations `[B, *shape]`, legal actions bool `[B, A]` and the agent's generator; returns
+actions `[B]`."""
+
+
+class PolicyAgent(_OwnAgent):
+    """Play what a policy says of observations and masks; :func:`from_policy` makes one."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        choose: Choose,
+        name: str,
+        observation: str,
+        rounds: int | Literal["match"],
+        module: Any = None,
+        **settings: Any,
+    ) -> None:
+        """Wrap the policy; arguments as of :func:`from_policy`, and the torch module behind it, if any."""
+        super().__init__(ruleset, name, **settings)
+        self._choose, self._module = choose, module
+        self._observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
+
+    @property
+    def entrant(self) -> str:
+        """What its results are filed under; with a hash of the weights as they are now."""
+        filed = super().entrant
+        return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
+
+    @property
+    def observer(self) -> Observer:
+        """What it is shown."""
+        return self._observer
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`.
+
+        Raises:
+            IllegalMove: A player to move has no action that the policy knows (a policy of single rounds in a
+                match), besides what :meth:`Agent.act` raises.
+        """
+        games = self._running(games)
+        seen = self._observer.empty(len(games))
+        legal = np.empty((len(games), self._observer.num_actions), np.bool_)
+        self._observer.write(games, seen, legal, num_threads=self.num_threads)
+        if not legal.any(axis=1).all():
+            raise IllegalMove(
+                f"{self.spec} knows actions 0 to {self._observer.num_actions - 1}, and here the player to "
+                'move has none of them; give rounds="match" for a policy that was trained on matches'
+            )
+        with within_torch_threads(self.num_threads):
+            actions = self._choose(seen, legal, self._rng)
+        return self._checked(games, actions)
+
+
+def from_function(
+    function: Callable[..., Any],
+    ruleset: str | Ruleset,
+    *,
+    observation: str | None = None,
+    rounds: int | Literal["match"] = 1,
+    name: str | None = None,
+    illegal: Illegal = "raise",
+    seed: int | None = None,
+    num_threads: int | None = None,
+) -> Agent:
+    """Make an agent of a function.
+
+    Args:
+        function: Without `observation`, called with one :class:`Position`, and returns the action of its
+            player to move. With it, called with the observations of B positions `[B, *shape]` and their
+            legal actions, bool `[B, A]`, as vector environments give them, and returns B actions. It must
+            choose from what it is given alone; what it draws at random, no seed of the arena decides.
+        ruleset: The ruleset it plays.
+        observation: What it is shown: one of ``mancala_env.observation.KINDS``; None: the position.
+        rounds: Rounds of the episodes it is meant for, which decides A; see :meth:`Ruleset.num_actions`.
+        name: What it is called, and what its results are filed under: give a changed function another name.
+            None takes the function's own.
+        illegal: "raise" an IllegalMove where its action is not legal, or play a "random" legal one.
+        seed: Seed of those random actions; None draws one from the system.
+        num_threads: CPU threads for observations; None takes every core this process may use.
+
+    Raises:
+        InvalidArgument: An argument is wrong.
+        InvalidRuleset: No such ruleset.
+    """
+    if not callable(function):
+        raise InvalidArgument(f"from_function takes a function, not {function!r}")
+    name = name or str(getattr(function, "__name__", type(function).__name__))
+    settings: dict[str, Any] = {"illegal": illegal, "seed": seed, "num_threads": num_threads}
+    if observation is None:
+        return FunctionAgent(ruleset, function, name, **settings)
+    return PolicyAgent(
+        ruleset, lambda seen, legal, _: function(seen, legal), name, observation, rounds, **settings
+    )
+
+
+def from_policy(
+    model: Any,
+    ruleset: str | Ruleset,
+    *,
+    observation: str = "board",
+    rounds: int | Literal["match"] = 1,
+    deterministic: bool = True,
+    name: str | None = None,
+    illegal: Illegal = "raise",
+    seed: int | None = None,
+    num_threads: int | None = None,
+) -> Agent:
+    """Make an agent of a trained model.
+
+    >>> model = MaskablePPO.load("mine.zip")                          # doctest: +SKIP
+    >>> agent = agents.from_policy(model, "leyla", observation="afterstates")      # doctest: +SKIP
+
+    Args:
+        model: A model of Stable-Baselines3 or sb3-contrib (anything with ``predict(observation,
+            deterministic=...)``; where it takes ``action_masks`` it is given them), or a torch module that
+            returns logits `[B, A]`, or a tuple that begins with them, from observations `[B, *shape]`.
+            Models trained on flattened observations get them flattened.
+        ruleset: The ruleset it plays.
+        observation: What it was trained on; one of ``mancala_env.observation.KINDS``.
+        rounds: Rounds of the episodes it was trained on.
+        deterministic: Whether it takes the best action; otherwise it draws one by its probabilities.
+        name: What it is called in tables; None: the model's class.
+        illegal: A model that knows no masks (PPO, DQN) may choose an illegal action: "raise" an IllegalMove,
+            or play a "random" legal one. Masked models and torch modules never do.
+        seed: Seed of what this agent draws; what the model draws itself is seeded in the model.
+        num_threads: CPU threads, of torch too; None takes every core this process may use.
+
+    Returns:
+        An agent whose results the arena files under the name and a hash of the weights, so that a model that
+        was trained on is another entrant.
+
+    Raises:
+        InvalidArgument: The model is of neither sort, or an argument is wrong.
+        InvalidSpec: The model was trained on observations of another shape.
+    """
+    torch = sys.modules.get("torch")
+    name = name or type(model).__name__
+    if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
+        choose, module = _choose_by_logits(model, deterministic), model
+    elif callable(getattr(model, "predict", None)):
+        choose, module = _choose_by_predict(model, deterministic), getattr(model, "policy", None)
+    else:
+        raise InvalidArgument(
+            f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}; "
+            "agents.from_function takes a function"
+        )
+    agent = PolicyAgent(
+        ruleset,
+        choose,
+        name,
+        observation,
+        rounds,
+        module if torch is not None and isinstance(module, torch.nn.Module) else None,
+        illegal=illegal,
+        seed=seed,
+        num_threads=num_threads,
+    )
+    shape, space = agent.observer.shape, getattr(model, "observation_space", None)
+    if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
+        raise InvalidSpec(
+            f"{name} was trained on observations of shape {space.shape}, and {observation!r} of "
+            f"{agent.ruleset.name} has shape {shape}; name its ruleset, observation and rounds"
+        )
+    return agent
+
+
+def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
+    torch = sys.modules["torch"]
+
+    def choose(seen: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        device = next((each.device for each in module.parameters()), torch.device("cpu"))
+        was_training = module.training
+        module.eval()
+        try:
+            with torch.inference_mode():
+                found = module(torch.from_numpy(seen).to(device))
+        finally:
+            module.train(was_training)
+        logits = found[0] if isinstance(found, tuple) else found
+        if tuple(logits.shape) != legal.shape:
+            raise InvalidSpec(f"the module returned logits of shape {tuple(logits.shape)}, not {legal.shape}")
+        scores = np.where(legal, logits.float().cpu().numpy(), -np.inf)
+        if not deterministic:
+            # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
+            scores = scores + rng.gumbel(size=scores.shape)
+        return scores.argmax(axis=1)
+
+    return choose
+
+
+def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
+    takes_masks = "action_masks" in inspect.signature(model.predict).parameters
+    space = getattr(model, "observation_space", None)
+
+    def choose(seen: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
+        if space is not None and space.shape != seen.shape[1:]:
+            seen = seen.reshape(len(seen), -1)
+        masks = {"action_masks": legal} if takes_masks else {}
+        actions, _ = model.predict(seen, deterministic=deterministic, **masks)
+        return np.asarray(actions)
+
+    return choose
+
+
+def _hash_of_weights(module: Any) -> str:
+    digest = hashlib.sha256()
+    for name, value in module.state_dict().items():
+        digest.update(name.encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return "sha256:" + digest.hexdigest()[:16]
+
+
+def agent_from_file(
+    ruleset: Ruleset,
+    source: str,
+    function: str,
+    *,
+    spec: str,
+    seed: int | None = None,
+    num_threads: int | None = None,
+) -> Agent:
+    """Run a Python file and let a function in it make an agent: ``python:my_agent.py:make_agent``.
+
+    The function is called with the ruleset and returns an Agent, such as :func:`from_function` and
+    :func:`from_policy` make. The file runs with all that you may do: name your own files only. Nothing that
+    comes with a checkpoint, a book or a results file is ever run.
+
+    Raises:
+        InvalidSpec: There is no such file or function, or what it returns is no agent of the ruleset.
+    """
+    if not Path(source).is_file():
+        raise InvalidSpec(f"spec {spec!r}: there is no file {source!r}")
+    found = runpy.run_path(source).get(function)
+    if not callable(found):
+        raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
+    agent = found(ruleset)
+    if not isinstance(agent, Agent) or agent.ruleset != ruleset:
+        raise InvalidSpec(f"spec {spec!r}: {function} must return an Agent that plays {ruleset.name}")
+    agent.spec = spec
+    if seed is not None:
+        agent.seed(seed)
+    if num_threads is not None:
+        agent.num_threads = num_threads
+    return agent

@@ -1,0 +1,46 @@
+"""The command line: `mancala evaluate | train | fit-value | solve | bench | show | rulesets`, a file each.
+
+Tables go to standard output, progress and errors to standard error; `--json` prints one JSON document
+and nothing else. :mod:`mancala_env.programs` says what becomes of mistakes.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from mancala_env.cli import bench, evaluate, fit_value, rulesets, show, solve, train
+from mancala_env.cli.parser import PROGRAM, new_parser
+from mancala_env.programs import in_one_line
+
+_COMMANDS: dict[str, Any] = {
+    "evaluate": evaluate,
+    "solve": solve,
+    "bench": bench,
+    "show": show,
+    "rulesets": rulesets,
+}
+# These read their words themselves.
+_PROGRAMS: dict[str, Any] = {"train": train, "fit-value": fit_value}
+
+
+@in_one_line(PROGRAM)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in _PROGRAMS:
+        return _PROGRAMS[words[0]].run(words[1:])
+    options = _parser().parse_args(words)
+    return _COMMANDS[options.subcommand].run(options[options.subcommand])
+
+
+def _parser() -> Any:
+    new = new_parser()
+    parser = new(prog=PROGRAM, description="Measure, train, solve: the mancala games of the Horn of Africa.")
+    commands = parser.add_subcommands(required=True, title="commands")
+    for name, command in _COMMANDS.items():
+        its_parser = new(description=command.DESCRIPTION)
+        command.add_arguments(its_parser)
+        commands.add_subcommand(name, its_parser, help=command.HELP)
+    for name, program in _PROGRAMS.items():
+        commands.add_subcommand(name, new(description=program.HELP), help=program.HELP)
+    return parser

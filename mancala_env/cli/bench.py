@@ -1,0 +1,29 @@
+"""`mancala bench`: turns a second on this machine."""
+
+from typing import Any
+
+from mancala_env.cli.evaluate import DEFAULT_RULESET
+from mancala_env.cli.parser import add_common
+from mancala_env.cli.tables import print_json, print_table
+
+HELP = "turns a second on this machine"
+DESCRIPTION = "Measure the engine on this machine (`make bench` measures everything)."
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    parser.add_argument("--ruleset", type=str, default=DEFAULT_RULESET, help="the game")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
+    add_common(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    from mancala_env.bench import measure
+
+    rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
+    if options.json:
+        print_json([row._asdict() for row in rows])
+    else:
+        print_table(["what", "median", "unit"], [[row.name, f"{row.value:,.0f}", row.unit] for row in rows])
+    return 0

@@ -1,0 +1,199 @@
+"""`mancala evaluate`: rate agents on the ladder's scale and measure their regret."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+from mancala_env.agents import Spec
+from mancala_env.cli.parser import add_common
+from mancala_env.cli.progress import stages
+from mancala_env.cli.tables import print_json, print_table
+from mancala_env.programs import Interrupted
+from mancala_env.rulesets import Ruleset
+
+if TYPE_CHECKING:
+    from mancala_env.arena.evaluation import Evaluation
+    from mancala_env.arena.round_robin import PlayChunks
+
+HELP = "rate agents and measure their regret"
+DESCRIPTION = "Rate agents on the ladder's scale and measure regret."
+DEFAULT_RULESET = "layli_goobalay"
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    from jsonargparse import ActionYesNo
+
+    parser.add_argument(
+        "specs", nargs="+", metavar="SPEC", help="random, greedy, minimax:4, mcts:100, perfect, run/final.zip"
+    )
+    parser.add_argument(
+        "--ruleset", type=str, default=None, help="the game; a checkpoint's own, else layli_goobalay"
+    )
+    parser.add_argument("--games", type=int, default=100, help="games of each match, even")
+    parser.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
+    parser.add_argument(
+        "--opening_set",
+        type=Literal["all", "training", "evaluation"],
+        default="all",
+        help="which openings: all, or a fifth held out for evaluation (without the ladder)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
+        default=1,
+        help='rounds of a game, or "match" (without the ladder)',
+    )
+    parser.add_argument(
+        "--ladder",
+        action=ActionYesNo(yes_prefix="", no_prefix="no_"),
+        default=None,
+        help="play the stored ladder; by default where one agent is named",
+    )
+    parser.add_argument(
+        "--regret",
+        action=ActionYesNo(yes_prefix="", no_prefix="no_"),
+        default=True,
+        help="measure regret over the exact positions shipped with the package",
+    )
+    parser.add_argument(
+        "--own_games", type=int, default=0, help="also measure regret over so many games against itself"
+    )
+    parser.add_argument("--results", type=str, default=None, help="file of games, to resume or add to")
+    parser.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
+    parser.add_argument("--seed", type=int, default=0, help="seed of openings and agents")
+    parser.add_argument(
+        "--ray",
+        type=str,
+        default=None,
+        metavar="ADDRESS",
+        help='spread the games over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, '
+        "or HOST:6379; --num_threads is then the CPUs of a task",
+    )
+    add_common(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    from mancala_env.arena.evaluation import evaluate
+    from mancala_env.arena.report import check_report_path, write_report
+
+    if options.report is not None:
+        check_report_path(options.report)
+    specs = [Spec.parse(spec) for spec in options.specs]
+    ruleset = options.ruleset or ruleset_of(specs)
+    try:
+        with stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
+            evaluation = evaluate(
+                options.specs,
+                ruleset,
+                games=options.games,
+                opening_turns=options.opening_turns,
+                opening_set=options.opening_set,
+                ladder=len(options.specs) == 1 if options.ladder is None else options.ladder,
+                regret=options.regret,
+                own_games=options.own_games,
+                results=options.results,
+                seed=options.seed,
+                rounds=options.rounds,
+                num_threads=options.num_threads,
+                progress=progress,
+                play_chunks=play_chunks,
+            )
+    except KeyboardInterrupt:
+        kept = f"finished games are in {options.results}, the same command goes on" * bool(options.results)
+        raise Interrupted(kept) from None
+    if options.report is not None:
+        write_report(evaluation, options.report)
+    if options.json:
+        print_json(evaluation.as_dict())
+    else:
+        _print_evaluation(evaluation)
+        if options.report is not None:
+            print(f"report: {options.report}")
+    return 0
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, num_cpus: int | None) -> "Iterator[PlayChunks | None]":
+    """Give what plays chunks of games on a Ray cluster, or None where there is no address."""
+    if address is None:
+        yield None
+        return
+    from mancala_env.arena.on_ray import RayChunks, started_ray
+
+    with started_ray(address):
+        yield RayChunks(num_cpus or 1)
+
+
+def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
+    """Return the ruleset of the first checkpoint among the specs, else the default."""
+    return next((found for spec in specs if (found := spec.ruleset) is not None), DEFAULT_RULESET)
+
+
+def _print_evaluation(evaluation: "Evaluation") -> None:
+    ratings = evaluation.ratings
+    if ratings is not None:
+        rows = [
+            [
+                ("> " if ratings.names[i] in evaluation.agents else "  ") + ratings.names[i],
+                f"{ratings.elo[i]:.0f}",
+                f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}",
+                str(ratings.games[i]),
+            ]
+            for i in ratings.order()
+        ]
+        scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
+        print_table(
+            ["agent", f"Elo ({scale})", "95 % interval", "games"], rows, f"Ratings, {evaluation.ruleset}"
+        )
+    if evaluation.matches:
+        rows = [
+            [
+                match.first,
+                match.second,
+                f"{match.wins} / {match.draws} / {match.losses}",
+                f"{match.win_rate:.3f}",
+                f"{match.interval[0]:.3f} to {match.interval[1]:.3f}",
+                f"{match.mean_margin:+.1f}",
+            ]
+            for match in evaluation.matches
+        ]
+        head = ["agent", "against", "won / drawn / lost", "win rate", "95 % interval", "mean margin"]
+        print_table(head, rows, "Matches")
+    rows = []
+    for regret in evaluation.regrets:
+        for part in (*regret.phases, regret.overall):
+            if part.positions:
+                low, high = part.interval
+                mean = [f"{part.mean_regret:.2f}", f"{low:.2f} to {high:.2f}"]
+                share = f"{100 * part.optimal_share:.0f} %"
+                rows.append([regret.agent, regret.source, part.phase, str(part.positions), *mean, share])
+        if regret.unsolved:
+            rows.append([regret.agent, regret.source, "not solved in time", str(regret.unsolved), "", "", ""])
+    if rows:
+        head = [
+            "agent",
+            "source",
+            "phase",
+            "positions",
+            "mean regret (seeds a move)",
+            "95 % interval",
+            "optimal moves",
+        ]
+        print_table(head, rows, "Regret against perfect play")
+    if evaluation.regret_differences:
+        rows = [
+            [
+                one.first,
+                one.second,
+                f"{one.mean:+.2f}",
+                f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}",
+                f"{one.first_better} / {one.second_better} of {one.positions}",
+            ]
+            for one in evaluation.regret_differences
+        ]
+        head = ["agent", "against", "mean regret (seeds a move)", "95 % interval", "better / worse in"]
+        print_table(head, rows, "Difference of regret over the same positions")
+    for note in evaluation.notes:
+        print(f"note: {note}")

@@ -1,0 +1,21 @@
+"""`mancala fit-value`: fit the small value network that policy+minimax searches with to a checkpoint.
+
+Its words go to :mod:`mancala_env.learning.value_fit` as they are.
+"""
+
+from collections.abc import Sequence
+
+from mancala_env.programs import needing
+
+HELP = "give a checkpoint a value network for search"
+
+
+def run(words: Sequence[str]) -> int:
+    """Fit; returns the exit status.
+
+    Raises:
+        ImportError: The extra "train" is not installed.
+    """
+    with needing("fitting a value network", "train"):
+        from mancala_env.learning import value_fit
+    return value_fit.main(list(words), program="mancala fit-value")

@@ -1,0 +1,78 @@
+"""Progress bars on standard error, where that is a terminal."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from mancala_env.cli import tables
+from mancala_env.position import Position
+
+if TYPE_CHECKING:
+    from mancala_env.solver import Progress
+
+
+@contextlib.contextmanager
+def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show a progress bar for each stage on standard error, where that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    screen = tables.console(stderr=True)
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield show
+
+
+def _say_now_and_then() -> Callable[["Progress"], None]:
+    """Return what writes a line to standard error, after two seconds first and then ever less often."""
+    due = [2.0]
+
+    def say(progress: "Progress") -> None:
+        if progress.seconds >= due[0]:
+            due[0] = progress.seconds + min(600.0, progress.seconds)
+            print(
+                f"{progress.seconds:.0f} s: value {progress.lower:+d} to {progress.upper:+d}, "
+                f"{progress.nodes:,} nodes",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    return say
+
+
+@contextlib.contextmanager
+def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
+    """Show the bounds of a search as they close in, on standard error; a line now and then in a file."""
+    if quiet:
+        yield lambda progress: None
+        return
+    if not sys.stderr.isatty():
+        yield _say_now_and_then()
+        return
+    screen = tables.console(stderr=True)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    most = 2 * position.ruleset.total_seeds
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("value", total=most)
+
+        def show(progress: "Progress") -> None:
+            open_seeds = min(most, progress.upper - progress.lower)
+            bar.update(
+                task,
+                completed=most - open_seeds,
+                description=f"value {progress.lower:+d} to {progress.upper:+d}, {progress.nodes:,} nodes",
+            )
+
+        yield show

@@ -1,0 +1,31 @@
+"""`mancala rulesets`: list the rulesets."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mancala_env import rulesets
+from mancala_env.cli.parser import add_json
+from mancala_env.cli.tables import print_json, print_table
+
+HELP = "list the rulesets"
+DESCRIPTION = "List the rulesets."
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    add_json(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    every = [rulesets.lookup(name) for name in rulesets.names()]
+    if options.json:
+        print_json([asdict(ruleset) for ruleset in every])
+        return 0
+    rows = [
+        [f"2x{one.row_width}", str(one.seeds_per_hole), one.direction, one.landing, one.match, one.source]
+        for one in every
+    ]
+    rows = [[one.name, *row] for one, row in zip(every, rows, strict=True)]
+    print_table(["ruleset", "board", "seeds a hole", "direction", "landing", "match", "source"], rows)
+    return 0

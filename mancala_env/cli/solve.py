@@ -1,0 +1,113 @@
+"""`mancala solve`: the exact value of a position and of every turn in it."""
+
+from typing import TYPE_CHECKING, Any
+
+from mancala_env import rulesets
+from mancala_env.cli.evaluate import DEFAULT_RULESET
+from mancala_env.cli.parser import add_common
+from mancala_env.cli.progress import bounds
+from mancala_env.cli.tables import print_json, print_table
+from mancala_env.errors import InvalidPosition
+from mancala_env.notation import turn_text
+from mancala_env.position import Position
+from mancala_env.programs import Interrupted
+
+if TYPE_CHECKING:
+    from mancala_env.solver import Progress, Solution
+
+HELP = "exact value of a position"
+DESCRIPTION = "Find the exact value of a position and of every turn in it."
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    parser.add_argument(
+        "position",
+        nargs="*",
+        default=[],
+        metavar="POSITION",
+        help="a line of text (mancala show prints it), or a ruleset; without one, --ruleset's start",
+    )
+    parser.add_argument("--ruleset", type=str, default=None, help="solve the start of this game instead")
+    parser.add_argument(
+        "--time_limit", type=float, default=None, help="seconds, after which bounds are given"
+    )
+    parser.add_argument("--memory_mb", type=int, default=1024, help="size of the table of positions")
+    add_common(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    from mancala_env import solver
+
+    position = _position_to_solve(options)
+    last: list[Progress] = []
+
+    try:
+        with bounds(position, quiet=options.json) as show:
+
+            def remember(progress: "Progress") -> None:
+                last[:] = [progress]
+                show(progress)
+
+            solution = solver.solve(
+                position,
+                memory_mb=options.memory_mb,
+                time_limit=options.time_limit,
+                num_threads=options.num_threads or 1,
+                progress=remember,
+            )
+    except KeyboardInterrupt:
+        known = f"the value is {last[0].lower:+d} to {last[0].upper:+d}" if last else ""
+        raise Interrupted(known) from None
+    if options.json:
+        print_json(_solution_as_dict(position, solution))
+    else:
+        _print_solution(position, solution)
+    return 0
+
+
+def _position_to_solve(options: Any) -> Position:
+    text = " ".join(options.position)
+    if text and options.ruleset is not None:
+        raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
+    if not text or text in rulesets.names():
+        return Position(text or options.ruleset or DEFAULT_RULESET)
+    return Position.from_text(text)
+
+
+def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:
+    return {
+        "position": position.to_text(),
+        "is_exact": solution.is_exact,
+        "value": solution.value if solution.lower == solution.upper else None,
+        "lower": solution.lower,
+        "upper": solution.upper,
+        "actions": [
+            {"action": action, "turn": turn_text(position.player, action), "lower": low, "upper": high}
+            for action, (low, high) in solution.action_bounds.items()
+        ],
+        "principal_variation": [turn_text(*turn) for turn in solution.principal_variation],
+        "nodes": solution.nodes,
+        "seconds": round(solution.seconds, 3),
+    }
+
+
+def _print_solution(position: Position, solution: "Solution") -> None:
+    print(position)
+    who = ("South", "North")[position.player]
+    if solution.lower == solution.upper:
+        print(f"\nvalue {solution.value:+d} for {who}: the seeds they gain on their opponent from here")
+    else:
+        print(f"\nvalue between {solution.lower:+d} and {solution.upper:+d} for {who}: the time limit struck")
+    rows = []
+    best = max((low for low, _ in solution.action_bounds.values()), default=0)
+    for action, (low, high) in sorted(
+        solution.action_bounds.items(), key=lambda item: (-item[1][0], item[0])
+    ):
+        value = f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
+        rows.append([turn_text(position.player, action), value, "best" * (low == high == best)])
+    print_table(["turn", "value", ""], rows)
+    if solution.principal_variation:
+        print("best play:", " ".join(turn_text(*turn) for turn in solution.principal_variation))
+    print(f"{solution.nodes:,} nodes in {solution.seconds:.2f} s")

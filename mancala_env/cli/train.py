@@ -1,0 +1,21 @@
+"""`mancala train`: train an agent by self-play.
+
+Its words go to :mod:`mancala_env.learning.loop` as they are: a configuration has a hundred options.
+"""
+
+from collections.abc import Sequence
+
+from mancala_env.programs import needing
+
+HELP = "train an agent by self-play"
+
+
+def run(words: Sequence[str]) -> int:
+    """Train; returns the exit status.
+
+    Raises:
+        ImportError: The extra "train" is not installed.
+    """
+    with needing("training", "train"):
+        from mancala_env.learning import loop
+    return loop.main(list(words), program="mancala train")

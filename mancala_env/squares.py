@@ -1,0 +1,95 @@
+"""Where a hole is: as an action of a player, in sowing order, and on the board as drawn.
+
+A hole is a number 0 to H-1 in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
+seen from the player to move, whose own row is 0 to W-1. A square is (row, column) as the board is drawn:
+row 0 is North's, the upper one, row 1 South's, column 0 the leftmost. Anticlockwise games run left to right
+along South's row, clockwise ones right to left, so those are mirrored.
+
+>>> from mancala_env.squares import action_of, hole_at, hole_of, square_of
+>>> hole_of("layli_goobalay", 1, 2)
+8
+>>> square_of("layli_goobalay", 8)
+(0, 3)
+>>> action_of("layli_goobalay", 1, hole_at("layli_goobalay", 0, 3))
+2
+
+Kernels have the same in :mod:`mancala_env.engine.state`.
+
+Symbols: W row width, H holes, B games.
+"""
+
+import numpy as np
+
+from mancala_env.arguments import whole
+from mancala_env.rulesets import Ruleset, lookup
+
+
+def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
+    """Return the hole that an action of a player means.
+
+    Args:
+        ruleset: The ruleset.
+        player: 0 (South) or 1 (North).
+        action: 0 to H-1, from W on the opponent's row.
+
+    Raises:
+        InvalidArgument: `player` or `action` is out of range.
+    """
+    ruleset = lookup(ruleset)
+    player, action = whole("player", player, 0, 1), whole("action", action, 0, ruleset.num_holes - 1)
+    return (action + ruleset.row_width * player) % ruleset.num_holes
+
+
+def action_of(ruleset: str | Ruleset, player: int, hole: int) -> int:
+    """Return the action of a player that means a hole; the inverse of :func:`hole_of`.
+
+    Args:
+        ruleset: The ruleset.
+        player: 0 (South) or 1 (North).
+        hole: 0 to H-1.
+
+    Raises:
+        InvalidArgument: `player` or `hole` is out of range.
+    """
+    ruleset = lookup(ruleset)
+    # Half a turn of the board, which undoes itself.
+    return hole_of(ruleset, player, whole("hole", hole, 0, ruleset.num_holes - 1))
+
+
+def square_of(ruleset: str | Ruleset, hole: int) -> tuple[int, int]:
+    """Return (row, column) of a hole as drawn: row 0 is North's, column 0 the leftmost.
+
+    Raises:
+        InvalidArgument: `hole` is not 0 to H-1.
+    """
+    ruleset = lookup(ruleset)
+    rows = np.stack(holes_as_drawn(ruleset))
+    row, column = np.argwhere(rows == whole("hole", hole, 0, ruleset.num_holes - 1))[0]
+    return int(row), int(column)
+
+
+def hole_at(ruleset: str | Ruleset, row: int, column: int) -> int:
+    """Return the hole at a square as drawn; the inverse of :func:`square_of`.
+
+    Raises:
+        InvalidArgument: `row` is not 0 or 1, or `column` not 0 to W-1.
+    """
+    ruleset = lookup(ruleset)
+    row, column = whole("row", row, 0, 1), whole("column", column, 0, ruleset.row_width - 1)
+    return int(holes_as_drawn(ruleset)[row][column])
+
+
+def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
+    """Return North's and South's holes as they are drawn, int64 `[W]` each, left to right."""
+    width = ruleset.row_width
+    south, north = np.arange(width), np.arange(2 * width - 1, width - 1, -1)
+    return (north, south) if ruleset.direction == "anticlockwise" else (north[::-1], south[::-1])
+
+
+def holes_seen_by(ruleset: Ruleset, players: np.ndarray) -> np.ndarray:
+    """Return the holes in the order of each player's actions, int64 `[B, H]` for players 0 or 1, `[B]`.
+
+    The same array takes a row of actions to holes and a row of holes to actions.
+    """
+    shift = ruleset.row_width * np.asarray(players, np.int64)[:, None]
+    return (np.arange(ruleset.num_holes) + shift) % ruleset.num_holes

@@ -1,0 +1,385 @@
+"""Checkpoints made to do harm: refused with one message before they cost anything; nothing in them runs."""
+
+import bz2
+import io
+import json
+import random
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_checkpoint import LAYLI, identity_of, weights_file, write_checkpoint
+
+from mancala_env import Position, agents
+from mancala_env.agents.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
+from mancala_env.errors import MancalaError
+
+pytestmark = pytest.mark.filterwarnings("ignore:Duplicate", "ignore:Detected pickle protocol")
+
+HUGE = {"observation": "board", "hidden": 4096, "layers": 16, "seed_levels": 4}
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return write_checkpoint(tmp_path_factory.mktemp("honest") / "agent.zip", identity_of()).read_bytes()
+
+
+def members(archive: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def packed(content: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def altered(honest: bytes, **changes: Any) -> bytes:
+    content = members(honest)
+    identity = json.loads(content["identity.json"]) | changes
+    return packed(content | {"identity.json": json.dumps(identity).encode()})
+
+
+def with_inner(honest: bytes, change: Callable[[dict[str, bytes]], dict[str, bytes]], **how: Any) -> bytes:
+    content = members(honest)
+    inner = change(members(content["policy.pth"]))
+    return packed(content | {"policy.pth": packed(inner, **how)})
+
+
+def with_pickle(honest: bytes, pickled: bytes) -> bytes:
+    return with_inner(honest, lambda inner: inner | {name: pickled for name in inner if "data.pkl" in name})
+
+
+def with_claimed_size(archive: bytes, member: str, size: int) -> bytes:
+    """Let the directory and the member's own header claim another unpacked size."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        offset = opened.getinfo(member).header_offset
+    content = bytearray(archive)
+    content[offset + 22 : offset + 26] = struct.pack("<L", size)
+    directory = content.rfind(b"PK\x01\x02", 0, content.rfind(member.encode()))
+    content[directory + 24 : directory + 28] = struct.pack("<L", size)
+    return bytes(content)
+
+
+def legacy(size: int) -> bytes:
+    """Return a file of the old form of torch.save, whose storages claim their sizes."""
+    file = io.BytesIO()
+    torch.save({"network.x": torch.zeros(size)}, file, _use_new_zipfile_serialization=False)
+    return file.getvalue()
+
+
+def hostile_files(honest: bytes) -> dict[str, bytes]:
+    """Return files that would cost gigabytes or minutes if their claims were believed."""
+    content = members(honest)
+    zeros = bytes(300 * MEGABYTE)
+    expanded = {  # one number, shown as a gigabyte of them
+        "network.body.0.weight": torch.zeros(1).expand(4096, 4096),
+    }
+    return {
+        "a network of a gigabyte, claimed": altered(honest, network=HUGE),
+        "an identity that unpacks to 300 MB": packed(
+            content | {"identity.json": zeros}, zipfile.ZIP_DEFLATED
+        ),
+        "an identity that unpacks to 300 MB and claims 1 KB": with_claimed_size(
+            packed(content | {"identity.json": zeros}, zipfile.ZIP_DEFLATED), "identity.json", 1024
+        ),
+        "weights that unpack to 300 MB": packed(content | {"policy.pth": zeros}, zipfile.ZIP_DEFLATED),
+        "a huge network, and weights that unpack to its size": packed(
+            members(altered(honest, network=HUGE | {"hidden": 2048})) | {"policy.pth": zeros},
+            zipfile.ZIP_DEFLATED,
+        ),
+        "weights that claim 1 GB": with_claimed_size(altered(honest, network=HUGE), "policy.pth", 1 << 30),
+        "an identity behind bz2": packed(content | {"identity.json": bytes(MEGABYTE)}, zipfile.ZIP_BZIP2),
+        "weights behind lzma": packed(content, zipfile.ZIP_LZMA),
+        "a record that unpacks to 300 MB": with_inner(
+            honest, lambda inner: inner | {"archive/data/0": zeros}, method=zipfile.ZIP_DEFLATED
+        ),
+        "a pickle that asks for 8 GB": with_pickle(
+            honest, b"\x80\x02c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R."
+        ),
+        "a pickle that asks for a tensor of 40 GB": with_pickle(
+            honest, b"\x80\x02ctorch\nTensor\nJ\x00\xe1\xf5\x05K\x64\x86R."
+        ),
+        "a pickle by name on the stack": with_pickle(honest, b"\x80\x04\x8c\x02os\x8c\x06system\x93."),
+        "a pickle that never ends": with_pickle(honest, b"\x80\x02" + b"]" * 1000),
+        "a large pickle": with_pickle(honest, b"\x80\x02" + b"N0" * MEGABYTE + b"N."),
+        "old torch": packed(content | {"policy.pth": legacy(10)}),
+        "one number shown as many": packed(
+            members(altered(honest, network=HUGE | {"layers": 1})) | {"policy.pth": weights_file(expanded)}
+        ),
+        "a hundred thousand members": packed(content | {f"{n}": b"" for n in range(100_000)}),
+        "half a megabyte of brackets": packed(content | {"identity.json": b"[" * (MEGABYTE // 2)}),
+        "a link": packed(content | {"identity.json": b"/etc/passwd"}),
+        "bz2 itself": bz2.compress(bytes(MEGABYTE)),
+    }
+
+
+def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, tmp_path: Path) -> None:
+    """In a process whose peak of memory is its own."""
+    files = hostile_files(honest)
+    for number, content in enumerate(files.values()):
+        (tmp_path / f"{number:02}.zip").write_bytes(content)
+    (tmp_path / "honest.zip").write_bytes(honest)
+    code = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from mancala_env import agents\n"
+        "from mancala_env.agents.checkpoint import InvalidCheckpoint\n"
+        "folder = Path(sys.argv[1])\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "agents.make(str(folder / 'honest.zip'), 'layli_goobalay')\n"
+        "before = peak()\n"
+        "for path in sorted(folder.glob('[0-9]*.zip')):\n"
+        "    try:\n"
+        "        agents.make(str(path), 'layli_goobalay')\n"
+        "        print(path.name, 'taken')\n"
+        "    except InvalidCheckpoint as error:\n"
+        "        assert path.name in str(error) and str(error).isprintable()\n"
+        "    if peak() - before > 200 * 1024:\n"
+        "        print(path.name, (peak() - before) // 1024, 'MB')\n"
+        "        before = peak()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    names = dict(zip((f"{number:02}.zip" for number in range(len(files))), files))
+    assert [names[line.split()[0]] + line[6:] for line in done.stdout.splitlines()] == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": None},
+        {"config": []},
+        {"versions": None},
+        {"versions": {"torch": 2}},
+        {"versions": ["torch"]},
+        {"turns": "many"},
+        {"turns": -1},
+        {"turns": True},
+        {"rounds": None},
+        {"rounds": [1]},
+        {"rounds": 10**30},
+        {"network": None},
+        {"network": []},
+        {"network": HUGE | {"observation": ["board"]}},
+        {"ruleset": None},
+        {"ruleset": {"name": "leyla", "title": 3}},
+        {"ruleset": {"name": "leyla", "title": ["x"]}},
+        {"ruleset": {"name": "leyla", "\x1b[2J": 1}},
+        {"observation_version": None},
+        {"observation_version": 1.1},
+        {"value_network": 3},
+        {"value_network": {"num_holes": "12"}},
+        {"value_network": {"num_holes": 10**9}},
+        {"config": {"x": json.loads("1e999")}},
+        {"format_version": [1]},
+        {"format_version": "\x1b[2J"},
+        {"title": "no such field"},
+    ],
+    ids=lambda value: str(value)[:50].encode("unicode_escape").decode(),
+)
+def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, changes: dict) -> None:
+    path = tmp_path / "agent.zip"
+    path.write_bytes(altered(honest, **changes))
+    with pytest.raises(InvalidCheckpoint, match=re.escape(str(path))) as caught:
+        agents.make(f"policy+minimax:2:{path}", LAYLI)  # reads the value network too
+    assert str(caught.value).isprintable()
+
+
+def test_a_deep_config_is_refused(honest: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "agent.zip"
+    config: dict[str, Any] = {}
+    for _ in range(500):
+        config = {"inner": config}
+    path.write_bytes(altered(honest, config=config))
+    with pytest.raises(InvalidCheckpoint, match="nested more than 20 deep"):
+        read_identity(path)
+
+
+@pytest.mark.parametrize("text", ["\x1b]0;owned\x07", "a\nb", "\u202eabc", "\ud800", "a\x9bb", "\u2028"])
+@pytest.mark.parametrize("word", ["name", "title", "region", "source"])
+def test_names_that_are_not_printable_are_refused(
+    honest: bytes, tmp_path: Path, word: str, text: str
+) -> None:
+    path = tmp_path / "agent.zip"
+    ruleset = json.loads(identity_of().to_json())["ruleset"] | {word: text}
+    path.write_bytes(altered(honest, ruleset=ruleset))
+    with pytest.raises(InvalidCheckpoint, match=f"{word} must be") as caught:
+        read_identity(path)
+    assert str(caught.value).isprintable()
+
+
+def test_a_member_that_is_there_twice_is_refused(honest: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "agent.zip"
+    path.write_bytes(honest)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("identity.json", b"{}")
+    with pytest.raises(InvalidCheckpoint, match=r"member identity\.json twice"):
+        read_identity(path)
+
+
+def test_weights_so_large_that_nothing_comes_of_them_are_refused(tmp_path: Path) -> None:
+    identity = identity_of()
+    path = write_checkpoint(tmp_path / "agent.zip", identity)
+    weights = torch.load(io.BytesIO(members(path.read_bytes())["policy.pth"]), weights_only=True)
+    huge = {name: torch.full_like(value, 3e38) for name, value in weights.items()}
+    path = write_checkpoint(tmp_path / "huge.zip", identity, weights_file(huge))
+    with pytest.raises(InvalidCheckpoint, match="so large that its outputs are not finite"):
+        agents.make(str(path), LAYLI).choose(Position(LAYLI))
+
+
+def test_a_value_network_of_another_size_is_refused(tmp_path: Path) -> None:
+    fields = json.loads(identity_of().to_json()) | {"value_network": {"num_holes": 12}}
+    identity = Identity.from_json(json.dumps(fields))
+    for content in (b"", bytes(100), bytes(50 * MEGABYTE)):
+        path = write_checkpoint(
+            tmp_path / "agent.zip", identity, weights=b"", extra={"value_network.f32": content}
+        )
+        with pytest.raises(InvalidCheckpoint, match=r"value_network\.f32 claims"):
+            load_value_weights(path, identity)
+
+
+def test_a_model_of_stable_baselines_is_named(tmp_path: Path) -> None:
+    from sb3_contrib import MaskablePPO
+
+    model = MaskablePPO("MlpPolicy", "mancala/Leyla-v0", n_steps=16, batch_size=16, device="cpu")
+    model.save(tmp_path / "mine.zip")
+    with pytest.raises(InvalidCheckpoint, match=r"Stable-Baselines3 saved; .* agents\.from_policy"):
+        agents.make(str(tmp_path / "mine.zip"), "leyla")
+
+
+ODD_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    2**63,
+    10**40,
+    0.5,
+    float("inf"),
+    "",
+    "\x1b[31m",
+    "\ud800",
+    "x" * 5000,
+    [],
+    [[]],
+    {},
+    {"": None},
+)
+
+
+def mutated(honest: bytes, draw: random.Random) -> bytes:
+    """Return a checkpoint with something wrong in it: bytes, members, values of the identity, tensors."""
+    content = bytearray(honest)
+    how = draw.randrange(6)
+    if how == 0:  # bytes that are others
+        for _ in range(draw.randrange(1, 8)):
+            content[draw.randrange(len(content))] = draw.randrange(256)
+    elif how == 1:  # a piece cut out, or put in twice
+        start, size = draw.randrange(len(content)), draw.randrange(1, 2000)
+        piece = content[start : start + size]
+        content[start : start + size] = draw.choice((b"", piece + piece, draw.randbytes(size)))
+    elif how == 2:  # headers of the directory, where the sizes are
+        at = content.find(b"PK\x01\x02")
+        for _ in range(draw.randrange(1, 4)):
+            content[draw.randrange(at, len(content))] = draw.randrange(256)
+    elif how == 3:  # a value of the identity
+        fields = json.loads(members(honest)["identity.json"])
+        place, key = fields, draw.choice(list(fields))
+        while isinstance(place[key], dict) and place[key] and draw.random() < 0.7:
+            place, key = place[key], draw.choice(list(place[key]))
+        if draw.random() < 0.2:
+            place[draw.choice(("", "\x1b", "more"))] = place.pop(key)
+        else:
+            place[key] = draw.choice(ODD_VALUES)
+        return packed(members(honest) | {"identity.json": json.dumps(fields).encode()})
+    else:  # inside the weights, whole again outside
+        outer = members(honest)
+        inner = members(outer["policy.pth"])
+        name = draw.choice([each for each in inner if "data.pkl" in each or draw.random() < 0.3])
+        changed = bytearray(inner[name])
+        for _ in range(draw.randrange(1, 6)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        method = draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+        return packed(outer | {"policy.pth": packed(inner | {name: bytes(changed)}, method)})
+    return bytes(content)
+
+
+def fuzz(seed: int, count: int, folder: Path) -> Counter[str]:
+    """Load so many mutated checkpoints; each plays a legal action or is refused as a checkpoint should be.
+
+    Returns:
+        How many were "played" and how many "refused"; anything else is a fault.
+    """
+    honest = write_checkpoint(folder / "honest.zip", identity_of()).read_bytes()
+    draw, path, position = random.Random(seed), folder / "agent.zip", Position(LAYLI)
+    outcomes: Counter[str] = Counter()
+    for number in range(count):
+        path.write_bytes(mutated(honest, draw))
+        try:
+            agent = agents.make(str(path), LAYLI, num_threads=1)
+            assert agent.choose(position) in position.legal_actions
+            outcomes["played"] += 1
+        except InvalidCheckpoint as error:
+            is_said_well = str(error).isprintable() and str(path) in str(error)
+            outcomes["refused" if is_said_well else f"checkpoint {number}: {error!r}"] += 1
+        except MancalaError as error:
+            outcomes[f"checkpoint {number}: {error!r}"] += 1
+    return outcomes
+
+
+def test_mutated_checkpoints_play_or_are_refused(tmp_path: Path) -> None:
+    outcomes = fuzz(seed=7, count=300, folder=tmp_path)
+    assert set(outcomes) == {"played", "refused"}
+    assert outcomes["refused"] > 100
+    assert outcomes["played"] > 10, "some mutations change what nobody looks at"
+
+
+def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> None:
+    from mancala_env.arena import InvalidResults, round_robin
+
+    path = tmp_path / "results.jsonl"
+    round_robin(["random", "greedy"], "leyla", games=2, results=path)
+    line = json.loads(path.read_text())
+    for changes in (
+        {"start": -5, "stop": -4},
+        {"start": 0.0, "stop": 1.0},
+        {"start": 10**30, "stop": 10**30 + 1},
+        {"first": ["x"]},
+        {"seed": {}},
+        {"margins": [[10**6, 0]]},
+        {"margins": [[0.5, 0]]},
+        {"margins": None},
+        {"format": [1]},
+    ):
+        path.write_text(json.dumps(line | changes) + "\n")
+        with pytest.raises(InvalidResults, match="line 1"):
+            round_robin(["random", "greedy"], "leyla", games=2, results=path)
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(InvalidResults, match="line 1"):
+        round_robin(["random", "greedy"], "leyla", games=2, results=path)
+
+
+def test_the_shapes_of_these_files_are_what_they_say(honest: bytes, tmp_path: Path) -> None:
+    """The files above are refused for what is wrong with them, not because they are no checkpoints at all."""
+    path = tmp_path / "agent.zip"
+    for same in (packed(members(honest)), packed(members(honest), zipfile.ZIP_DEFLATED), altered(honest)):
+        path.write_bytes(same)
+        agent = agents.make(str(path), LAYLI)
+        assert np.isin(agent.act(Position(LAYLI).games), range(6)).all()
+    path.write_bytes(with_inner(honest, lambda inner: inner))
+    agents.make(str(path), LAYLI)

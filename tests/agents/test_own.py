@@ -1,0 +1,256 @@
+"""Agents of a user's own: functions, models of Stable-Baselines3, torch modules, files."""
+
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.wrappers import FlattenObservation
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN, PPO
+from test_checkpoint import identity_of, write_checkpoint
+from torch import nn
+
+from mancala_env import Batch, IllegalMove, Position, agents
+from mancala_env.agents import InvalidSpec
+from mancala_env.agents.checkpoint import CheckpointAgent
+from mancala_env.arena import play_matches, round_robin
+from mancala_env.errors import InvalidArgument
+from mancala_env.observation import Observer
+
+
+def odd(value: Any) -> Any:
+    """Return a value that the type checker knows nothing of."""
+    return value
+
+
+def first_legal(position: Position) -> int:
+    return position.legal_actions[0]
+
+
+def positions(ruleset: str = "leyla", turns: int = 5) -> Batch:
+    batch = Batch(ruleset, 50, seed=1, num_threads=1)
+    batch.play_random(turns)
+    return batch
+
+
+def test_a_function_of_a_position_plays():
+    agent = agents.from_function(first_legal, "leyla")
+    batch = positions()
+    assert agent.spec == "first_legal"
+    assert agent.entrant == "own:first_legal"
+    assert (agent.act(batch.games) == batch.legal_mask.argmax(axis=1)).all()
+
+
+def test_a_function_of_observations_and_masks_plays():
+    seen_shapes = []
+
+    def last(seen, legal):
+        seen_shapes.append((seen.shape, seen.dtype, legal.shape, legal.dtype))
+        return legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+
+    agent = agents.from_function(last, "leyla", observation="afterstates")
+    batch = positions()
+    chosen = agent.act(batch.games)
+    assert (chosen == 5 - batch.legal_mask[:, ::-1].argmax(axis=1)).all()
+    shape = (50, *Observer("leyla", "afterstates").shape)
+    assert seen_shapes == [(shape, np.int16, (50, 6), np.bool_)]
+
+
+def test_it_is_an_opponent_and_an_entrant(tmp_path):
+    agent = agents.from_function(first_legal, "layli_goobalay", name="first")
+    env = gymnasium.make("mancala/LayliGoobalay-v0", opponent=agent, seat="north")
+    env.reset(seed=1)
+    match = play_matches(agent, "random", "layli_goobalay", games=4, seed=1)
+    assert (match.first, match.games) == ("first", 4)
+    results = tmp_path / "results.jsonl"
+    round_robin([agent, "greedy"], "layli_goobalay", games=4, results=results)
+    assert '"own:first"' in results.read_text()
+
+
+@pytest.mark.parametrize("action", [True, 1.9, "3", None, 99, -1, [0]])
+def test_what_is_no_legal_action_is_refused(action):
+    agent = agents.from_function(lambda position: action, "leyla", name="odd")
+    with pytest.raises(IllegalMove, match=r"odd (chose action|must choose a whole number)"):
+        agent.choose(Position("leyla"))
+
+
+def test_a_random_legal_action_plays_where_that_is_wanted():
+    agent = agents.from_function(lambda position: 11, "leyla", illegal="random", seed=1, name="wrong")
+    games = np.repeat(positions().games[:1], 600, axis=0)
+    chosen = agent.act(games)
+    legal = Position.from_games("leyla", games).legal_actions
+    assert set(chosen.tolist()) == set(legal)
+    agent.seed(1)
+    assert (agent.act(games) == chosen).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: agents.from_function(odd(3), "leyla"), "takes a function, not 3"),
+        (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is a kind of agent"),
+        (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal must be"),
+        (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation must be"),
+        (lambda: agents.from_policy(3, "leyla"), "a Stable-Baselines3 model or a torch module, not 3"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, said):
+    with pytest.raises(InvalidArgument, match=re.escape(said)):
+        call()
+
+
+class Network(nn.Module):
+    """Scores actions from the board, badly."""
+
+    def __init__(self, num_features: int, num_actions: int, *, pair: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.layer, self.dropout, self.pair = nn.Linear(num_features, num_actions), nn.Dropout(0.5), pair
+
+    def forward(self, seen: torch.Tensor):
+        logits = self.dropout(self.layer(seen))
+        return (logits, logits.sum(1)) if self.pair else logits
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_torch_module_plays_its_best_legal_action(pair):
+    network = Network(Observer("leyla").shape[0], 6, pair=pair)
+    agent = agents.from_policy(network, "leyla", name="mine")
+    batch = positions()
+    with torch.inference_mode():
+        logits = network.layer(torch.from_numpy(Observer("leyla").observe(batch.games))).numpy()
+    assert (agent.act(batch.games) == np.where(batch.legal_mask, logits, -np.inf).argmax(axis=1)).all()
+    assert network.training, "as it was"
+
+
+def test_a_torch_module_draws_by_its_probabilities():
+    network = Network(Observer("leyla").shape[0], 6)
+    agent = agents.from_policy(network, "leyla", deterministic=False, seed=2)
+    games = np.repeat(Position("leyla").games, 4000, axis=0)
+    drawn = np.bincount(agent.act(games), minlength=6) / 4000
+    network.eval()
+    logits = network(torch.from_numpy(Observer("leyla").observe(games[:1])))[0]
+    assert drawn == pytest.approx(torch.softmax(logits, 0).detach().numpy(), abs=0.04)
+
+
+def test_a_model_that_was_trained_on_is_another_entrant():
+    network = Network(Observer("leyla").shape[0], 6)
+    agent = agents.from_policy(network, "leyla", name="mine")
+    before = agent.entrant
+    assert re.fullmatch(r"own:mine:sha256:[0-9a-f]{16}", before)
+    assert agents.from_policy(Network(Observer("leyla").shape[0], 6), "leyla", name="mine").entrant == before
+    with torch.no_grad():
+        network.layer.bias.add_(1)
+    assert agent.entrant != before
+
+
+def test_logits_of_another_shape_are_refused():
+    agent = agents.from_policy(Network(Observer("leyla").shape[0], 4), "leyla")
+    with pytest.raises(InvalidSpec, match=r"logits of shape \(1, 4\), not \(1, 6\)"):
+        agent.choose(Position("leyla"))
+
+
+def env_of(**options):
+    return gymnasium.make("mancala/Leyla-v0", opponent="random", opening_turns=4, **options)
+
+
+def test_a_masked_model_plays_what_it_predicts():
+    env = env_of(observation="afterstates")
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, device="cpu", seed=1)
+    agent = agents.from_policy(model, "leyla", observation="afterstates")
+    batch = positions()
+    seen = Observer("leyla", "afterstates").observe(batch.games)
+    wanted, _ = model.predict(seen, action_masks=batch.legal_mask == 1, deterministic=True)
+    assert (agent.act(batch.games) == wanted).all()
+    assert agent.spec == "MaskablePPO"
+    with pytest.raises(InvalidSpec, match=r"trained on observations of shape .* has shape"):
+        agents.from_policy(model, "leyla", observation="board")
+    with pytest.raises(InvalidSpec, match="trained on observations of shape"):
+        agents.from_policy(model, "gabata_i", observation="replies")
+
+
+@pytest.mark.parametrize("kind", [PPO, DQN])
+def test_a_model_without_masks_may_play_a_random_action_instead(kind):
+    model = kind("MlpPolicy", env_of(illegal="lose"), device="cpu", seed=1)
+    batch = positions(turns=12)
+    seen = Observer("leyla").observe(batch.games)
+    wanted = model.predict(seen, deterministic=True)[0]
+    is_legal = batch.legal_mask[np.arange(50), wanted] == 1
+    assert not is_legal.all(), "untrained, it does not know the rules"
+    with pytest.raises(IllegalMove, match=r'chose action .* illegal="random" plays'):
+        agents.from_policy(model, "leyla").act(batch.games)
+    chosen = agents.from_policy(model, "leyla", illegal="random", seed=1).act(batch.games)
+    assert (chosen[is_legal] == wanted[is_legal]).all()
+    assert (batch.legal_mask[np.arange(50), chosen] == 1).all()
+
+
+def test_a_model_of_flat_observations_gets_them_flat():
+    env = FlattenObservation(env_of(observation="afterstates", illegal="lose"))
+    model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, device="cpu", seed=1)
+    agent = agents.from_policy(model, "leyla", observation="afterstates", illegal="random")
+    assert agent.choose(Position("leyla")) in Position("leyla").legal_actions
+
+
+OWN_FILE = """
+from mancala_env import agents
+
+def first(position):
+    return position.legal_actions[0]
+
+def make_agent(ruleset):
+    return agents.from_function(first, ruleset)
+
+def make_nothing(ruleset):
+    return None
+"""
+
+
+def test_a_file_of_your_own_is_a_spec(tmp_path):
+    path = tmp_path / "my_agent.py"
+    path.write_text(OWN_FILE)
+    spec = f"python:{path}:make_agent"
+    agent = agents.make(spec, "leyla", seed=1, num_threads=1)
+    assert agent.spec == spec
+    assert re.fullmatch(r"python:sha256:[0-9a-f]{16}:make_agent", agent.entrant)
+    assert agent.num_threads == 1
+    assert agent.choose(Position("leyla")) == 0
+    assert play_matches(spec, "random", "leyla", games=4, seed=1).games == 4
+    with pytest.raises(InvalidSpec, match=r"my_agent\.py has no function make_agents"):
+        agents.make(spec + "s", "leyla")
+    with pytest.raises(InvalidSpec, match="make_nothing must return an Agent that plays leyla"):
+        agents.make(f"python:{path}:make_nothing", "leyla")
+    with pytest.raises(InvalidSpec, match="there is no file"):
+        agents.make("python:nothing.py:make_agent", "leyla")
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
+    """Finding A6: num_threads=1 did not limit torch."""
+    threads = []
+
+    class Watched(Network):
+        def forward(self, seen: torch.Tensor):
+            threads.append(torch.get_num_threads())
+            return super().forward(seen)
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        model = Watched(Observer("leyla").shape[0], 6)
+        agents.from_policy(model, "leyla", num_threads=num_threads).choose(Position("leyla"))
+        path = write_checkpoint(tmp_path / "agent.zip", identity_of("leyla"))
+        agent = agents.make(str(path), "leyla", num_threads=num_threads)
+        assert isinstance(agent, CheckpointAgent)
+        agent.network.register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
+        agent.choose(Position("leyla"))
+        assert threads == [num_threads, num_threads]
+        assert torch.get_num_threads() == 3, "others have their own limit back"
+        torch.set_num_threads(1)
+        agent.num_threads = 2
+        agent.choose(Position("leyla"))
+        assert threads[2:] == [1], "nor more than the process may"
+    finally:
+        torch.set_num_threads(before)

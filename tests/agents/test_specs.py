@@ -1,0 +1,179 @@
+"""Specs: taken apart in one place, and filed by what their files hold."""
+
+import ast
+import hashlib
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_checkpoint import identity_of, write_checkpoint
+
+import mancala_env
+from mancala_env import agents, rulesets
+from mancala_env.agents import InvalidSpec, Spec
+from mancala_env.agents.budget import Budget
+from mancala_env.arena import round_robin
+from mancala_env.arena.round_robin import entrant
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("random", Spec("random")),
+        ("minimax:6", Spec("minimax", Budget(6))),
+        ("minimax:0.1s", Spec("minimax", Budget(99, 0.1))),
+        ("mcts:1000", Spec("mcts", Budget(1000))),
+        ("perfect", Spec("perfect")),
+        ("perfect:0.5s", Spec("perfect", Budget(0, 0.5))),
+        ("run/final.zip", Spec("checkpoint", checkpoint="run/final.zip")),
+        ("sample:run/final.zip", Spec("sample", checkpoint="run/final.zip")),
+        ("sample:C:/run/final.zip", Spec("sample", checkpoint="C:/run/final.zip")),
+        ("policy+minimax:6:a:b.zip", Spec("policy+minimax", Budget(6), "a:b.zip")),
+        ("policy+mcts:0.02s:x.zip", Spec("policy+mcts", Budget(10_000_000, 0.02), "x.zip")),
+        ("python:mine.py:make", Spec("python", source="mine.py", function="make")),
+        ("python:C:/mine.py:make", Spec("python", source="C:/mine.py", function="make")),
+    ],
+)
+def test_a_spec_is_taken_apart_and_written_again(text, spec):
+    assert Spec.parse(text) == spec
+    assert str(spec) == text
+    assert Spec.parse(spec) is spec
+
+
+def test_a_time_is_written_in_one_way():
+    assert str(Spec.parse("minimax:.10s")) == "minimax:0.1s"
+    assert str(Spec.parse("minimax:0.00001s")) == "minimax:0.00001s"
+    assert str(Spec.parse("mcts:2.s")) == "mcts:2s"
+    assert math.isinf(Budget(6).seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("greedy:1", "the form is greedy"),
+        ("minimax", "the form is minimax:DEPTH"),
+        ("minimax:", "after the colon comes DEPTH, a whole number from 1 to 99, .* not ''"),
+        ("minimax:0", "after the colon comes DEPTH"),
+        ("minimax:100", "from 1 to 99"),
+        ("minimax:٣", "after the colon comes DEPTH"),
+        ("minimax:0s", "after the colon comes DEPTH"),
+        ("mcts:" + 400 * "9" + "s", "after the colon comes SIMULATIONS"),
+        ("perfect:3", "the time for one position, such as 0.5s; not '3'"),
+        ("perfect:", "the time for one position"),
+        ("sample", "the form is sample:CHECKPOINT"),
+        ("sample:", "the form is sample:CHECKPOINT"),
+        ("policy+minimax:6", "the form is policy"),
+        ("policy+minimax:6:", "the form is policy"),
+        ("policy+mcts:x:y.zip", "after the colon comes SIMULATIONS"),
+        ("python:mine.py", "the form is python:FILE.py:FUNCTION"),
+        ("python:mine.py:not a name", "the form is python:FILE.py:FUNCTION"),
+        ("python::make", "the form is python:FILE.py:FUNCTION"),
+        ("checkpoint", "no agent 'checkpoint' and no such file"),
+        ("\0", "no agent"),
+        ("x" * 10_000, "no agent"),
+        (3, "a spec is a text"),
+        (None, "a spec is a text"),
+    ],
+)
+def test_what_is_no_spec_is_refused(text, said):
+    with pytest.raises(InvalidSpec, match=said):
+        Spec.parse(text)
+
+
+@pytest.mark.parametrize("form", ["{}", "sample:{}", "policy+minimax:6:{}", "policy+mcts:100:{}"])
+def test_the_folder_of_a_run_is_named_with_its_checkpoint(form, tmp_path):
+    (tmp_path / "final.zip").touch()
+    with pytest.raises(InvalidSpec, match=r"is the folder of a run; its checkpoint is .*final\.zip"):
+        Spec.parse(form.format(tmp_path))
+
+
+FORMS = ["{}", "sample:{}", "policy+minimax:6:{}", "policy+mcts:100:{}", "python:{}:make"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_changed_file_is_another_entrant(form, tmp_path):
+    """Finding A1: a retrained checkpoint behind a prefix was given its predecessor's results."""
+    path, copy = tmp_path / "policy.zip", tmp_path / "copy.zip"
+    path.write_bytes(b"one")
+    copy.write_bytes(b"one")
+    spec = Spec.parse(form.format(path))
+    before = spec.identity
+    assert before == Spec.parse(form.format(copy)).identity
+    assert before == form.format("sha256:" + hashlib.sha256(b"one").hexdigest()[:16])
+    assert spec.files == (path,)
+    path.write_bytes(b"other")
+    assert spec.identity != before
+    path.unlink()
+    with pytest.raises(InvalidSpec, match=r"policy\.zip cannot be read: No such file"):
+        _ = spec.identity
+
+
+@pytest.mark.parametrize("text", ["random", "greedy", "minimax:4", "mcts:0.1s", "perfect", "perfect:0.5s"])
+def test_scripted_agents_are_filed_under_their_specs(text):
+    assert Spec.parse(text).identity == text
+    assert agents.make(text, "leyla").entrant == text
+    assert Spec.parse(text).files == ()
+    assert Spec.parse(text).ruleset is None
+
+
+def test_a_spec_knows_the_ruleset_of_its_checkpoint(tmp_path):
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of("leyla"))
+    for form in FORMS[:4]:
+        assert Spec.parse(form.format(path)).ruleset == rulesets.lookup("leyla")
+
+
+def test_results_of_a_retrained_checkpoint_are_not_its_predecessors(tmp_path):
+    path, results = tmp_path / "agent.zip", tmp_path / "results.jsonl"
+    write_checkpoint(path, identity_of("leyla", "board"))
+    specs = [f"sample:{path}", "random"]
+    round_robin(specs, "leyla", games=4, results=results)
+    played = results.read_text()
+    round_robin(specs, "leyla", games=4, results=results)
+    assert results.read_text() == played, "the same file, the same results"
+    write_checkpoint(path, identity_of("leyla", "afterstates"))
+    round_robin(specs, "leyla", games=4, results=results)
+    assert len(results.read_text().splitlines()) == 2 * len(played.splitlines())
+
+
+def test_an_agent_is_filed_as_the_file_that_it_was_made_of(tmp_path):
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    agent = agents.make(str(path), "layli_goobalay")
+    filed = entrant(agent, "layli_goobalay").identity
+    write_checkpoint(path, identity_of(kind="board"))
+    assert entrant(agent, "layli_goobalay").identity == filed
+    assert entrant(str(path), "layli_goobalay").identity != filed
+
+
+def test_a_spec_is_made_as_a_text_is():
+    assert agents.make(Spec("minimax", Budget(3)), "leyla").spec == "minimax:3"
+
+
+def imported(module: Path) -> set[str]:
+    """Return the modules of agents/ that a module imports, wherever in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.rpartition(".")[2] for name in names if name.startswith("mancala_env.agents.")}
+    return found
+
+
+def test_no_module_of_agents_is_in_a_circle():
+    folder = Path(mancala_env.__file__).parent / "agents"
+    needs = {path.stem: imported(path) for path in folder.glob("*.py") if path.stem != "__init__"}
+    needs["specs"].discard("checkpoint")  # inside a property
+    while free := [name for name, wanted in needs.items() if not wanted & needs.keys()]:
+        for name in free:
+            del needs[name]
+    assert not needs
+
+
+def test_a_kind_is_loaded_when_it_is_asked_for():
+    code = (
+        "import sys; from mancala_env import agents; agents.make('random', 'leyla'); "
+        "print([name for name in sys.modules if name in ('torch', 'mancala_env.agents.mcts')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

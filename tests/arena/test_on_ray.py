@@ -1,0 +1,52 @@
+"""What travels to the machines of a cluster: every file that a spec names, not its path."""
+
+from pathlib import Path
+
+import pytest
+from test_checkpoint import LAYLI, identity_of, write_checkpoint
+
+from mancala_env import Position, agents
+from mancala_env.arena.matches import play_matches
+from mancala_env.arena.round_robin import entrant
+
+pytest.importorskip("ray")
+
+from mancala_env.arena.on_ray import InvalidMatch, _made, _portable, _Sent
+
+OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents.from_function({}, ruleset)\n"
+
+
+@pytest.mark.parametrize("form", ["{}.zip", "sample:{}.zip", "policy+mcts:20:{}.zip", "python:{}.py:make"])
+def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> None:
+    """Finding A1: only the path of sample:, policy+...: was sent."""
+    write_checkpoint(tmp_path / "agent.zip", identity_of())
+    (tmp_path / "agent.py").write_text(OWN.format("lambda position: position.legal_actions[0]"))
+    spec = form.format(tmp_path / "agent")
+    one = entrant(spec, LAYLI)
+    sent = _portable(one, LAYLI)
+    assert isinstance(sent, _Sent)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    there = _made(sent, LAYLI, 1)
+    assert (there.spec, there.entrant) == (spec, one.identity)
+    for agent in (one.agent, there):
+        agent.seed(5)
+    games = Position(LAYLI).games.repeat(50, axis=0)
+    assert (there.act(games) == one.agent.act(games)).all()
+
+
+def test_a_file_that_changed_on_the_way_is_found(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    one = entrant(f"sample:{path}", LAYLI)
+    write_checkpoint(path, identity_of(kind="board"))
+    with pytest.raises(InvalidMatch, match="has changed since the games began"):
+        _portable(one, LAYLI)
+
+
+def test_scripted_agents_travel_as_specs_and_own_agents_whole() -> None:
+    sent = _portable(entrant("minimax:3", LAYLI), LAYLI)
+    assert isinstance(sent, _Sent)
+    assert sent.contents == ()
+    own = agents.from_function(lambda position: position.legal_actions[0], LAYLI, name="first")
+    assert isinstance(_portable(entrant(own, LAYLI), LAYLI), bytes)
+    assert play_matches(own, "random", LAYLI, games=2, seed=1).games == 2
