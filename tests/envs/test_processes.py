@@ -337,7 +337,14 @@ def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
     numbers = iter(range(100))
 
     def train() -> None:
-        words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--turns", "8192"]
+        words = [
+            "--config",
+            str(CONFIGS / "smoke.yaml"),
+            "--folder",
+            str(tmp_path),
+            "--environment_steps",
+            "8192",
+        ]
         config, _ = read_config([*words, "--name", str(next(numbers)), "--teacher.positions", "1100"])
         loop.train(config, RunFolder.create(config), Console(quiet=True))
 
