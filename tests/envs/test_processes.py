@@ -345,7 +345,7 @@ def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
             "--environment_steps",
             "8192",
         ]
-        config, _ = read_config([*words, "--name", str(next(numbers)), "--teacher.positions", "1100"])
+        config, _ = read_config([*words, "--name", str(next(numbers)), "--distillation.positions", "1100"])
         loop.train(config, RunFolder.create(config), Console(quiet=True))
 
     assert grows_by(train, 2, 4) < 48

@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
 # Seconds instead of minutes; what they leave out has tests of its own.
-QUICKLY = ("--teacher.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
+QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
 MY_YAML = """\
 ruleset: leyla
 minutes: 0.02
