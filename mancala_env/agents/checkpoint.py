@@ -81,7 +81,9 @@ class Identity:
         """
         try:
             fields = json.loads(text)
-            if not isinstance(fields, dict) or fields.pop("format") != FORMAT:
+            if not isinstance(fields, dict):
+                raise TypeError(f"it is a {type(fields).__name__}")
+            if fields.pop("format") != FORMAT:
                 raise InvalidCheckpoint(f"it does not say that it is a {FORMAT}")
             version = fields.pop("format_version")
             if version != FORMAT_VERSION:
