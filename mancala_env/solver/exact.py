@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mancala_env.arguments import whole
 from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import NORTH, OWNED_COLUMN, RIGHTMOST_OPENING, SOUTH, TERRITORY_COLUMN, encode
 from mancala_env.engine.turn import STALL_LIMIT
-from mancala_env.errors import MancalaError
+from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import search
@@ -37,8 +39,14 @@ _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
 
 
-class SolverInputError(MancalaError):
+class SolverInputError(InvalidArgument):
     """An argument the solver cannot take."""
+
+
+def _check_positive(name: str, value: Any) -> None:
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not value > 0:  # not a number, too
+        raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
 
 
 @dataclass(frozen=True)
@@ -149,12 +157,9 @@ class Solver:
             InvalidRuleset: No such ruleset.
             SolverInputError: Another argument is out of range.
         """
-        if not memory_mb > 0:
-            raise SolverInputError(f"memory_mb must be more than 0, not {memory_mb}")
-        if num_threads < 1:
-            raise SolverInputError(f"num_threads must be at least 1, not {num_threads}")
+        _check_positive("memory_mb", memory_mb)
         self.ruleset = lookup(ruleset)
-        self.num_threads = num_threads
+        self.num_threads = whole("num_threads", num_threads, 1)
         self._memory_mb = memory_mb
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
@@ -208,8 +213,8 @@ class Solver:
                 where the opening book knew them.
         """
         self._check(position)
-        if time_limit is not None and not time_limit > 0:
-            raise SolverInputError(f"time_limit must be more than 0 seconds, not {time_limit}")
+        if time_limit is not None:
+            _check_positive("time_limit", time_limit)
         return _Study(self, position, time_limit, progress).run(with_line)
 
     def value(self, position: Position) -> int:
@@ -644,7 +649,10 @@ def solve(
     >>> solver.solve(Position("layli_goobalay")).value
     8
     """
-    if time_limit is not None and time_limit > 0 and memory_mb > 1 and num_threads > 0:
+    _check_positive("memory_mb", memory_mb)
+    whole("num_threads", num_threads, 1)
+    if time_limit is not None:
+        _check_positive("time_limit", time_limit)
         memory_mb = min(memory_mb, max(1.0, _MB_A_SECOND * num_threads * time_limit))
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     return solver.solve(position, time_limit=time_limit, progress=progress)

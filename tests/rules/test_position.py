@@ -206,7 +206,7 @@ def test_positions_that_differ_in_anything_are_not_equal(other):
 def test_from_games_takes_any_row():
     games = np.concatenate([Position("leyla", [n] * 12).games for n in range(1, 4)])
     assert [Position.from_games("leyla", games, b).seeds[0] for b in (0, 1, 2, -1)] == [1, 2, 3, 3]
-    with pytest.raises(IndexError):
+    with pytest.raises(InvalidPosition, match="no game 3"):
         Position.from_games("leyla", games, 3)
     game = Position.from_games("leyla", games)
     game.play(0)

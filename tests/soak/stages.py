@@ -13,23 +13,50 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import naive
 import numpy as np
-from campaign import ROOT, Stage
-from strategies import POSSIBLE_DIALS
-from twins import assert_same, play_both, play_match, random_pair
 
-import mancala_env
 from mancala_env import Position, Ruleset, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.batch import Batch
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+for room in ("tests/rules", "tests/agents", "tests/solver", "."):
+    sys.path.insert(0, str(ROOT / room))
+
+import naive  # noqa: E402
+from bad_inputs import try_bad_inputs  # noqa: E402
+from campaign import run as compare_with_brute_force  # noqa: E402
+from strategies import POSSIBLE_DIALS  # noqa: E402
+from test_hostile_checkpoints import fuzz  # noqa: E402
+from twins import assert_same, play_both, play_match, random_pair  # noqa: E402
+
 _OPTIONS = ("--minutes", "0.15", "--checkpoint_minutes", "0.02", "--evaluation.games", "2")
 _GROWTH_MB = 64  # more than an allocator's moods, far less than a leak of a buffer a step
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One claim and the attack on it.
+
+    Attributes:
+        name: What the command line calls it.
+        claim: What should hold, in words.
+        unit: What is counted.
+        goal: How many of them are enough.
+        attack: Called with a seed; tries some cases, returns how many, and raises where one falls.
+    """
+
+    name: str
+    claim: str
+    unit: str
+    goal: int
+    attack: Callable[[int], int]
 
 
 def own_ruleset(rng: random.Random) -> Ruleset:
@@ -239,8 +266,25 @@ def interrupted(seed: int) -> int:
     return 1
 
 
+def exact_values(seed: int) -> int:
+    """Compare a solver that is kept from one position to the next with brute force."""
+    tally = compare_with_brute_force(seed, 200)
+    assert not tally.faults, tally.faults
+    return tally.compared
+
+
+def hostile_checkpoints(seed: int) -> int:
+    """Load mutated checkpoints: each plays a legal action or is refused."""
+    with tempfile.TemporaryDirectory() as place:
+        outcomes = fuzz(seed, 50, Path(place))
+    wrong = set(outcomes) - {"played", "refused"}
+    assert not wrong, wrong
+    return 50
+
+
 STAGES = (
     Stage("engine", "plays as the plain-Python twin of the rules", "turns", 10_000_000, engine),
+    Stage("solver", "a kept solver is exact, against brute force", "positions", 1_000_000, exact_values),
     Stage("searches", "minimax finds what plain recursion finds", "positions", 20_000, searches),
     Stage(
         "training-killed",
@@ -250,7 +294,8 @@ STAGES = (
         killed_training,
     ),
     Stage("arena-killed", "kill -9 doubles no game and loses none written", "kills", 100, killed_arena),
+    Stage("checkpoints", "mutated ones play or are refused", "files", 10_000, hostile_checkpoints),
+    Stage("bad-inputs", "each a ValueError that names the value", "inputs", 2_000, try_bad_inputs),
     Stage("environments", "a million steps without growth of memory", "steps", 1_000_000, environment_steps),
     Stage("ctrl-c", "Ctrl-C is heard in every kind of kernel", "signals", 100, interrupted),
 )
-assert mancala_env

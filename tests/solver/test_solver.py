@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, Ruleset, rulesets, solver
+from mancala_env.errors import InvalidArgument
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
@@ -367,13 +368,13 @@ def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"memory_mb": 0}, "memory_mb must be more than 0, not 0"),
-        ({"num_threads": 0}, "num_threads must be at least 1, not 0"),
-        ({"time_limit": -1}, "time_limit must be more than 0 seconds, not -1"),
+        ({"memory_mb": 0}, "memory_mb must be a number above 0, not 0"),
+        ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
+        ({"time_limit": -1}, "time_limit must be a number above 0, not -1"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments: dict, message: str) -> None:
-    with pytest.raises(solver.SolverInputError, match=message):
+    with pytest.raises(InvalidArgument, match=message):
         solver.solve(Position("leyla"), **arguments)
 
 

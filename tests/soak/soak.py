@@ -1,8 +1,8 @@
 """The soak: everything that claims to hold is attacked for as long as it is given.
 
-python tests/soak/campaign.py --minutes 10            # goes on where it was stopped
-python tests/soak/campaign.py --stages engine solver --minutes 2
-python tests/soak/campaign.py --again --minutes 120   # forget what was tried before
+python tests/soak/soak.py --minutes 10            # goes on where it was stopped
+python tests/soak/soak.py --stages engine solver --minutes 2
+python tests/soak/soak.py --again --minutes 120   # forget what was tried before
 
 Each stage draws its cases from a seed that counts up, so a case that falls can be tried again by its seed.
 What was tried and what fell is kept after every slice, and docs/reliability.md is written from it.
@@ -16,40 +16,20 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-for room in ("tests/soak", "tests/rules", "tests/agents", "tests/solver", "."):
-    sys.path.insert(0, str(ROOT / room))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from rich.console import Console  # noqa: E402
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: E402
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from stages import ROOT, STAGES, Stage
 
-from mancala_env.programs import in_one_line  # noqa: E402
+from mancala_env.programs import Parser, in_one_line
 
 PAGE = ROOT / "docs" / "reliability.md"
 _SLICE_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One claim and the attack on it.
-
-    Attributes:
-        name: What the command line calls it.
-        claim: What should hold, in words.
-        unit: What is counted.
-        goal: How many of them are enough.
-        attack: Called with a seed; tries some cases, returns how many, and raises where one falls.
-    """
-
-    name: str
-    claim: str
-    unit: str
-    goal: int
-    attack: Callable[[int], int]
 
 
 @dataclass
@@ -157,7 +137,7 @@ class Campaign:
             f"where it was stopped. So far {self.seconds / 60:.0f} minutes, last on "
             f"{time.strftime('%Y-%m-%d')} at revision "
             f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. A case is drawn from a seed; "
-            "`python tests/soak/campaign.py --stages NAME` tries more of one kind.\n\n"
+            "`python tests/soak/soak.py --stages NAME` tries more of one kind.\n\n"
             "| attack | claim | tried | goal | fell | minutes |\n|---|---|---|---|---|---|\n"
             + "\n".join(rows)
             + "\n\n"
@@ -175,10 +155,8 @@ def _revision() -> str:
 @in_one_line("soak", "what was tried is kept; the same command goes on")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Attack as the command line says; returns 0 where nothing fell, else 1."""
-    from stages import STAGES
-
-    parser = argparse.ArgumentParser(
-        prog="tests/soak/campaign.py",
+    parser = Parser(
+        prog="tests/soak/soak.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

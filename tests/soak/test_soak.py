@@ -1,0 +1,44 @@
+"""The soak's own attacks, a little of each: what falls here would fall there."""
+
+import json
+from pathlib import Path
+
+import pytest
+from bad_inputs import every_bad_input
+from rich.console import Console
+from soak import Campaign
+from stages import STAGES, Stage
+
+QUICK = ("engine", "searches", "checkpoints", "bad-inputs")
+
+
+def test_every_bad_input_is_a_value_error_with_a_message() -> None:
+    assert every_bad_input() == []
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_little_of_every_quick_attack(name: str) -> None:
+    stage = next(stage for stage in STAGES if stage.name == name)
+    assert stage.attack(1) > 0
+
+
+def _falls_at_three(seed: int) -> int:
+    if seed == 3:
+        raise RuntimeError("seed three")
+    return 5
+
+
+def test_a_campaign_goes_on_where_it_was_stopped_and_names_what_fell(tmp_path: Path) -> None:
+    stages = [Stage("thing", "it stands", "cases", 30, _falls_at_three)]
+    path = tmp_path / "soak.json"
+    first = Campaign(path, stages)
+    first._slice(stages[0], 0.001)
+    tried = first.records["thing"].tried
+    again = Campaign(path, stages)
+    assert again.records["thing"].tried == tried
+    again.run(0.2, Console(quiet=True))
+    record = json.loads(path.read_text())["records"]["thing"]
+    assert list(record["fallen"]) == ["3"]
+    assert "RuntimeError: seed three" in record["fallen"]["3"]
+    assert record["tried"] == 5 * (record["seed"] - 1)
+    assert "**1**" in again.page()
