@@ -270,8 +270,8 @@ def test_render_without_a_mode_warns():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 0}, 'rounds must be a whole number of at least 1 or "match", not 0'),
-        ({"rounds": "all"}, "rounds must be a whole number of at least 1 or \"match\", not 'all'"),
+        ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
+        ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
         ({"reward": "win"}, "reward must be 'outcome' or 'margin', not 'win'"),
         ({"first_player": "south"}, "first_player must be 0 or 1 or 'random', not 'south'"),
         ({"first_player": True}, "first_player must be 0 or 1 or 'random', not True"),
