@@ -82,7 +82,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             ValueError: Another argument is out of range; the message says what would be right.
         """
         super().__init__()
-        refuse_unknown("argument", options, ("ruleset", *Options.__annotations__))
+        refuse_unknown("unexpected keyword argument", options, ("ruleset", *Options.__annotations__))
         self.ruleset = ruleset_of(self.game, ruleset)
         self.rounds = options.get("rounds", 1)
         episode = encode_episode(

@@ -43,7 +43,7 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-            raise UnknownOption(f"no {what} {name!r}; {hint}there are: {', '.join(names)}")
+            raise UnknownOption(f"{what} {name!r}; {hint}there are: {', '.join(names)}")
 
 
 def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
         return {}
     if not isinstance(options, Mapping):
         raise InvalidArgument(f"options must be None or a dict, not {options!r}")
-    refuse_unknown("reset option", options, known)
+    refuse_unknown("no reset option", options, known)
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -101,7 +101,7 @@ class MancalaVectorEnv(VectorEnv):
             InvalidSpec: No such opponent, or it cannot play the ruleset.
             ValueError: Another argument is out of range; the message says what would be right.
         """
-        refuse_unknown("argument", unknown, list(signature(type(self)).parameters)[:-1])
+        refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
         self.num_envs = whole("num_envs", num_envs, 1)
         self.ruleset = ruleset_of(game, ruleset)
         self.render_mode = render_mode_of(render_mode)

@@ -23,15 +23,14 @@ OPPONENTS: list[Any] = ["greedy", "minimax:1", ["random", "minimax:1"]]
 
 
 class Failing(Agent):
-    """Plays the lowest legal action, but raises every third time it is asked if it has an error to raise."""
+    """Plays the lowest legal action, but raises an error now and then if it has one."""
 
     def __init__(self, ruleset, error: BaseException | None):
         super().__init__(ruleset, spec="failing", num_threads=1)
-        self.asked, self.error = 0, error
+        self.error, self.draws = error, np.random.default_rng(0)
 
     def act(self, games):
-        self.asked += 1
-        if self.error is not None and self.asked % 3 == 0:
+        if self.error is not None and self.draws.random() < 0.3:
             raise self.error
         return np.array(
             [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
@@ -84,7 +83,7 @@ def test_an_exception_in_the_opponents_turn_leaves_the_episode_as_it_was(error):
 def test_a_vector_step_is_whole_or_none():
     envs = MancalaVectorEnv(4, opponent=Failing("layli_goobalay", RuntimeError("tired")), num_threads=1)
     rng, raised = np.random.default_rng(0), 0
-    for _ in range(2):
+    for _ in range(50):
         try:
             envs.reset(seed=0)
             break
@@ -159,14 +158,14 @@ def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
         try:
             envs = wrap(envs)
         except (AssertionError, ValueError):
-            if mode != AutoresetMode.SAME_STEP:  # some normalise only where the next episode starts later
+            if mode == AutoresetMode.NEXT_STEP:  # Gymnasium's wrappers that keep statistics know no other
                 raise
     envs.reset(seed=1)
     for _ in range(30):
         _, _, terminations, truncations, _ = envs.step(envs.action_space.sample())
         if mode == AutoresetMode.DISABLED and (terminations | truncations).any():
             envs.reset(options={"reset_mask": terminations | truncations})
-    assert envs.observation_space.contains(envs.reset(seed=2)[0])
+    assert np.isfinite(envs.reset(seed=2)[0]).all()
 
 
 def test_disabled_autoreset_waits_for_the_caller():
@@ -310,7 +309,8 @@ def test_a_position_is_gone_back_to_where_the_opponent_ends_the_episode_before_t
 @pytest.mark.parametrize(
     ("position", "message"),
     [
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "is of leyla, but the environment plays layli_goobalay"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "of ruleset 'leyla', not of 'layli_goobalay'"),
+        (Position("leyla"), "is of leyla, but the environment plays layli_goobalay"),
         ("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S", "is over"),
         (7, "position must be a Position or its text, not 7"),
         ("nonsense", ""),
@@ -335,9 +335,13 @@ def test_a_match_cannot_start_from_a_position_with_seeds_missing():
 def test_unknown_options_are_refused_with_the_nearest():
     with pytest.raises(UnknownOption, match=r"no reset option 'seats'; did you mean 'seat'\?"):
         MancalaEnv().reset(options={"seats": "north"})
-    with pytest.raises(UnknownOption, match=r"no argument 'oponent'; did you mean 'opponent'\?"):
+    with pytest.raises(
+        UnknownOption, match=r"unexpected keyword argument 'oponent'; did you mean 'opponent'"
+    ):
         gymnasium.make("mancala/Leyla-v0", oponent="greedy")
-    with pytest.raises(UnknownOption, match=r"no argument 'opening_turn'; did you mean 'opening_turns'\?"):
+    with pytest.raises(
+        UnknownOption, match=r"unexpected keyword argument 'opening_turn'; did you mean 'opening_turns'"
+    ):
         gymnasium.make_vec("mancala/Leyla-v0", num_envs=2, opening_turn=3)
 
 
