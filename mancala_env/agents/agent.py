@@ -94,14 +94,14 @@ class Agent(ABC):
         """Choose an action in each game by its own seed; the agent's generator stays where it is.
 
         So one agent can play in several environments that do not disturb each other. What an agent draws by
-        :meth:`random_seeds` depends on the seed of each game alone, anything else on all of them.
+        :meth:`random_seeds` depends on the seed of each game alone, anything else on the first one.
 
         Args:
             games: As :meth:`act` takes them.
             seeds: uint64 `[B]`.
         """
         before = self._rng
-        self._rng, self._given_seeds = np.random.default_rng(seeds), seeds
+        self._rng, self._given_seeds = np.random.default_rng(seeds[:1]), seeds
         try:
             return self.act(games)
         finally:
