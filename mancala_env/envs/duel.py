@@ -118,6 +118,7 @@ class Duel:
             legal_mask=np.zeros((num_games, self.num_actions), np.int8),
             observation=observer.empty(num_games),
         )
+        self._spare: _Now | None = None
         self.final_games = games.copy()
         self.final_observation = observer.empty(num_games)
         self._is_passing = observer.passing(self.final_observation) is not None
@@ -187,7 +188,8 @@ class Duel:
             InvalidArgument: An opponent ends every episode before the learner's first turn. Nothing has
                 changed.
         """
-        rows, given = self._now.rows.copy(), self._now.starts.copy()
+        work = self._copy()
+        rows, given = work.rows, work.starts.copy()
         wanted = range(self.num_games) if where is None else np.flatnonzero(where)
         for b in wanted:
             if seeds is not None and seeds[b] is not None:
@@ -200,7 +202,7 @@ class Duel:
             rows[b, play.TRIES] = 0
         turn = np.full(self.num_games, play.SHOW, np.int8)
         turn[wanted if where is not None else slice(None)] = play.RESTART
-        self._take_over(rows, given, self._nobodys, turn)
+        self._take_over(work._replace(starts=given), self._nobodys, turn)
 
     def step(self, actions: np.ndarray, restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
@@ -217,7 +219,7 @@ class Duel:
         if restart is not None:
             turn = np.where(restart, play.RESTART, play.LEARNER).astype(np.int8)
         self._check(actions, turn)
-        self._take_over(self._now.rows.copy(), self._now.starts, actions, turn)
+        self._take_over(self._copy(), actions, turn)
 
     def _check(self, actions: np.ndarray, turn: np.ndarray) -> None:
         learns = turn == play.LEARNER
@@ -236,22 +238,32 @@ class Duel:
 
     def play_one(self, action: int) -> None:
         """Play a step of a single game, an action of the action space that has been checked."""
-        self._take_over(
-            self._now.rows.copy(), self._now.starts, np.array([action], np.int64), self._all_learn
-        )
+        self._take_over(self._copy(), np.array([action], np.int64), self._all_learn)
 
-    def _take_over(self, rows: np.ndarray, starts: np.ndarray, actions: np.ndarray, turn: np.ndarray) -> None:
-        """Do in every game what `turn` says, on copies, and take them over."""
-        now = self._now
-        after = _Now(
-            now.games.copy(),
-            rows,
-            starts,
-            now.results.copy(),
+    def _copy(self) -> _Now:
+        """Return what a step may write on: copies of what it goes on from, new arrays for what it returns.
+
+        The copies lie in the memory of the state before the present one, unless a step was broken off:
+        its threads may still be writing there.
+        """
+        now, spare, self._spare = self._now, self._spare, None
+        if spare is None:
+            spare = _Now(*(np.empty_like(array) for array in now))
+        np.copyto(spare.games, now.games)
+        np.copyto(spare.rows, now.rows)
+        np.copyto(spare.results, now.results)
+        return _Now(
+            spare.games,
+            spare.rows,
+            now.starts,
+            spare.results,
             now.reward.copy(),
             np.empty(now.legal_mask.shape, np.int8),
             np.empty(now.observation.shape, now.observation.dtype),
         )
+
+    def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
+        """Do in every game what `turn` says, on copies, and take them over."""
         waiting = np.empty(self.num_games, np.bool_)
         while (status := self._advance(after, actions, turn, waiting)) == play.ASKING:
             actions = self._ask(after, waiting)
@@ -264,11 +276,11 @@ class Duel:
             )
         if not self._is_passing:
             after.observation[:] = 0
-            is_running = rows[:, play.PHASE] == play.PLAYING
+            is_running = after.rows[:, play.PHASE] == play.PLAYING
             self.observer.write(
                 after.games, after.observation, where=is_running, num_threads=self._num_threads
             )
-        self._now = after
+        self._spare, self._now = self._now, after
 
     def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray, waiting: np.ndarray) -> int:
         """Do in every game what `turn` says; returns what it came to, see play.duel_step."""

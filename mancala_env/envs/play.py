@@ -63,7 +63,7 @@ _ZERO = np.uint64(0)
 def encode_settings(
     ruleset: Ruleset, episode: Episode, seat_mode: int = SOUTH, illegal: int = RAISE, autoreset: bool = False
 ) -> np.ndarray:
-    """Return all that does not change in an environment, int64 `[17]`."""
+    """Return all that does not change in an environment, int64 `[18]`."""
     return np.array([*encode(ruleset), *episode, seat_mode, illegal, autoreset], np.int64)
 
 
@@ -86,7 +86,11 @@ def _rules(settings):
 @kernel
 def _episode(settings):
     return Episode(
-        settings[_NUM_RULES], settings[_NUM_RULES + 1], settings[_NUM_RULES + 2], settings[_NUM_RULES + 3]
+        settings[_NUM_RULES],
+        settings[_NUM_RULES + 1],
+        settings[_NUM_RULES + 2],
+        settings[_NUM_RULES + 3],
+        settings[_NUM_RULES + 4],
     )
 
 
@@ -142,132 +146,31 @@ def aec_turn(settings, games, action, masks, observations):
 
 
 @kernel
-def _begin(settings, chances, games, rows, starts, b):
-    """Start a row's next episode: the game, the learner's seat, the opponent."""
-    rules, episode = _rules(settings), _episode(settings)
-    random = rows[b, RANDOM_STATE]
-    if rows[b, IS_GIVEN]:
-        game = load(starts, b)
-    else:
-        random, game = new_episode(rules, episode, random)
-    seat = settings[_SEAT_MODE]
-    if rows[b, GIVEN_SEAT]:
-        seat = np.int64(rows[b, GIVEN_SEAT]) - 1
-    if seat == RANDOM_SEAT:
-        random, seat = random_below(random, 2)
-    elif seat == OTHER_SEAT:
-        seat = 1 - np.int64(rows[b, SEAT])
-    opponent = 0
-    if len(chances) > 1:
-        random, bits = next_random(random)
-        drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
-        while opponent < len(chances) - 1 and drawn >= chances[opponent]:
-            opponent += 1
-    rows[b, RANDOM_STATE] = random
-    rows[b, SEAT], rows[b, OPPONENT] = np.uint64(seat), np.uint64(opponent)
-    rows[b, PHASE] = np.uint64(OPENING)
-    save(games, b, game)
+def _seated(mode, seat, random):
+    """Return the generator's next state and the learner's seat in the next episode."""
+    if mode == RANDOM_SEAT:
+        return random_below(random, 2)
+    return random, (1 - seat if mode == OTHER_SEAT else mode)
 
 
 @kernel
-def _finish(settings, rows, results, reward, final_games, final_observation, b, game, south, is_truncated):
-    """Note down how an episode of the learner's ended; `south` is None where the learner forfeits it."""
-    rules, episode = _rules(settings), _episode(settings)
-    seat = np.int64(rows[b, SEAT])
-    results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
-    results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
-    results[b, NORTH_COUNT] = count_of(rules, game, NORTH)
-    if south is None:
-        results[b, FORFEITED], results[b, WINNER] = 1, 1 - seat
-        reward[b] = _FORFEIT
-    else:
-        won = south
-        if episode.reward != OUTCOME:
-            by_outcome = Episode(episode.rounds, episode.first_player, episode.opening_turns, OUTCOME)
-            won = end_of_round(rules, by_outcome, game)[3]
-        results[b, WINNER] = SOUTH if won > 0 else (NORTH if won < 0 else -1)
-        reward[b] = south if seat == SOUTH else 0.0 - south
-    rows[b, PHASE] = np.uint64(OVER)
-    rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = rows[b, TRIES] = _ZERO
-    save(final_games, b, game)
-    if final_observation is not None:
-        write_board(rules, game, seat, final_observation, b)
+def _played(rules, episode, game, hole):
+    """Return the game after a turn, whether it ends the episode, whether truncated, and South's reward."""
+    game = play_turn(rules, game, hole)[0]
+    if game.end == RUNNING:
+        return game, False, False, 0.0
+    game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
+    return game, is_terminated or is_truncated, is_truncated, south
 
 
 @kernel
-def _play(settings, games, rows, results, reward, final_games, final_observation, b, hole):
-    """Play a turn of either player's; an episode that the learner has not been to move in has no result."""
-    rules = _rules(settings)
-    game = play_turn(rules, load(games, b), hole)[0]
-    if game.end != RUNNING:
-        game, is_terminated, is_truncated, south = end_of_round(rules, _episode(settings), game)
-        if is_terminated or is_truncated:
-            if rows[b, PHASE] == np.uint64(PLAYING):
-                _finish(
-                    settings,
-                    rows,
-                    results,
-                    reward,
-                    final_games,
-                    final_observation,
-                    b,
-                    game,
-                    south,
-                    is_truncated,
-                )
-            else:
-                rows[b, PHASE] = np.uint64(OVER)
-                rows[b, TRIES] += np.uint64(1)
-    save(games, b, game)
-
-
-@kernel
-def _advance(
-    settings, codes, chances, games, rows, starts, results, reward, final_games, final_observation, b
-):
-    """Play opponents' turns until the learner is to move, the episode is over, or an agent must be asked.
-
-    Returns whether an agent must be asked.
-    """
-    rules = _rules(settings)
-    while True:
-        if rows[b, PHASE] == np.uint64(OVER):
-            has_result = results[b, DONE] and not rows[b, TRIES]
-            if has_result and not settings[_AUTORESET]:
-                return False
-            if rows[b, TRIES] >= np.uint64(_MOST_TRIES):
-                rows[b, PHASE] = np.uint64(HOPELESS)
-                return False
-            _begin(settings, chances, games, rows, starts, b)
-        game = load(games, b)
-        if game.player == np.int64(rows[b, SEAT]):
-            rows[b, PHASE] = np.uint64(PLAYING)
-            rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = rows[b, TRIES] = _ZERO
-            return False
-        code = codes[np.int64(rows[b, OPPONENT])]
-        if code == ASKED:
-            return True
-        random, seed = next_random(rows[b, RANDOM_STATE])
-        rows[b, RANDOM_STATE] = random
-        action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
-        hole = hole_of(rules, game.player, action)
-        _play(settings, games, rows, results, reward, final_games, final_observation, b, hole)
-
-
-@kernel
-def _learners_turn(settings, games, rows, results, reward, final_games, final_observation, b, action):
-    """Play the learner's action, or what an illegal one is to do."""
-    rules = _rules(settings)
-    game = load(games, b)
-    hole = hole_of(rules, game.player, action)
-    if not (legal_holes(rules, game) >> hole) & 1:
-        if settings[_ILLEGAL] == LOSE:
-            _finish(settings, rows, results, reward, final_games, final_observation, b, game, None, False)
-            return
-        random, seed = next_random(rows[b, RANDOM_STATE])
-        rows[b, RANDOM_STATE] = random
-        hole = hole_of(rules, game.player, random_action(rules, game, seed))
-    _play(settings, games, rows, results, reward, final_games, final_observation, b, hole)
+def _winner(rules, episode, game, south):
+    """Return who has won an episode that ended in a game with that reward of South's; -1 for a draw."""
+    won = south
+    if episode.reward != OUTCOME:
+        by_outcome = Episode(episode.rounds, reward=OUTCOME)
+        won = end_of_round(rules, by_outcome, game)[3]
+    return SOUTH if won > 0 else (NORTH if won < 0 else -1)
 
 
 @kernel
@@ -314,47 +217,103 @@ def duel_step(
     Returns:
         READY; ASKING where an agent must be asked in a game; STUCK where a game is HOPELESS.
     """
-    rules = _rules(settings)
+    rules, episode = _rules(settings), _episode(settings)
+    seat_mode, illegal, autoreset = settings[_SEAT_MODE], settings[_ILLEGAL], settings[_AUTORESET]
     status = READY
+    # Arrays are not handed to helpers here: counting their references would cost more than the turns do.
     for b in range(start, stop):
         waiting[b] = False
         if turn[b] == NOTHING:
             continue
+        game, random = load(games, b), rows[b, RANDOM_STATE]
+        seat, phase = np.int64(rows[b, SEAT]), np.int64(rows[b, PHASE])
+        tries = np.int64(rows[b, TRIES])
+        is_forfeited = False
+        hole = -1
+
+        # 1. What is played first: the learner's action, that of an agent that was asked, or nothing.
         if turn[b] != AGENT:
             reward[b] = 0.0
             for i in range(NUM_RESULTS):
                 results[b, i] = 0
-        if turn[b] == LEARNER:
-            _learners_turn(
-                settings, games, rows, results, reward, final_games, final_observation, b, actions[b]
-            )
-        elif turn[b] == AGENT:
-            player = load(games, b).player
-            hole = hole_of(rules, player, actions[b])
-            _play(settings, games, rows, results, reward, final_games, final_observation, b, hole)
-        elif turn[b] == RESTART:
-            _begin(settings, chances, games, rows, starts, b)
-        if turn[b] != SHOW:
-            waiting[b] = _advance(
-                settings,
-                codes,
-                chances,
-                games,
-                rows,
-                starts,
-                results,
-                reward,
-                final_games,
-                final_observation,
-                b,
-            )
-            if rows[b, PHASE] == np.uint64(HOPELESS):
-                status = STUCK
-            elif waiting[b]:
+        if turn[b] == LEARNER or turn[b] == AGENT:
+            hole = hole_of(rules, game.player, actions[b])
+        if turn[b] == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
+            is_forfeited = illegal == LOSE
+            random, seed = next_random(random)
+            hole = hole_of(rules, game.player, random_action(rules, game, seed))
+
+        is_beginning = turn[b] == RESTART
+        while turn[b] != SHOW:
+            # 2. A turn, and what an episode that it ends came to. One in which the learner has not been to
+            # move has no result and is played anew.
+            if hole >= 0:
+                is_over, is_truncated, south = True, False, 0.0
+                if not is_forfeited:
+                    game, is_over, is_truncated, south = _played(rules, episode, game, hole)
+                hole = -1
+                if is_over and phase == PLAYING:
+                    results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
+                    results[b, FORFEITED] = is_forfeited
+                    results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
+                    results[b, NORTH_COUNT] = count_of(rules, game, NORTH)
+                    if is_forfeited:
+                        results[b, WINNER], reward[b] = 1 - seat, _FORFEIT
+                    else:
+                        results[b, WINNER] = _winner(rules, episode, game, south)
+                        reward[b] = south if seat == SOUTH else 0.0 - south
+                    save(final_games, b, game)
+                    if final_observation is not None:
+                        write_board(rules, game, seat, final_observation, b)
+                    phase, is_forfeited, is_beginning = OVER, False, autoreset == 1
+                elif is_over:
+                    phase, is_beginning = OVER, True
+                    tries += 1
+
+            # 3. The next episode: its game, the learner's seat, the opponent.
+            if tries >= _MOST_TRIES:
+                phase, status = HOPELESS, STUCK
+                break
+            if is_beginning:
+                if rows[b, IS_GIVEN]:
+                    game = load(starts, b)
+                else:
+                    random, game = new_episode(rules, episode, random)
+                given = np.int64(rows[b, GIVEN_SEAT])
+                random, seat = _seated(given - 1 if given else seat_mode, seat, random)
+                opponent = 0
+                if len(chances) > 1:
+                    random, bits = next_random(random)
+                    drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
+                    while opponent < len(chances) - 1 and drawn >= chances[opponent]:
+                        opponent += 1
+                rows[b, OPPONENT] = np.uint64(opponent)
+                phase, is_beginning = OPENING, False
+            if phase == OVER:
+                break
+
+            # 4. The learner is to move, or an opponent, who is asked or answers here.
+            if game.player == seat:
+                phase, tries = PLAYING, 0
+                rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
+                break
+            code = codes[np.int64(rows[b, OPPONENT])]
+            if code == ASKED:
+                waiting[b] = True
                 status = max(status, ASKING)
-        game = load(games, b)
-        seat = np.int64(rows[b, SEAT])
-        _write_mask(rules, game, seat if rows[b, PHASE] == np.uint64(PLAYING) else -1, masks, b)
+                break
+            random, seed = next_random(random)
+            action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
+            hole = hole_of(rules, game.player, action)
+
+        # 5. What the learner may do and sees.
+        save(games, b, game)
+        rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
+        rows[b, PHASE], rows[b, TRIES] = np.uint64(phase), np.uint64(tries)
+        is_to_move = phase == PLAYING and game.player == seat
+        legal = as_actions(rules, seat, legal_holes(rules, game)) if is_to_move else 0
+        for action in range(masks.shape[1]):
+            masks[b, action] = (legal >> action) & 1
         if observation is not None:
             write_board(rules, game, seat, observation, b)
     return status
