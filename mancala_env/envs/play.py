@@ -168,7 +168,7 @@ def _winner(rules, episode, game, south):
     """Return who has won an episode that ended in a game with that reward of South's; -1 for a draw."""
     won = south
     if episode.reward != OUTCOME:
-        by_outcome = Episode(episode.rounds, reward=OUTCOME)
+        by_outcome = Episode(episode.rounds, 0, 0, OUTCOME, 0)
         won = end_of_round(rules, by_outcome, game)[3]
     return SOUTH if won > 0 else (NORTH if won < 0 else -1)
 
