@@ -13,7 +13,8 @@ from torchrl.modules import ProbabilisticActor
 import mancala_env  # noqa: F401 - registers the ids
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 30_000
-options = {"opponent": "random", "observation": "afterstates", "flatten": True}
+# illegal="random": auto_register_info_dict tries the environment out without masks.
+options = {"opponent": "random", "observation": "afterstates", "flatten": True, "illegal": "random"}
 env = GymEnv("mancala/LayliGoobalay-v0", categorical_action_encoding=True, **options)
 env = env.auto_register_info_dict()
 env.set_seed(0)
@@ -36,5 +37,4 @@ while done < steps:
     loss = -(outcome - baseline) * logp.mean()
     optimizer.zero_grad(), loss.backward(), optimizer.step()
     done += len(game)
-recent = won[-500:]
 print(f"{done / (time.time() - start):,.0f} steps/s; {sum(won[-500:]) / len(won[-500:]):.0%} against random")

@@ -69,8 +69,7 @@ class Guard(OrderEnforcingWrapper):
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Return what the selected agent sees, and what the last turn brought."""
-        if not self._has_reset:
-            EnvLogger.error_observe_before_reset()
+        _ = self.agent_selection  # raises before reset()
         return self.env.last(observe)
 
     def _forfeit(self, env: Any, agent: str) -> None:
