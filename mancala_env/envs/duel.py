@@ -58,19 +58,8 @@ class Duel:
         num_actions: A.
         observer: What writes what the learner sees.
         opponents: The other players. Those met in games under way may follow the present ones.
-        games: uint64 `[B, NUM_COLUMNS]`, the games; read only.
-        seats: int64 `[B]`, the learner's seats: 0 South, 1 North.
-        legal_mask: int8 `[B, A]`, the learner's legal actions; all zeros where the episode is over.
-        observation: `[B, *shape]`, what the learner sees.
-        reward: float64 `[B]`, the learner's for their last turn and what followed.
-        done: bool `[B]`, whether the last step ended an episode. What follows is valid there only.
-        truncated: bool `[B]`, whether a match ended by the limit of 1,000 rounds alone (RULES 5.4).
-        forfeited: bool `[B]`, whether the episode ended because the learner's action was illegal.
-        winner: int64 `[B]`, who won the episode, 0 or 1; -1 for a draw.
-        last_seats: int64 `[B]`, the learner's seat in the episode that ended.
-        final_games: uint64 `[B, NUM_COLUMNS]`, the game the episode ended in.
-        final_counts: int64 `[B, 2]`, the last counts of South and North.
-        final_observation: `[B, *shape]`, what the learner saw last; zeros where no action is legal any more
+        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
+        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last; zeros where no action is legal any more
             and what is seen are actions.
     """
 
@@ -95,7 +84,8 @@ class Duel:
         With `autoreset` an episode that ends is followed by the next one within the same step. The seat
         "other" changes from episode to episode.
         """
-        self.ruleset, self.num_games, self.rounds = ruleset, num_games, rounds
+        self.ruleset, self.num_games = ruleset, num_games
+        self.rounds: Rounds = rounds
         self.observer, self.num_actions = observer, ruleset.num_actions(rounds)
         self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
         self._settings = play.encode_settings(
@@ -127,18 +117,65 @@ class Duel:
         self.opponents: list[Agent] = []
         self.set_opponents(opponents)
 
-    games = property(lambda self: self._now.games)
-    legal_mask = property(lambda self: self._now.legal_mask)
-    observation = property(lambda self: self._now.observation)
-    reward = property(lambda self: self._now.reward)
-    results = property(lambda self: self._now.results)
-    seats = property(lambda self: self._now.rows[:, play.SEAT].astype(np.int64))
-    done = property(lambda self: self.results[:, play.DONE] != 0)
-    truncated = property(lambda self: self.results[:, play.TRUNCATED] != 0)
-    forfeited = property(lambda self: self.results[:, play.FORFEITED] != 0)
-    winner = property(lambda self: self.results[:, play.WINNER].copy())
-    last_seats = property(lambda self: self.results[:, play.LAST_SEAT].copy())
-    final_counts = property(lambda self: self.results[:, play.SOUTH_COUNT :].astype(np.int16))
+    @property
+    def games(self) -> np.ndarray:
+        """The array uint64 `[B, NUM_COLUMNS]`, the games; read only."""
+        return self._now.games
+
+    @property
+    def legal_mask(self) -> np.ndarray:
+        """The array int8 `[B, A]`, the learner's legal actions; all zeros where the episode is over."""
+        return self._now.legal_mask
+
+    @property
+    def observation(self) -> np.ndarray:
+        """The array `[B, *shape]`, what the learner sees."""
+        return self._now.observation
+
+    @property
+    def reward(self) -> np.ndarray:
+        """The array float64 `[B]`, the learner's for their last turn and what followed."""
+        return self._now.reward
+
+    @property
+    def results(self) -> np.ndarray:
+        """The array int64 `[B, NUM_RESULTS]`, how episodes ended; see play."""
+        return self._now.results
+
+    @property
+    def seats(self) -> np.ndarray:
+        """The array int64 `[B]`, the learner's seats: 0 South, 1 North."""
+        return self._now.rows[:, play.SEAT].astype(np.int64)
+
+    @property
+    def done(self) -> np.ndarray:
+        """The array bool `[B]`, whether the last step ended an episode."""
+        return self.results[:, play.DONE] != 0
+
+    @property
+    def truncated(self) -> np.ndarray:
+        """The array bool `[B]`, whether a match ended by the limit of 1,000 rounds alone (RULES 5.4)."""
+        return self.results[:, play.TRUNCATED] != 0
+
+    @property
+    def forfeited(self) -> np.ndarray:
+        """The array bool `[B]`, whether the episode ended because the learner's action was illegal."""
+        return self.results[:, play.FORFEITED] != 0
+
+    @property
+    def winner(self) -> np.ndarray:
+        """The array int64 `[B]`, who won the episode, 0 or 1; -1 for a draw."""
+        return self.results[:, play.WINNER].copy()
+
+    @property
+    def last_seats(self) -> np.ndarray:
+        """The array int64 `[B]`, the learner's seat in the episode that ended."""
+        return self.results[:, play.LAST_SEAT].copy()
+
+    @property
+    def final_counts(self) -> np.ndarray:
+        """The array int16 `[B, 2]`, the last counts of South and North."""
+        return self.results[:, play.SOUTH_COUNT :].astype(np.int16)
 
     @property
     def met(self) -> np.ndarray:
@@ -150,7 +187,9 @@ class Duel:
         """Whether an episode has ended and no other has started, bool `[B]`."""
         return self._now.rows[:, play.PHASE] == play.OVER
 
-    def set_opponents(self, opponents: Sequence[Agent], weights: Sequence[float] | None = None) -> None:
+    def set_opponents(
+        self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
+    ) -> None:
         """Say who is met when an episode starts; games that are under way go on against whom they met.
 
         Args:
