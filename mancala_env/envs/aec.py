@@ -84,7 +84,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         super().__init__()
         refuse_unknown("unexpected keyword argument", options, ("ruleset", *Options.__annotations__))
         self.ruleset = ruleset_of(self.game, ruleset)
-        self.rounds = options.get("rounds", 1)
+        self.rounds: Rounds = options.get("rounds", 1)
         episode = encode_episode(
             self.rounds,
             options.get("first_player", 0),

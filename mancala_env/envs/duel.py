@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, Spec
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
@@ -59,8 +59,8 @@ class Duel:
         observer: What writes what the learner sees.
         opponents: The other players. Those met in games under way may follow the present ones.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
-        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last; zeros where no action is legal any more
-            and what is seen are actions.
+        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last, zeros for what is seen
+            of actions.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Duel:
             weights: How often each is met, in proportion; None: all alike.
         """
         present, before, met = list(opponents), self.opponents, self.met
-        leaving = [before[i] for i in np.unique(met) if before[i] not in present] if before else []
+        leaving = [before[i] for i in np.unique(met).tolist() if before[i] not in present] if before else []
         self.opponents = [*present, *leaving]
         if before:
             place = np.array([self.opponents.index(one) if one in self.opponents else 0 for one in before])
@@ -230,7 +230,7 @@ class Duel:
         work = self._copy()
         rows, given = work.rows, work.starts.copy()
         wanted = range(self.num_games) if where is None else np.flatnonzero(where)
-        for b in wanted:
+        for b in map(int, wanted):
             if seeds is not None and seeds[b] is not None:
                 rows[b, play.RANDOM_STATE] = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)[0]
             start, seat = starts and starts[b], seats and seats[b]
@@ -356,8 +356,8 @@ class Duel:
         play.draw_seeds(rows, waiting, seeds)
         asked = np.flatnonzero(waiting)
         met = rows[asked, play.OPPONENT]
-        for i in np.unique(met):
-            agent, where = self.opponents[int(i)], asked[met == i]
+        for i in np.unique(met).tolist():
+            agent, where = self.opponents[i], asked[met == i]
             chosen = np.asarray(agent.act_seeded(games[where], seeds[where]))
             if chosen.shape != where.shape or not np.issubdtype(chosen.dtype, np.integer):
                 raise IllegalMove(
@@ -391,9 +391,9 @@ def make_duel(
     """
     encode_rounds(rounds)  # raises what is to be raised
     one_of("seat", options["seat"], ("south", "north", "random"))
-    several = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
+    several: Any = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
     for one in several:
-        if not isinstance(one, str | Agent):
+        if not isinstance(one, str | Spec | Agent):
             raise InvalidArgument(f"opponent must be an agent or its spec, such as 'random', not {one!r}")
     return Duel(
         ruleset,

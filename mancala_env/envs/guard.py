@@ -36,7 +36,7 @@ class Guard(OrderEnforcingWrapper):
     terminations = _of_the_env("terminations")
     truncations = _of_the_env("truncations")
     infos = _of_the_env("infos")
-    num_agents = _of_the_env("num_agents")
+    num_agents: Any = _of_the_env("num_agents")
     _cumulative_rewards = _of_the_env("_cumulative_rewards")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -78,8 +78,7 @@ class Guard(OrderEnforcingWrapper):
         env._cumulative_rewards[agent] = 0
         env.terminations = dict.fromkeys(env.agents, True)
         env.truncations = dict.fromkeys(env.agents, True)
-        env.rewards = dict.fromkeys(env.truncations, 0)
-        env.rewards[agent] = _ILLEGAL_REWARD
+        env.rewards = {one: _ILLEGAL_REWARD if one == agent else 0 for one in env.agents}
         env._accumulate_rewards()
         env._deads_step_first()
 

@@ -230,7 +230,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         if is_whole(action) and 0 <= action < len(mask) and (mask[action] or self._illegal != "raise"):
             return int(action)
         try:
-            self.position.play(action)
+            self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
             why = f"{error}"
         else:  # a hole that can be sown from, but is no action of this environment

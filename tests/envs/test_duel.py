@@ -61,7 +61,7 @@ def test_an_exception_in_the_opponents_turn_leaves_the_episode_as_it_was(error):
             before = failing.position if failing._has_started else None
             try:
                 return work()
-            except type(error):
+            except (RuntimeError, KeyboardInterrupt):
                 raised += 1
                 assert before is None or failing.position == before
 
@@ -365,7 +365,8 @@ def test_an_illegal_action_is_replaced_by_a_random_legal_one_where_that_is_asked
 @pytest.mark.parametrize("kind", ["board", "afterstates"])
 def test_flat_observations_hold_the_same_numbers(kind):
     options: Any = {"opponent": "greedy", "observation": kind}
-    plain, flat = MancalaEnv(**options), MancalaEnv(flatten=True, **options)
+    plain: Any = MancalaEnv(**options)
+    flat: Any = MancalaEnv(flatten=True, **options)
     assert flat.observation_space.shape == (int(np.prod(plain.observation_space.shape)),)
     one, other = plain.reset(seed=0)[0], flat.reset(seed=0)[0]
     for _ in range(10):
@@ -392,7 +393,7 @@ def test_a_match_without_end_is_truncated(family):
         rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())[1:]
         assert not (terminations & truncations).any()
         for b in np.flatnonzero((terminations | truncations) & ~seen):
-            final = envs.position(b)
+            final = envs.position(int(b))
             assert final.round == MAX_ROUNDS
             assert truncations[b] == (final.next_round() is not None)
             winner = infos["winner"][b]
