@@ -1,4 +1,4 @@
-"""Turns a second of the engine and steps a second of the environments, beside other libraries."""
+"""Turns a second of the engine, beside other libraries."""
 
 import importlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Row, rates_side_by_side
-from mancala_env import Batch, bench, layli_goobalay_v0, rulesets
+from mancala_env import Batch, bench, rulesets
 
 # A hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn reached this on the reference machine.
 AVX_TURNS_PER_SECOND = 30e6
@@ -18,26 +18,6 @@ def random_turns(ruleset: str, num_threads: int) -> Callable[[], int]:
     """Return work that plays random turns inside the kernel."""
     batch = Batch(ruleset, _GAMES, seed=1, num_threads=num_threads)
     return lambda: batch.play_random(_TURNS)
-
-
-def aec_steps(env, steps: int = 300) -> Callable[[], int]:
-    """Return work that steps a PettingZoo environment with random legal actions."""
-    rng = np.random.default_rng(1)
-
-    def work() -> int:
-        done = 0
-        while done < steps:
-            env.reset(seed=1)
-            for _ in env.agent_iter():
-                observation, _, termination, truncation, _ = env.last()
-                if termination or truncation:
-                    env.step(None)
-                    continue
-                env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
-                done += 1
-        return done
-
-    return work
 
 
 def oware() -> Any:
@@ -95,15 +75,6 @@ def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
     return work
 
 
-def connect_four() -> Callable[[], int] | None:
-    """Return work that steps PettingZoo's wrapped connect_four, or None without pygame."""
-    try:
-        from pettingzoo.classic import connect_four_v3
-    except ImportError:
-        return None
-    return aec_steps(connect_four_v3.env())
-
-
 def measure() -> list[Row]:
     """Measure everything in one run, side by side, on one thread unless the name says otherwise."""
     works: dict[str, Callable[[], int] | None] = {
@@ -114,9 +85,6 @@ def measure() -> list[Row]:
     works["random turns, layli_goobalay, all cores"] = random_turns(
         "layli_goobalay", Batch("leyla", 1).num_threads
     )
-    works["PettingZoo layli_goobalay_v0.env(), wrapped"] = aec_steps(layli_goobalay_v0.env())
-    works["PettingZoo layli_goobalay_v0.raw_env()"] = aec_steps(layli_goobalay_v0.raw_env())
-    works["PettingZoo connect_four_v3.env(), wrapped"] = connect_four()
     works["OpenSpiel oware from Python, random play"] = openspiel_oware()
     works["OpenSpiel oware from Python, actions given"] = openspiel_apply()
     found = rates_side_by_side({name: work for name, work in works.items() if work is not None})

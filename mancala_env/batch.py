@@ -10,27 +10,22 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import mask, one_of, seed_of, whole
+from mancala_env.arguments import mask, seed_of, whole
 from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
-    MARGIN,
-    OUTCOME,
-    Episode,
     Rounds,
-    encode_rounds,
+    encode_episode,
     end_of_round,
     new_episode,
 )
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.openings import OPENING_SETS, OpeningSet
-from mancala_env.engine.possible import check_games
+from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.possible import check_running
 from mancala_env.engine.state import (
-    END_COLUMN,
     NORTH,
     NUM_COLUMNS,
     RUNNING,
     SOUTH,
-    TERRITORY_COLUMN,
     State,
     as_actions,
     count_of,
@@ -47,8 +42,6 @@ from mancala_env.observation import Observer
 from mancala_env.observation.board import write_board
 from mancala_env.rulesets import Ruleset, lookup
 
-MOST_OPENING_TURNS = 10_000
-"""The most random turns an episode can be asked to start with; few rounds last as long."""
 # So many turns take some tens of milliseconds; between two pieces of random play Python hears Ctrl-C.
 _TURNS_OF_A_PIECE = 1 << 18
 # An opening as long as a round ends in most draws, and is drawn again up to so many times.
@@ -258,14 +251,7 @@ class Batch:
         self.num_threads = (
             default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
         )
-        starter = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
-        self._episode = Episode(
-            rounds=encode_rounds(rounds),
-            first_player=2 if starter == "random" else int(starter),
-            opening_turns=whole("opening_turns", opening_turns, 0, MOST_OPENING_TURNS),
-            opening_set=OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS)),
-            reward=MARGIN if one_of("reward", reward, ("outcome", "margin")) == "margin" else OUTCOME,
-        )
+        self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
         self.rounds = rounds
         self.num_actions = self.ruleset.num_actions(rounds)
         self.observer = Observer(self.ruleset, observation, self.num_actions)
@@ -342,22 +328,10 @@ class Batch:
         """
         wanted = self._wanted(where)
         games = np.asarray(games)
-        if games.shape != self.games.shape or games.dtype != np.uint64:
+        if games.shape != self.games.shape:
             raise InvalidPosition(f"games must be uint64 {self.games.shape}, not {games.dtype} {games.shape}")
         rows = np.flatnonzero(wanted)
-        taken = check_games(self.ruleset, games[rows], rows)
-        over = np.flatnonzero(taken[:, END_COLUMN] != RUNNING)
-        if len(over):
-            raise InvalidPosition(f"game {rows[over[0]]} is over; a batch takes over running games only")
-        if self.num_actions == self.ruleset.row_width:
-            foreign = np.flatnonzero(
-                taken[:, TERRITORY_COLUMN] != np.uint64((1 << self.ruleset.row_width) - 1)
-            )
-            if len(foreign):
-                raise InvalidPosition(
-                    f"in game {rows[foreign[0]]} a player's territory is not their row, and the mask of a "
-                    f'batch with rounds=1 covers the row alone; make the batch with rounds="match"'
-                )
+        taken = check_running(self.ruleset, self.rounds, games[rows], rows)
         self.games[rows] = taken
         self._show(wanted)
 

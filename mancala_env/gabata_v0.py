@@ -16,8 +16,9 @@ from typing import Unpack
 
 from pettingzoo import AECEnv
 
-from mancala_env.envs.aec import MancalaAEC, Options, wrapped
+from mancala_env.envs.aec import MancalaAEC, Options, guarded
 from mancala_env.envs.arguments import RENDER_MODES
+from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
 
@@ -31,9 +32,10 @@ class raw_env(MancalaAEC):
     ``landing="weg"``. Arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
 
     ## Action Space
-    ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order: 0 to W-1 are his own row. A is
-    W for one round; for more it is 2W, because holes of the opponent's row can become his territory. Holes
-    that are empty, wegs, or not his are masked. An agent without a legal hole passes: he is not selected.
+    ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order: 0 to W-1 are their own row. A
+    is W for one round; for more it is 2W, because holes of the opponent's row can become one's territory.
+    Holes that are empty, wegs, or not the agent's are masked. An agent without a legal hole passes: they are
+    not selected.
 
     ## Observation Space
     A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
@@ -44,7 +46,8 @@ class raw_env(MancalaAEC):
 
     ## Starting State
     Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says
-    otherwise. In ``gabata_3`` the forced opening has been played and the other agent is to move.
+    otherwise; then `opening_turns` random turns. In ``gabata_3`` the forced opening has been played and the
+    other agent is to move. ``reset(options={"position": ...})`` starts elsewhere.
 
     ## Rewards
     0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
@@ -53,7 +56,7 @@ class raw_env(MancalaAEC):
     ## Episode End
     When neither agent has a legal hole, a relay never ends, or nothing changes for 50 turns, the round is
     counted. It is the episode, unless `rounds` asks for more; a match of random play takes hundreds. Agents
-    terminate together and are never truncated.
+    terminate together; a match that reaches 1,000 rounds is truncated, its rewards then by the last count.
 
     ## Version History
     * v0: first release
@@ -61,16 +64,16 @@ class raw_env(MancalaAEC):
 
     game = "gabata"
     metadata = {  # noqa: RUF012 - as PettingZoo declares it
-        "render_modes": RENDER_MODES,
+        "render_modes": list(RENDER_MODES),
         "name": "gabata_v0",
         "is_parallelizable": False,
         "render_fps": 2,
     }
 
 
-def env(**options: Unpack[Options]) -> AECEnv:
-    """Make the environment in the wrappers of PettingZoo's classic games; arguments are raw_env's.
+def env(ruleset: str | Ruleset | None = None, **options: Unpack[Options]) -> AECEnv:
+    """Make the environment, guarded as PettingZoo's classic games are; arguments are raw_env's.
 
     An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
     """
-    return wrapped(raw_env(**options))
+    return guarded(raw_env(ruleset, **options))

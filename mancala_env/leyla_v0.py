@@ -16,8 +16,9 @@ from typing import Unpack
 
 from pettingzoo import AECEnv
 
-from mancala_env.envs.aec import MancalaAEC, Options, wrapped
+from mancala_env.envs.aec import MancalaAEC, Options, guarded
 from mancala_env.envs.arguments import RENDER_MODES
+from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
 
@@ -42,7 +43,7 @@ class raw_env(MancalaAEC):
 
     ## Starting State
     Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says
-    otherwise.
+    otherwise; then `opening_turns` random turns. ``reset(options={"position": ...})`` starts elsewhere.
 
     ## Rewards
     0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
@@ -51,7 +52,8 @@ class raw_env(MancalaAEC):
     ## Episode End
     When the agent to move has no legal hole (either agent in ``ludii_leyla``), a relay never ends, or
     nothing changes for 50 turns, the round is counted. It is the episode, unless `rounds` asks for more.
-    Agents terminate together and are never truncated.
+    Agents terminate together; a match that reaches 1,000 rounds is truncated, its rewards then by the last
+    count.
 
     ## Version History
     * v0: first release
@@ -59,16 +61,16 @@ class raw_env(MancalaAEC):
 
     game = "leyla"
     metadata = {  # noqa: RUF012 - as PettingZoo declares it
-        "render_modes": RENDER_MODES,
+        "render_modes": list(RENDER_MODES),
         "name": "leyla_v0",
         "is_parallelizable": False,
         "render_fps": 2,
     }
 
 
-def env(**options: Unpack[Options]) -> AECEnv:
-    """Make the environment in the wrappers of PettingZoo's classic games; arguments are raw_env's.
+def env(ruleset: str | Ruleset | None = None, **options: Unpack[Options]) -> AECEnv:
+    """Make the environment, guarded as PettingZoo's classic games are; arguments are raw_env's.
 
     An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
     """
-    return wrapped(raw_env(**options))
+    return guarded(raw_env(ruleset, **options))

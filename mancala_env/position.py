@@ -338,7 +338,7 @@ class Position:
             IllegalMove: The action is not legal; the message says why, and which are. Nothing changed.
         """
         player = self.player
-        if not isinstance(action, int | np.integer) or not 0 <= action < self.ruleset.num_holes:
+        if not is_whole(action) or not 0 <= action < self.ruleset.num_holes:
             raise IllegalMove(self._why_illegal(action))
         laps, captured, taken = _play(self._rules, self._games, int(action))
         if laps == 0:
@@ -377,7 +377,7 @@ class Position:
         if self.is_over:
             return f"the round is over ({self.end}); nobody can sow hole {action}"
         who = f"{PLAYERS[self.player]} cannot sow hole {action}"
-        if not isinstance(action, int | np.integer):
+        if not is_whole(action):
             return f"{who}: it is not a whole number; {legal}"
         if not 0 <= action < self.ruleset.num_holes:
             return f"{who}: there is none; {legal}"
@@ -395,8 +395,16 @@ class Position:
             return NotImplemented
         return self.ruleset == other.ruleset and bool((self._games == other._games).all())
 
-    def __hash__(self) -> int:
-        return hash((self.ruleset, self._games.tobytes()))
+    # A position changes as it is played, so it cannot be in a set or a key of a dict; `key` can.
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def key(self) -> tuple[Ruleset, bytes]:
+        """What the position is now, for sets and dicts; equal positions have equal keys."""
+        return self.ruleset, self._games.tobytes()
+
+    def __copy__(self) -> "Position":
+        return self.copy()
 
     def __repr__(self) -> str:
         return f"Position.from_text({self.to_text()!r})"

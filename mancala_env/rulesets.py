@@ -5,7 +5,7 @@ your own plays, trains and solves like the ones listed here.
 """
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
 from mancala_env.errors import InvalidRuleset
@@ -18,6 +18,8 @@ Match = Literal["single", "mirror", "loan", "territory"]
 Opening = Literal["free", "rightmost", "eights"]
 
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
+STALL_LIMIT = 50
+"""Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
 # A hole is one byte of the engine's board, so no hole may ever hold more.
 MAX_TOTAL_SEEDS = 255
 
@@ -74,6 +76,7 @@ class Ruleset:
     def __post_init__(self) -> None:
         self._check_ranges()
         self._check_combinations()
+        self._check_name()
 
     @property
     def num_holes(self) -> int:
@@ -85,12 +88,34 @@ class Ruleset:
         """All seeds in the game; the two counts always add up to it."""
         return self.num_holes * self.seeds_per_hole
 
+    @property
+    def max_turns(self) -> int:
+        """A bound on the turns of a round, 50 times the seeds: 2,400 on 2x6 with four seeds a hole.
+
+        Free seeds, those in holes that nobody owns, only become fewer, and a round ends after 50 turns in a
+        row that leave their number as it was (RULES 4). So each of them is worth 50 turns at most.
+        """
+        return STALL_LIMIT * self.total_seeds
+
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the size of the action space of an episode of ``rounds`` rounds.
 
         W where a player only ever sows from their own row; H where territory can change hands.
         """
         return self.num_holes if self.match == "territory" and rounds != 1 else self.row_width
+
+    def _check_name(self) -> None:
+        """Refuse a catalogue's name for other dials: a position's text would be read as the catalogue's."""
+        known = globals().get("_CATALOGUE", {}).get(self.name)  # not there yet while it is being made
+        if known is None:
+            return
+        for dial in fields(self):
+            theirs = getattr(known, dial.name)
+            if dial.name not in _WORDS and getattr(self, dial.name) != theirs:
+                raise InvalidRuleset(
+                    f"name {self.name!r} is the catalogue's, where {dial.name} is {theirs!r}, not "
+                    f"{getattr(self, dial.name)!r}; give your own ruleset a name of its own"
+                )
 
     def _check_ranges(self) -> None:
         if not isinstance(self.name, str) or len(self.name.split()) != 1 or self.name.split()[0] != self.name:
@@ -184,6 +209,9 @@ class Ruleset:
             if wrong:
                 raise InvalidRuleset(why)
 
+
+# What a ruleset is called and where it comes from, which no rule depends on.
+_WORDS = ("name", "title", "region", "source")
 
 _MW_SHORT = "Jama Musse Jama 2002, in Mancala World, Layli Goobalay (short board)"
 _MW_LONG = "G. Marin 1931, JRAI 61: 499-511, in Mancala World, Layli Goobalay (long board)"

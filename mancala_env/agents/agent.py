@@ -28,6 +28,8 @@ class Agent(ABC):
         num_threads: CPU threads it may use.
     """
 
+    _given_seeds: np.ndarray | None = None
+
     def __init__(
         self,
         ruleset: str | Ruleset,
@@ -88,8 +90,28 @@ class Agent(ABC):
             raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
         return np.array(games, np.uint64, order="C")
 
+    def act_seeded(self, games: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """Choose an action in each game by its own seed; the agent's generator stays where it is.
+
+        So one agent can play in several environments that do not disturb each other. What an agent draws by
+        :meth:`random_seeds` depends on the seed of each game alone, anything else on the first one.
+
+        Args:
+            games: As :meth:`act` takes them.
+            seeds: uint64 `[B]`.
+        """
+        before = self._rng
+        self._rng, self._given_seeds = np.random.default_rng(seeds[:1]), seeds
+        try:
+            return self.act(games)
+        finally:
+            self._rng, self._given_seeds = before, None
+
     def random_seeds(self, size: int) -> np.ndarray:
         """Draw seeds for the generators of kernels, uint64 `[size]`."""
+        given, self._given_seeds = self._given_seeds, None
+        if given is not None and len(given) == size:
+            return given
         return self._rng.integers(0, 2**64, size, dtype=np.uint64)
 
     def __repr__(self) -> str:

@@ -23,31 +23,41 @@ _NO_MARGIN = -1_000_000
 
 
 @kernel
+def random_action(rules, game, random):
+    """Return a legal action, each equally likely, drawn with a generator of that state."""
+    _, hole = random_hole(rules, game, random)
+    return action_of(rules, game.player, hole)
+
+
+@kernel
+def greedy_action(rules, game, random):
+    """Return the action after which the mover's count leads by most, ties drawn with a generator."""
+    mover = game.player
+    legal = as_actions(rules, mover, legal_holes(rules, game))
+    best_margin, best = _NO_MARGIN, 0
+    for i in range(num_bits(legal)):
+        action = nth_bit(legal, i)
+        after = play_turn(rules, game, hole_of(rules, mover, action))[0]
+        margin = count_of(rules, after, SOUTH) - count_of(rules, after, NORTH)
+        margin = margin if mover == SOUTH else -margin
+        if margin > best_margin:
+            best_margin, best = margin, 0
+        if margin == best_margin:
+            best |= 1 << action
+    _, n = random_below(random, num_bits(best))
+    return nth_bit(best, n)
+
+
+@kernel
 def _random_actions(rules, games, randoms, actions, start, stop):
     for b in range(start, stop):
-        game = load(games, b)
-        _, hole = random_hole(rules, game, randoms[b])
-        actions[b] = action_of(rules, game.player, hole)
+        actions[b] = random_action(rules, load(games, b), randoms[b])
 
 
 @kernel
 def _greedy_actions(rules, games, randoms, actions, start, stop):
     for b in range(start, stop):
-        game = load(games, b)
-        mover = game.player
-        legal = as_actions(rules, mover, legal_holes(rules, game))
-        best_margin, best = _NO_MARGIN, 0
-        for i in range(num_bits(legal)):
-            action = nth_bit(legal, i)
-            after = play_turn(rules, game, hole_of(rules, mover, action))[0]
-            margin = count_of(rules, after, SOUTH) - count_of(rules, after, NORTH)
-            margin = margin if mover == SOUTH else -margin
-            if margin > best_margin:
-                best_margin, best = margin, 0
-            if margin == best_margin:
-                best |= 1 << action
-        _, n = random_below(randoms[b], num_bits(best))
-        actions[b] = nth_bit(best, n)
+        actions[b] = greedy_action(rules, load(games, b), randoms[b])
 
 
 class RandomAgent(Agent):

@@ -4,13 +4,14 @@ An episode is some rounds of a match, or the whole match (RULES 5). :func:`end_o
 finished round is followed by; Batch, the environments, the arena and self-play all ask it.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mancala_env.arguments import one_of, whole
 from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
-from mancala_env.engine.openings import ALL, is_in_set
+from mancala_env.engine.openings import ALL, OPENING_SETS, is_in_set
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of
 from mancala_env.engine.turn import play_turn
@@ -24,6 +25,9 @@ MAX_ROUNDS = 1000
 """A match that the rules have not ended after so many rounds is truncated (RULES 5.4)."""
 OUTCOME, MARGIN, SEEDS = 0, 1, 2
 """What an episode is worth to South: +1, 0 or -1; the lead over all seeds; the lead in seeds."""
+
+MOST_OPENING_TURNS = 10_000
+"""The most random turns an episode can be asked to start with; few rounds last as long."""
 
 # A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6.
 _MOST_OPENINGS = 100
@@ -61,6 +65,28 @@ def encode_rounds(rounds: Rounds) -> int:
             f'rounds must be a whole number from 1 to {MAX_ROUNDS} or "match", not {rounds!r}'
         )
     return int(rounds)
+
+
+def encode_episode(
+    rounds: Rounds = 1,
+    first_player: Any = SOUTH,
+    opening_turns: int = 0,
+    reward: Any = "outcome",
+    opening_set: Any = "all",
+) -> Episode:
+    """Return what an episode is, as kernels take it, from the arguments of Batch and the environments.
+
+    Raises:
+        InvalidArgument: An argument is out of range; the message says what would be right.
+    """
+    starter = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
+    return Episode(
+        rounds=encode_rounds(rounds),
+        first_player=2 if starter == "random" else int(starter),
+        opening_turns=whole("opening_turns", opening_turns, 0, MOST_OPENING_TURNS),
+        reward=MARGIN if one_of("reward", reward, ("outcome", "margin")) == "margin" else OUTCOME,
+        opening_set=OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS)),
+    )
 
 
 @kernel

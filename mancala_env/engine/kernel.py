@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from typing import Any
 
 import numba
 import numba.core.config
+from numba.core.event import Listener, register
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -98,6 +100,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
+    _announce_compilation()
     folder = cache_folder(Path(function.__code__.co_filename).resolve())
     before = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder or ""
@@ -107,3 +110,37 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         )
     finally:
         _numba_config.CACHE_DIR = before
+
+
+class _Announcer(Listener):
+    """Says once that kernels are being compiled, which takes seconds and happens without a word otherwise."""
+
+    def __init__(self) -> None:
+        self._has_said = False
+
+    def on_start(self, event: Any) -> None:
+        """Say so at the first kernel of the package that is not found in the cache."""
+        module = event.data["dispatcher"].py_func.__module__
+        if self._has_said or not module.startswith("mancala_env") or not _is_somebody_watching():
+            return
+        self._has_said = True
+        kept = "once for this version" if _has_cache() else "in each process, for want of a cache folder"
+        print(f"mancala_env: compiling kernels, {kept}; some seconds", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing."""
+
+
+@lru_cache
+def _announce_compilation() -> None:
+    # numba tells of a compilation only where its cache has no code yet, so cached kernels stay silent.
+    register("numba:compile", _Announcer())
+
+
+def _has_cache() -> bool:
+    return cache_folder(Path(__file__).resolve()) is not None
+
+
+def _is_somebody_watching() -> bool:
+    """Tell whether standard error is a screen: a terminal or a notebook, not a file, a pipe or a test."""
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

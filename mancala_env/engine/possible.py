@@ -6,8 +6,10 @@ that come from outside are looked at once, at the door.
 
 import numpy as np
 
+from mancala_env.engine.episode import Rounds
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
+    END_COLUMN,
     ENDLESS,
     LOAN,
     NUM_COLUMNS,
@@ -15,6 +17,7 @@ from mancala_env.engine.state import (
     RUNNING,
     SOUTH,
     TERRITORY,
+    TERRITORY_COLUMN,
     UUR,
     all_holes,
     encode,
@@ -150,3 +153,28 @@ def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = N
         name = b if rows is None else rows[b]
         raise InvalidPosition(f"game {name} is no game of {ruleset.name}: {_WRONG[wrong]}")
     return array
+
+
+def check_running(
+    ruleset: Ruleset, rounds: Rounds, games: np.ndarray, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Return games that an episode of so many rounds can go on from; see :func:`check_games`.
+
+    Raises:
+        InvalidPosition: As :func:`check_games`; or a game is over, or territory has changed hands and an
+            episode of one round has no actions for it.
+    """
+    taken = check_games(ruleset, games, rows)
+    names = np.arange(len(taken)) if rows is None else rows
+    over = np.flatnonzero(taken[:, END_COLUMN] != RUNNING)
+    if len(over):
+        raise InvalidPosition(f"game {names[over[0]]} is over; only a running game can be gone on from")
+    if ruleset.num_actions(rounds) == ruleset.row_width:
+        own_row = np.uint64((1 << ruleset.row_width) - 1)
+        foreign = np.flatnonzero(taken[:, TERRITORY_COLUMN] != own_row)
+        if len(foreign):
+            raise InvalidPosition(
+                f"in game {names[foreign[0]]} a player's territory is not their row, and with rounds=1 "
+                'actions cover the row alone; take rounds="match"'
+            )
+    return taken

@@ -25,11 +25,10 @@ from mancala_env.engine.state import (
     with_added,
     with_turn,
 )
+from mancala_env.rulesets import STALL_LIMIT
 
 MAX_LAPS = 1000
 """A turn whose 1,000th lap would relay once more is endless (RULES 3, chosen from measurement)."""
-STALL_LIMIT = 50
-"""Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
 
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 

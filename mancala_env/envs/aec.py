@@ -1,17 +1,29 @@
 """The games for two learners, as a PettingZoo AEC environment."""
 
-from typing import Any, TypedDict
+import warnings
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
 
-from mancala_env.arguments import one_of
-from mancala_env.engine.episode import Rounds, encode_rounds
-from mancala_env.engine.state import NORTH, SOUTH
-from mancala_env.envs.arguments import FirstPlayer, Reward, frame, render_mode_of, reward_of_south
+from mancala_env.arguments import is_whole, seed_of
+from mancala_env.engine.episode import Rounds, encode_episode
+from mancala_env.engine.state import NUM_COLUMNS
+from mancala_env.envs import play
+from mancala_env.envs.arguments import (
+    FirstPlayer,
+    Reward,
+    UnknownOption,
+    refuse_unknown,
+    render_mode_of,
+    reset_options,
+    starting_game,
+    warn_of_no_render_mode,
+)
 from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.guard import Guard
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.observation import ObservationKind, Observer
 from mancala_env.position import Position
@@ -19,16 +31,18 @@ from mancala_env.rulesets import Ruleset
 
 AGENTS = ("player_0", "player_1")
 """South and North."""
+_RESET_OPTIONS = ("position",)
 
 
 class Options(TypedDict, total=False):
-    """The arguments of every PettingZoo environment here; see :class:`MancalaAEC`."""
+    """The keyword arguments of every PettingZoo environment here; see :class:`MancalaAEC`."""
 
-    ruleset: str | Ruleset | None
     rounds: Rounds
     reward: Reward
     first_player: FirstPlayer
+    opening_turns: int
     observation: ObservationKind
+    flatten: bool
     render_mode: str | None
 
 
@@ -37,6 +51,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
     The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` document the environment a game at a
     time; this class plays all of them. It raises ``IllegalMove`` at an illegal action.
+
+    A turn is one call of a kernel, which plays it and writes what both agents may do and see.
 
     Attributes:
         ruleset: The ruleset.
@@ -47,51 +63,62 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
     game: str | None = None
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset | None = None,
-        rounds: Rounds = 1,
-        reward: Reward = "outcome",
-        first_player: FirstPlayer = 0,
-        observation: ObservationKind = "board",
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[Options]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
             ruleset: Name of a ruleset, or your own; None: the game's default.
-            rounds: Most rounds of an episode, or "match" to play until the match is over.
-            reward: "outcome" (+1, 0, -1) or "margin" (lead in the last count over all seeds).
-            first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
-            observation: What agents see: "board", or what each action leads to: "afterstates", "replies"
-                or "lines"; see :mod:`mancala_env.observation`.
-            render_mode: None or "ansi".
+            options: ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
+                ``reward``: "outcome" (+1, 0, -1; the default) or "margin" (lead in the last count over all
+                seeds). ``first_player``: who starts round 1, 0 South (the default), 1 North, or "random" for
+                a draw at each reset. ``opening_turns``: uniformly random turns before the episode begins (0).
+                ``observation``: what agents see, "board" (the default), or what each action leads to,
+                "afterstates", "replies" or "lines"; see :mod:`mancala_env.observation`. ``flatten``: whether
+                that is one vector whatever is seen. ``render_mode``: None or "ansi".
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
+            UnknownOption: No such argument; the message has the nearest.
             ValueError: Another argument is out of range; the message says what would be right.
         """
         super().__init__()
+        refuse_unknown("unexpected keyword argument", options, ("ruleset", *Options.__annotations__))
         self.ruleset = ruleset_of(self.game, ruleset)
-        encode_rounds(rounds)  # raises what is to be raised
-        self.rounds = rounds
-        self._reward: Reward = one_of("reward", reward, ("outcome", "margin"))
-        self._first_player = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
-        self._num_actions = self.ruleset.num_actions(rounds)
-        self._observer = Observer(self.ruleset, observation, self._num_actions)
+        self.rounds: Rounds = options.get("rounds", 1)
+        episode = encode_episode(
+            self.rounds,
+            options.get("first_player", 0),
+            options.get("opening_turns", 0),
+            options.get("reward", "outcome"),
+        )
+        self._settings = play.encode_settings(self.ruleset, episode)
+        num_actions = self.ruleset.num_actions(self.rounds)
+        self._observer = Observer(
+            self.ruleset,
+            options.get("observation", "board"),
+            num_actions,
+            flatten=options.get("flatten", False),
+        )
         self.observation_kind: ObservationKind = self._observer.kind
         self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
-        self.render_mode = render_mode_of(render_mode)
-        self._rng = np.random.default_rng()
-        self._position: Position | None = None
+        self.render_mode = render_mode_of(options.get("render_mode"))
+        self._random: np.uint64 | None = None
+        self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
+        self._mask_shape = (2, num_actions)
+        self._masks = np.zeros(self._mask_shape, np.int8)
+        both = (2, *self._observer.shape)
+        passing = self._observer.passing(np.zeros(both, self._observer.dtype))
+        self._seen: np.ndarray | None = passing
+        self._seen_shape = None if passing is None else both
+        self._is_started = False
         self.possible_agents = list(AGENTS)
         self.agents = []
-        self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in AGENTS}
+        self.action_spaces = {agent: spaces.Discrete(num_actions) for agent in AGENTS}
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
                     "observation": self._observer.space,
-                    "action_mask": spaces.Box(0, 1, (self._num_actions,), np.int8),
+                    "action_mask": spaces.Box(0, 1, (num_actions,), np.int8),
                 }
             )
             for agent in AGENTS
@@ -100,9 +127,9 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     @property
     def position(self) -> Position:
         """The position, a copy; after the last step the one the episode ended in."""
-        if self._position is None:
+        if not self._is_started:
             raise AttributeError("position cannot be accessed before reset")
-        return self._position.copy()
+        return Position.from_games(self.ruleset, self._games)
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return an agent's observation space, the same object at each call."""
@@ -116,94 +143,115 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """Start an episode.
 
         Args:
-            seed: Seed of the draw of the first player; None goes on with the present generator.
-            options: Not used.
+            seed: Seed of the draw of the first player and of the opening; None goes on with the present
+                generator.
+            options: ``position``, a Position or its text, to start from. Others are ignored with a warning.
+
+        Raises:
+            InvalidPosition: An episode cannot start from `position`. Nothing has changed.
+            InvalidArgument: `seed` is no seed. Nothing has changed.
         """
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        starter = int(self._rng.integers(2)) if self._first_player == "random" else self._first_player
-        self._position = Position(self.ruleset, player=starter)
+        try:
+            given = reset_options(options, _RESET_OPTIONS)
+        except UnknownOption as error:  # PettingZoo's api_test wants any option to be taken
+            warnings.warn(f"{error}; it is ignored", stacklevel=2)
+            given = {name: value for name, value in dict(options or {}).items() if name in _RESET_OPTIONS}
+        seed = seed_of(seed)
+        games = np.zeros_like(self._games)
+        if "position" in given:
+            games = starting_game(self.ruleset, self.rounds, given["position"])
+        random = self._random
+        if seed is not None or random is None:
+            random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        self._random = np.uint64(play.aec_reset(self._settings, games, random, "position" in given))
+        self._games = games
+        self._is_started = True
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
-        self._select()
+        self._skip_agent_selection = None
+        self._turn(-1)
 
     def step(self, action: Any) -> None:
         """Play the turn of `agent_selection`; None for an agent whose episode is over.
 
         Raises:
             IllegalMove: The action is not legal; nothing has changed.
+            ResetNeeded: No episode was started.
         """
+        if not self._is_started:
+            raise ResetNeeded("no episode is running; call reset()")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        position = self._position
-        assert position is not None
-        if isinstance(action, np.ndarray) and action.ndim == 0:
-            action = action.item()
-        position.play(action)  # pyright: ignore[reportArgumentType]
-        self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        if position.is_over:
-            self._end_round(position)
-        self._select()
-        self._accumulate_rewards()
+        if type(action) is not int:
+            if isinstance(action, np.ndarray) and action.ndim == 0:
+                action = action.item()
+            action = int(action) if is_whole(action) else self._refuse(action)
+        if action < 0 or not self._turn(action):
+            self._refuse(action)
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """Return what an agent sees, and his mask: all zeros where it is not his turn.
+        """Return what an agent sees, and their mask: all zeros where it is not their turn.
 
-        Where it is not his turn he sees the board all the same, but of his actions, none of which is
+        Where it is not their turn they see the board all the same, but of their actions, none of which is
         legal, all zeros.
         """
-        assert self._position is not None
-        player = AGENTS.index(agent)
-        observation = self._observer.observe(self._position.games, player)[0]
-        return {"observation": observation, "action_mask": self._mask(player)}
+        if not self._is_started:
+            raise ResetNeeded("no episode is running; call reset()")
+        player = 0 if agent == "player_0" else AGENTS.index(agent)
+        if self._seen is None:
+            observation = self._observer.observe(self._games, player)[0]
+        else:
+            observation = self._seen[player].copy()
+        return {"observation": observation, "action_mask": self._masks[player].copy()}
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the position as text (`render_mode="ansi"`)."""
-        return frame(self.position, self.render_mode)
+        if self.render_mode is None:
+            return warn_of_no_render_mode()
+        return str(self.position)
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
 
-    def _end_round(self, position: Position) -> None:
-        """Set up the next round of the episode, or end it (RULES 5)."""
-        if self.rounds != 1 and position.round != self.rounds:
-            following = position.next_round()
-            if following is not None:
-                self._position = position = following
-        if not position.is_over:
-            return
-        winner = position.match_winner
-        won = 0.0 if winner is None else (1.0 if winner == SOUTH else -1.0)
-        south = float(reward_of_south(self._reward, won, np.array(position.counts), self.ruleset.total_seeds))
-        self.rewards = dict(zip(AGENTS, (south, -south), strict=True))
-        self.terminations = dict.fromkeys(AGENTS, True)
+    def _turn(self, action: int) -> bool:
+        """Play an action, or none for -1, and renew what depends on the position; tells whether it was legal.
 
-    def _select(self) -> None:
-        """Select whoever moves next and renew the infos."""
-        assert self._position is not None
-        self.agent_selection = AGENTS[self._position.player]
-        self.infos = {agent: {"action_mask": self._mask(player)} for player, agent in enumerate(AGENTS)}
+        Nothing is assigned before the kernel has played, so an exception finds a whole environment.
+        """
+        masks = np.empty(self._mask_shape, np.int8)
+        seen = None if self._seen_shape is None else np.empty(self._seen_shape, np.float32)
+        is_legal, player, is_terminated, is_truncated, south = play.aec_turn(
+            self._settings, self._games, action, masks, seen
+        )
+        if not is_legal:
+            return False
+        self._masks, self._seen = masks, seen
+        self.agent_selection = "player_1" if player else "player_0"
+        # Copies, so that what is seen stays whatever is done to an info.
+        own = masks.copy()
+        self.infos = {"player_0": {"action_mask": own[0]}, "player_1": {"action_mask": own[1]}}
+        if is_terminated or is_truncated:
+            self.rewards = {"player_0": south, "player_1": 0.0 - south}
+            self._cumulative_rewards = dict(self.rewards)
+            self.terminations = dict.fromkeys(AGENTS, is_terminated)
+            self.truncations = dict.fromkeys(AGENTS, is_truncated)
+        return True
 
-    def _mask(self, player: int) -> np.ndarray:
-        assert self._position is not None
-        mask = np.zeros(self._num_actions, np.int8)
-        if self._position.player == player and not any(self.terminations.values()):
-            mask[list(self._position.legal_actions)] = 1
-        return mask
+    def _refuse(self, action: Any) -> Any:
+        """Raise the error that says why an action is not legal."""
+        self.position.play(action)
+        raise AssertionError(f"the kernel refuses action {action}, but it can be played")
 
 
-def wrapped(env: AECEnv) -> AECEnv:
-    """Return an environment in the wrappers of PettingZoo's classic games.
+def guarded(env: MancalaAEC) -> AECEnv:
+    """Return an environment that behaves as in the wrappers of PettingZoo's classic games.
 
     An illegal action then loses the episode (reward -1) with a warning, one outside the action space is an
     AssertionError, and a method called before ``reset()`` says so.
     """
-    env = wrappers.TerminateIllegalWrapper(env, illegal_reward=-1)
-    env = wrappers.AssertOutOfBoundsWrapper(env)
-    return wrappers.OrderEnforcingWrapper(env)
+    return Guard(env)

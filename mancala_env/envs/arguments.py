@@ -1,17 +1,22 @@
 """Arguments that all environments take, checked alike."""
 
+import difflib
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env.errors import InvalidArgument
+from mancala_env.engine.episode import Rounds
+from mancala_env.engine.possible import check_running
+from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset
 
 FirstPlayer = Literal[0, 1, "random"]
 Reward = Literal["outcome", "margin"]
 
-RENDER_MODES = ["ansi"]
+RENDER_MODES = ("ansi",)
 """What every environment can draw; :func:`frame` draws it."""
 
 
@@ -23,16 +28,65 @@ class UnknownRenderMode(InvalidArgument, TypeError):
     """
 
 
-def reward_of_south(reward: Reward, won: Any, counts: np.ndarray, total_seeds: int) -> Any:
-    """Return South's reward at the end of episodes; North's is its negative.
+class UnknownOption(InvalidArgument, TypeError):
+    """An argument or a reset option that an environment does not have."""
+
+
+def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names that are not known.
+
+    Raises:
+        UnknownOption: A name is not known; the message has the nearest ones and all that are.
+    """
+    names = tuple(known)
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
+            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            raise UnknownOption(f"{what} {name!r}; {hint}there are: {', '.join(names)}")
+
+
+def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> dict[str, Any]:
+    """Return the options of a reset as a dict of those that are given.
+
+    Raises:
+        UnknownOption: One is not known.
+        InvalidArgument: They are no mapping.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise InvalidArgument(f"options must be None or a dict, not {options!r}")
+    refuse_unknown("no reset option", options, known)
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:
+    """Return the game of a position to start an episode from, uint64 `[1, NUM_COLUMNS]`.
 
     Args:
-        reward: "outcome" or "margin".
-        won: `[B]` +1 where South won, -1 where North did, 0 for a draw.
-        counts: `[B, 2]`, the last counts of South and North.
-        total_seeds: All seeds in the game.
+        ruleset: The environment's.
+        rounds: The environment's.
+        position: A Position, or its text.
+
+    Raises:
+        InvalidPosition: It is neither, is of another ruleset, is over, or an episode cannot go on from it.
     """
-    return won if reward == "outcome" else (counts[..., 0] - counts[..., 1]) / total_seeds
+    if isinstance(position, str):
+        position = Position.from_text(position, ruleset)
+    if not isinstance(position, Position):
+        raise InvalidPosition(f"position must be a Position or its text, not {position!r}")
+    if position.ruleset != ruleset:
+        raise InvalidPosition(
+            f"position is of {position.ruleset.name}, but the environment plays {ruleset.name}"
+        )
+    missing = ruleset.total_seeds - sum(position.counts)
+    if missing and rounds != 1:
+        raise InvalidPosition(
+            f"position misses {missing} of {ruleset.total_seeds} seeds, so no next round can be set up; "
+            "put captured seeds in stores, or play with rounds=1"
+        )
+    return check_running(ruleset, rounds, position.games)
 
 
 def render_mode_of(render_mode: str | None) -> str | None:
@@ -47,12 +101,10 @@ def render_mode_of(render_mode: str | None) -> str | None:
     return render_mode
 
 
-def frame(position: Position, render_mode: str | None) -> str | None:
-    """Draw a position as a render mode asks for; without one warn and draw nothing."""
-    if render_mode is None:
-        warnings.warn(
-            f"render() draws nothing without a render mode; make the environment with one of {RENDER_MODES}",
-            stacklevel=3,
-        )
-        return None
-    return str(position)
+def warn_of_no_render_mode() -> None:
+    """Say that nothing is drawn without a render mode."""
+    warnings.warn(
+        "render() draws nothing without a render mode; make the environment with one of "
+        f"{list(RENDER_MODES)}",
+        stacklevel=3,
+    )

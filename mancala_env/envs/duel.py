@@ -1,52 +1,66 @@
-"""Duel: games of a learner against an opponent, over a Batch; what both Gymnasium environments play.
+"""Duel: games of a learner among others; what both Gymnasium environments play, and the training pool.
 
-Only the learner's turns are steps. The opponent's turns, any number in a row where the learner must
-pass, are played in between, in the games concerned alone.
+Only the learner's turns are steps. Opponents' turns, any number in a row where the learner must pass, are
+played in between, in the games concerned alone. A step works on copies and takes them over at its end: an
+exception on the way, an opponent's or Ctrl-C, leaves everything as it was before the step.
 """
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, Spec
+from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.arguments import one_of
-from mancala_env.batch import Batch
-from mancala_env.engine.episode import Rounds
-from mancala_env.engine.state import NORTH, SOUTH
-from mancala_env.envs.arguments import FirstPlayer, Reward, reward_of_south
+from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
+from mancala_env.engine.threads import default_num_threads, run_in_slices
+from mancala_env.envs import play
+from mancala_env.envs.arguments import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.observation import KINDS, ObservationKind
-from mancala_env.position import Position
+from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 
 Seat = Literal["south", "north", "random"]
-Illegal = Literal["raise", "lose"]
+Illegal = Literal["raise", "lose", "random"]
 
-SEATS = {"south": SOUTH, "north": NORTH, "random": None}
-_FORFEIT = -1.0  # what an illegal action costs, as in PettingZoo's TerminateIllegalWrapper
-# Far more turns than the opponent has before the learner's first; a ruleset in which he ends every
-# round by then would otherwise never start.
-_MOST_FIRST_TURNS = 10_000
+SEATS = {"south": SOUTH, "north": NORTH, "random": play.RANDOM_SEAT, "other": play.OTHER_SEAT}
+_ILLEGAL = {"raise": play.RAISE, "lose": play.LOSE, "random": play.PLAY_RANDOM}
+# Whose turns are played by a kernel; any other class, a subclass too, is asked.
+_CODES: dict[type[Agent], int] = {RandomAgent: play.RANDOM, GreedyAgent: play.GREEDY}
+
+
+class _Now(NamedTuple):
+    """Everything a step changes; the attributes and columns are described in Duel and play."""
+
+    games: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    results: np.ndarray
+    reward: np.ndarray
+    legal_mask: np.ndarray
+    observation: np.ndarray
 
 
 class Duel:
-    """B games between a learner and an opponent.
+    """B games between a learner and an opponent each.
 
-    Symbols: B games, A actions, F features. The arrays are rewritten by each call.
+    Everything random in a game comes from a generator of its own, so game b of many is the one game that is
+    played from the same seed. What a step returns is the caller's to keep.
+
+    Symbols: B games, A actions, N opponents.
 
     Attributes:
-        batch: The games; between calls the learner is to move in each.
-        opponent: The other player.
-        kind: What the learner sees.
-        seats: int8 `[B]`, the learner's seat: 0 South, 1 North.
-        reward: float64 `[B]`, the learner's reward for his last turn and what followed.
-        done: bool `[B]`, whether his last turn, or a turn of the opponent's after it, ended the episode.
-            The batch has started the next one by then; :meth:`begin` brings it to the learner's turn.
-        forfeited: bool `[B]`, whether the episode ended because his action was illegal.
-        winner: int8 `[B]`, valid where `done`: who won the episode, 0 or 1; -1 for a draw.
+        ruleset: The ruleset.
+        num_games: B.
+        num_actions: A.
+        observer: What writes what the learner sees.
+        opponents: The other players. Those met in games under way may follow the present ones.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
-        final_counts: int16 `[B, 2]`, valid where `done`: the last counts of South and North.
+        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last, zeros for what is seen
+            of actions.
     """
 
     def __init__(
@@ -54,158 +68,339 @@ class Duel:
         ruleset: Ruleset,
         num_games: int,
         *,
-        opponent: str | Agent,
-        seat: Seat,
-        rounds: Rounds,
-        reward: Reward,
-        first_player: FirstPlayer,
-        opening_turns: int,
-        illegal: Illegal,
-        observation: ObservationKind,
+        opponents: Sequence[Agent],
+        seat: str = "south",
+        rounds: Rounds = 1,
+        reward: Reward = "outcome",
+        first_player: FirstPlayer = 0,
+        opening_turns: int = 0,
+        illegal: Illegal = "raise",
+        observer: Observer,
+        autoreset: bool = False,
         num_threads: int | None = None,
     ) -> None:
-        """Check the arguments, which are those of the environments, and set up; then call :meth:`reset`."""
-        self._seat = SEATS[one_of("seat", seat, tuple(SEATS))]
-        self._forgives = one_of("illegal", illegal, ("raise", "lose")) == "lose"
-        if not isinstance(opponent, str | Agent):
-            raise InvalidArgument(
-                f"opponent must be an agent or its spec, such as 'random', not {opponent!r}"
-            )
-        self._reward = one_of("reward", reward, ("outcome", "margin"))
-        self.kind: ObservationKind = one_of("observation", observation, KINDS)
-        self._num_threads = num_threads
-        # The outcome tells the winner as well; the margin follows from the counts.
-        self.batch = Batch(
+        """Check the arguments, which are those of the environments, and set up; then call :meth:`reset`.
+
+        With `autoreset` an episode that ends is followed by the next one within the same step. The seat
+        "other" changes from episode to episode.
+        """
+        self.ruleset, self.num_games = ruleset, num_games
+        self.rounds: Rounds = rounds
+        self.observer, self.num_actions = observer, ruleset.num_actions(rounds)
+        self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
+        self._settings = play.encode_settings(
             ruleset,
-            num_games,
-            rounds,
-            num_threads=num_threads,
-            first_player=first_player,
-            opening_turns=opening_turns,
-            observation=observation,
+            encode_episode(rounds, first_player, opening_turns, reward),
+            SEATS[one_of("seat", seat, tuple(SEATS))],
+            _ILLEGAL[illegal],
+            autoreset,
         )
-        self.opponent = agents.make(opponent, ruleset, num_threads=num_threads)
-        self.seats = np.full(num_games, self._seat or SOUTH, np.int8)
-        self.reward = np.zeros(num_games)
-        self.done = np.zeros(num_games, np.bool_)
-        self.forfeited = np.zeros(num_games, np.bool_)
-        self.winner = np.zeros(num_games, np.int8)
-        self.final_games = self.batch.final_games
-        self.final_counts = np.zeros((num_games, 2), np.int16)
-        self._rows = np.arange(num_games)
-        self._replies = np.zeros(num_games, np.int64)
-
-    def reset(self, rng: np.random.Generator, *, reseed: bool) -> None:
-        """Start new episodes in all games.
-
-        Args:
-            rng: Where the seats are drawn from, and the seeds.
-            reseed: Whether to reseed the games and the opponent from it; otherwise they go on.
-        """
-        self._rng = rng
-        if reseed:
-            self.opponent.seed(int(rng.integers(2**63)))
-            self.batch.reset(int(rng.integers(2**63)))
-        else:
-            self.batch.reset(where=~self.done)  # where an episode is over, the batch has started another
-        self.begin(np.ones(len(self._rows), np.bool_))
-
-    def begin(self, where: np.ndarray) -> None:
-        """Seat the learner in new episodes and let the opponent play up to his first turn.
-
-        An episode that the opponent ends before the learner's first turn is played anew.
-
-        Args:
-            where: bool `[B]`, games whose episode has just started.
-        """
-        self.done[where] = False
-        if self._seat is None:
-            self.seats[where] = self._rng.integers(0, 2, np.count_nonzero(where))
-        for _ in range(_MOST_FIRST_TURNS):
-            waiting = where & (self.batch.player != self.seats)
-            if not waiting.any():
-                return
-            self._reply(waiting)
-        raise InvalidArgument(
-            f"{self.opponent.spec} ends every round of {self.batch.ruleset.name} before the learner's first "
-            "turn; choose another opponent, seat, first_player or opening_turns"
+        self._num_threads = default_num_threads() if num_threads is None else num_threads
+        games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
+        rows = np.zeros((num_games, play.NUM_ROW_COLUMNS), np.uint64)
+        rows[:, play.SEAT] = np.arange(num_games) % 2  # what the seat "other" is the other one of
+        self._now = _Now(
+            games,
+            rows,
+            starts=games.copy(),
+            results=np.zeros((num_games, play.NUM_RESULTS), np.int64),
+            reward=np.zeros(num_games),
+            legal_mask=np.zeros((num_games, self.num_actions), np.int8),
+            observation=observer.empty(num_games),
         )
+        self._spare: _Now | None = None
+        self.final_games = games.copy()
+        self.final_observation = observer.empty(num_games)
+        self._is_passing = observer.passing(self.final_observation) is not None
+        self._nobodys = np.zeros(num_games, np.int64)
+        self._all_learn = np.full(num_games, play.LEARNER, np.int8)
+        self.opponents: list[Agent] = []
+        self.set_opponents(opponents)
 
-    def play(self, actions: np.ndarray) -> None:
-        """Play the learner's turn in every game, then the opponent's until the learner is to move again.
+    @property
+    def games(self) -> np.ndarray:
+        """The array uint64 `[B, NUM_COLUMNS]`, the games; read only."""
+        return self._now.games
+
+    @property
+    def legal_mask(self) -> np.ndarray:
+        """The array int8 `[B, A]`, the learner's legal actions; all zeros where the episode is over."""
+        return self._now.legal_mask
+
+    @property
+    def observation(self) -> np.ndarray:
+        """The array `[B, *shape]`, what the learner sees."""
+        return self._now.observation
+
+    @property
+    def reward(self) -> np.ndarray:
+        """The array float64 `[B]`, the learner's for their last turn and what followed."""
+        return self._now.reward
+
+    @property
+    def results(self) -> np.ndarray:
+        """The array int64 `[B, NUM_RESULTS]`, how episodes ended; see play."""
+        return self._now.results
+
+    @property
+    def seats(self) -> np.ndarray:
+        """The array int64 `[B]`, the learner's seats: 0 South, 1 North."""
+        return self._now.rows[:, play.SEAT].astype(np.int64)
+
+    @property
+    def done(self) -> np.ndarray:
+        """The array bool `[B]`, whether the last step ended an episode."""
+        return self.results[:, play.DONE] != 0
+
+    @property
+    def truncated(self) -> np.ndarray:
+        """The array bool `[B]`, whether a match ended by the limit of 1,000 rounds alone (RULES 5.4)."""
+        return self.results[:, play.TRUNCATED] != 0
+
+    @property
+    def forfeited(self) -> np.ndarray:
+        """The array bool `[B]`, whether the episode ended because the learner's action was illegal."""
+        return self.results[:, play.FORFEITED] != 0
+
+    @property
+    def winner(self) -> np.ndarray:
+        """The array int64 `[B]`, who won the episode, 0 or 1; -1 for a draw."""
+        return self.results[:, play.WINNER].copy()
+
+    @property
+    def last_seats(self) -> np.ndarray:
+        """The array int64 `[B]`, the learner's seat in the episode that ended."""
+        return self.results[:, play.LAST_SEAT].copy()
+
+    @property
+    def final_counts(self) -> np.ndarray:
+        """The array int16 `[B, 2]`, the last counts of South and North."""
+        return self.results[:, play.SOUTH_COUNT :].astype(np.int16)
+
+    @property
+    def met(self) -> np.ndarray:
+        """Which opponent each game is played against, int64 `[B]`: indices of `opponents`."""
+        return self._now.rows[:, play.OPPONENT].astype(np.int64)
+
+    @property
+    def is_over(self) -> np.ndarray:
+        """Whether an episode has ended and no other has started, bool `[B]`."""
+        return self._now.rows[:, play.PHASE] == play.OVER
+
+    def set_opponents(
+        self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
+    ) -> None:
+        """Say who is met when an episode starts; games that are under way go on against whom they met.
 
         Args:
-            actions: Integers `[B]`.
+            opponents: At least one agent that plays the ruleset.
+            weights: How often each is met, in proportion; None: all alike.
+        """
+        present, before, met = list(opponents), self.opponents, self.met
+        leaving = [before[i] for i in np.unique(met).tolist() if before[i] not in present] if before else []
+        self.opponents = [*present, *leaving]
+        if before:
+            place = np.array([self.opponents.index(one) if one in self.opponents else 0 for one in before])
+            self._now.rows[:, play.OPPONENT] = place[met]
+        self._codes = np.array([_CODES.get(type(agent), play.ASKED) for agent in self.opponents], np.int64)
+        shares = np.ones(len(present)) if weights is None else np.asarray(weights, np.float64)
+        self._chances = np.ones(len(self.opponents))
+        self._chances[: len(present)] = np.cumsum(shares) / shares.sum()
+        self._chances[len(present) - 1 :] = 1.0
+
+    def reset(
+        self,
+        seeds: Sequence[int | None] | None = None,
+        where: np.ndarray | None = None,
+        starts: Sequence[np.ndarray | None] | None = None,
+        seats: Sequence[str | None] | None = None,
+    ) -> None:
+        """Start new episodes.
+
+        Args:
+            seeds: `[B]`, the seed of everything random in each game from here on; None goes on.
+            where: bool `[B]`, the games to reset; None resets all.
+            starts: `[B]`, a game to start from, uint64 `[1, NUM_COLUMNS]`, or None for an ordinary start.
+            seats: `[B]`, the learner's seat for this episode; None seats them as always.
 
         Raises:
-            IllegalMove: An action is not legal, and illegal actions are not forgiven, or not in the
-                action space at all; nothing has changed, and the message names the game.
+            InvalidArgument: An opponent ends every episode before the learner's first turn. Nothing has
+                changed.
         """
-        batch = self.batch
-        legal = self._legal(actions) if self._forgives else None
-        batch.step(actions, legal)
-        np.copyto(self.done, batch.done)
-        if legal is not None:
-            np.logical_not(legal, out=self.forfeited)
-            self.done &= legal
-        # Until here rewards are the mover's, who is the learner; after the opponent's turns his.
-        south = np.where(self.seats == SOUTH, batch.reward, -batch.reward)
-        while True:
-            waiting = (batch.player != self.seats) & ~self.done
-            if not waiting.any():
-                break
-            self._reply(waiting)
-            ended = waiting & batch.done
-            south[ended] = np.where(self.seats[ended] == NORTH, batch.reward[ended], -batch.reward[ended])
-            self.done |= ended
-        self._finish(south)
+        work = self._copy()
+        rows, given = work.rows, work.starts.copy()
+        wanted = range(self.num_games) if where is None else np.flatnonzero(where)
+        for b in map(int, wanted):
+            if seeds is not None and seeds[b] is not None:
+                rows[b, play.RANDOM_STATE] = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)[0]
+            start, seat = starts and starts[b], seats and seats[b]
+            if start is not None:
+                given[b] = start[0]
+            rows[b, play.IS_GIVEN] = start is not None
+            rows[b, play.GIVEN_SEAT] = 0 if seat is None else SEATS[one_of("seat", seat, tuple(SEATS))] + 1
+            rows[b, play.TRIES] = 0
+        turn = np.full(self.num_games, play.SHOW, np.int8)
+        turn[wanted if where is not None else slice(None)] = play.RESTART
+        self._take_over(work._replace(starts=given), self._nobodys, turn)
 
-    def observation(self) -> np.ndarray:
-        """Return what the learner sees, float32 `[B, F]` or int16 `[B, A, G]`; the caller's to keep."""
-        return self.batch.observation.copy()
+    def step(self, actions: np.ndarray, restart: np.ndarray | None = None) -> None:
+        """Play the learner's turn in every game, then opponents' until the learner is to move again.
 
-    def final_observation(self, rows: np.ndarray) -> np.ndarray:
-        """Return what the learner sees of the games the episodes in some rows ended in.
+        Args:
+            actions: int64 `[B]`, of the action space; legal ones, unless illegal actions are forgiven.
+            restart: bool `[B]`, games in which the next episode starts instead.
 
-        Returns:
-            float32 `[R, F]`, or int16 `[R, A, G]`, all zeros: no action is legal any more.
+        Raises:
+            IllegalMove: An action is not legal, or not in the action space at all, or an opponent chose such
+                an action. Nothing has changed, and the message names the game.
         """
-        return self.batch.observer.observe(self.final_games[rows], self.seats[rows])
+        turn = self._all_learn
+        if restart is not None:
+            turn = np.where(restart, play.RESTART, play.LEARNER).astype(np.int8)
+        self._check(actions, turn)
+        self._take_over(self._copy(), actions, turn)
 
-    def _legal(self, actions: np.ndarray) -> np.ndarray:
-        """Return which actions are legal, bool `[B]`, where illegal ones are forgiven."""
-        wrong = (actions < 0) | (actions >= self.batch.num_actions)
+    def _check(self, actions: np.ndarray, turn: np.ndarray) -> None:
+        learns = turn == play.LEARNER
+        wrong = learns & ((actions < 0) | (actions >= self.num_actions))
         if wrong.any():
             b = int(np.flatnonzero(wrong)[0])
+            raise IllegalMove(f"game {b}: action {actions[b]} is not one of 0 to {self.num_actions - 1}")
+        if not self.is_raising:
+            return
+        b = play.first_illegal(self._settings, self.games, actions, learns, self.num_actions)
+        if b >= 0:
             raise IllegalMove(
-                f"game {b}: action {actions[b]} is not one of 0 to {self.batch.num_actions - 1}"
+                f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {actions[b]}; legal "
+                f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}"
             )
-        return self.batch.legal_mask[self._rows, actions] == 1
 
-    def _reply(self, waiting: np.ndarray) -> None:
-        """Play one turn of the opponent's in some games."""
-        rows = np.flatnonzero(waiting)
-        self._replies[rows] = self.opponent.act(self.batch.games[rows])
-        self.batch.step(self._replies, waiting)
+    def play_one(self, action: int) -> None:
+        """Play a step of a single game, an action of the action space that has been checked."""
+        self._take_over(self._copy(), np.array([action], np.int64), self._all_learn)
 
-    def _finish(self, south: np.ndarray) -> None:
-        """Fill in rewards, winners and counts from South's outcomes, forfeits included."""
-        batch = self.batch
-        self.reward[:] = 0
-        ended = np.flatnonzero(self.done)
-        if len(ended):
-            won, counts = south[ended], batch.counts[ended]
-            self.final_counts[ended] = counts
-            self.winner[ended] = np.where(won > 0, SOUTH, np.where(won < 0, NORTH, -1))
-            reward = reward_of_south(self._reward, won, counts, batch.ruleset.total_seeds)
-            self.reward[ended] = np.where(self.seats[ended] == SOUTH, reward, -reward)
-        if self._forgives and self.forfeited.any():
-            rows = np.flatnonzero(self.forfeited)
-            self.reward[rows] = _FORFEIT
-            self.done[rows] = True
-            self.winner[rows] = 1 - self.seats[rows]
-            self.final_games[rows] = batch.games[rows]
-            self.final_counts[rows] = [
-                Position.from_games(batch.ruleset, batch.games, int(b)).counts for b in rows
-            ]
-            batch.reset(where=self.forfeited)
+    def _copy(self) -> _Now:
+        """Return what a step may write on: copies of what it goes on from, new arrays for what it returns.
+
+        The copies lie in the memory of the state before the present one, unless a step was broken off:
+        its threads may still be writing there.
+        """
+        now, spare, self._spare = self._now, self._spare, None
+        if spare is None:
+            spare = _Now(*(np.empty_like(array) for array in now))
+        np.copyto(spare.games, now.games)
+        np.copyto(spare.rows, now.rows)
+        np.copyto(spare.results, now.results)
+        return _Now(
+            spare.games,
+            spare.rows,
+            now.starts,
+            spare.results,
+            now.reward.copy(),
+            np.empty(now.legal_mask.shape, np.int8),
+            np.empty(now.observation.shape, now.observation.dtype),
+        )
+
+    def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
+        """Do in every game what `turn` says, on copies, and take them over."""
+        waiting = np.empty(self.num_games, np.bool_)
+        while (status := self._advance(after, actions, turn, waiting)) == play.ASKING:
+            actions = self._ask(after, waiting)
+            turn = np.where(waiting, play.AGENT, play.NOTHING).astype(np.int8)
+        if status == play.STUCK:
+            names = ", ".join(agent.spec for agent in self.opponents)
+            raise InvalidArgument(
+                f"{names} ends every round of {self.ruleset.name} before the learner's first turn; choose "
+                "another opponent, seat, first_player, opening_turns or position"
+            )
+        if not self._is_passing:
+            after.observation[:] = 0
+            is_running = after.rows[:, play.PHASE] == play.PLAYING
+            self.observer.write(
+                after.games, after.observation, where=is_running, num_threads=self._num_threads
+            )
+        self._spare, self._now = self._now, after
+
+    def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray, waiting: np.ndarray) -> int:
+        """Do in every game what `turn` says; returns what it came to, see play.duel_step."""
+        arguments = (
+            self._settings,
+            self._codes,
+            self._chances,
+            after.games,
+            after.rows,
+            after.starts,
+            actions,
+            turn,
+            after.results,
+            after.reward,
+            self.final_games,
+            self.final_observation if self._is_passing else None,
+            after.legal_mask,
+            after.observation if self._is_passing else None,
+            waiting,
+        )
+        if self.num_games == 1:
+            return play.duel_step(*arguments, 0, 1)
+        run_in_slices(
+            lambda start, stop: play.duel_step(*arguments, start, stop), self.num_games, self._num_threads
+        )
+        if (after.rows[:, play.PHASE] == play.HOPELESS).any():
+            return play.STUCK
+        return play.ASKING if waiting.any() else play.READY
+
+    def _ask(self, after: _Now, waiting: np.ndarray) -> np.ndarray:
+        """Return what agents do in the games that wait for one, int64 `[B]`."""
+        games, rows = after.games, after.rows
+        actions, seeds = np.zeros(self.num_games, np.int64), np.zeros(self.num_games, np.uint64)
+        play.draw_seeds(rows, waiting, seeds)
+        asked = np.flatnonzero(waiting)
+        met = rows[asked, play.OPPONENT]
+        for i in np.unique(met).tolist():
+            agent, where = self.opponents[i], asked[met == i]
+            chosen = np.asarray(agent.act_seeded(games[where], seeds[where]))
+            if chosen.shape != where.shape or not np.issubdtype(chosen.dtype, np.integer):
+                raise IllegalMove(
+                    f"opponent {agent.spec} must choose {len(where)} integers, not {chosen.dtype} of shape "
+                    f"{chosen.shape}"
+                )
+            actions[where] = chosen
+        b = play.first_illegal(self._settings, games, actions, waiting, self.num_actions)
+        if b >= 0:
+            agent = self.opponents[int(rows[b, play.OPPONENT])]
+            raise IllegalMove(f"game {b}: opponent {agent.spec} chose action {actions[b]}, an illegal one")
+        return actions
+
+
+def make_duel(
+    ruleset: Ruleset,
+    num_games: int,
+    *,
+    opponent: str | Agent | Sequence[str | Agent],
+    rounds: Rounds,
+    observation: str,
+    flatten: bool,
+    num_threads: int | None = None,
+    **options: Any,
+) -> Duel:
+    """Make a Duel from the arguments of an environment.
+
+    Raises:
+        InvalidSpec: No such opponent, or it cannot play the ruleset.
+        InvalidArgument: Another argument is out of range; the message says what would be right.
+    """
+    encode_rounds(rounds)  # raises what is to be raised
+    one_of("seat", options["seat"], ("south", "north", "random"))
+    several: Any = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
+    for one in several:
+        if not isinstance(one, str | Spec | Agent):
+            raise InvalidArgument(f"opponent must be an agent or its spec, such as 'random', not {one!r}")
+    return Duel(
+        ruleset,
+        num_games,
+        opponents=[agents.make(one, ruleset, num_threads=num_threads) for one in several],
+        rounds=rounds,
+        observer=Observer(ruleset, observation, ruleset.num_actions(rounds), flatten=flatten),
+        num_threads=num_threads,
+        **options,
+    )

@@ -1,5 +1,7 @@
 """The games for one learner against an agent, as a Gymnasium environment."""
 
+from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import gymnasium
@@ -7,9 +9,19 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from mancala_env.agents import Agent
+from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import Rounds
-from mancala_env.envs.arguments import RENDER_MODES, FirstPlayer, Reward, frame, render_mode_of
-from mancala_env.envs.duel import Duel, Illegal, Seat
+from mancala_env.envs.arguments import (
+    RENDER_MODES,
+    FirstPlayer,
+    Reward,
+    refuse_unknown,
+    render_mode_of,
+    reset_options,
+    starting_game,
+    warn_of_no_render_mode,
+)
+from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
@@ -25,52 +37,57 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     ``mancala/Gabata-v0``.
 
     ## Action Space
-    ``Discrete(A)``: the hole to sow from, seen from the learner. 0 to W-1 are his own row in sowing order;
-    A is W, or 2W in Gabata when more than one round is played, where the opponent's holes can become his.
+    ``Discrete(A)``: the hole to sow from, seen from the learner. 0 to W-1 are their own row in sowing order;
+    A is W, or 2W in Gabata when more than one round is played, where the opponent's holes can become theirs.
     ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8 `[A]`) say which are legal. An illegal
-    action raises ``IllegalMove`` and changes nothing; with ``illegal="lose"`` it ends the episode with
-    reward -1. ``action_space.sample()`` without a mask draws a legal action.
+    action raises ``IllegalMove`` and changes nothing; with ``illegal="random"`` a random legal one is played
+    in its place, with ``illegal="lose"`` it ends the episode with reward -1. ``action_space.sample()``
+    without a mask draws a legal action.
 
     ## Observation Space
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
     ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
     ``"replies"`` or ``"lines"`` int16 `[A, G]`, what each action leads to, all zeros for one that is not
     legal and for all when the episode is over; ``mancala_env.observation.Observer`` names the
-    features.
+    features. With ``flatten=True`` the same as one vector.
 
     ## Starting State
-    The start of round 1, `opening_turns` random turns, and the opponent's turns up to the learner's first.
-    An episode that ends before that is played anew.
+    The start of round 1, `opening_turns` random turns (four, without which a learner meets a handful of
+    games and learns them by heart), and the opponent's turns up to the learner's first. An episode that ends
+    before that is played anew. ``reset(options={"position": ..., "seat": ...})`` starts elsewhere.
 
     ## Rewards
     0 until the episode ends; then +1, 0 or -1 (`reward="outcome"`), or the learner's lead in the last
     count over all seeds of the game (`reward="margin"`).
 
     ## Episode End
-    Terminated when the round is over, or the last of `rounds` rounds, or the match. Never truncated. The
-    last info holds ``counts`` (int16 `[2]`, of South and North), ``winner`` (0 South, 1 North, -1 draw) and
-    ``illegal`` (whether an illegal action ended it).
+    Terminated when the round is over, or the last of `rounds` rounds, or the match; truncated where a match
+    reaches 1,000 rounds, its reward then by the last count. The last info holds ``counts`` (int16 `[2]`, of
+    South and North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended
+    it).
 
     ## Version History
     * v0: first release
     """
 
-    metadata = {"render_modes": RENDER_MODES, "render_fps": 2}  # noqa: RUF012 - as Gymnasium declares it
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: str | Agent = "random",
+        opponent: str | Agent | Sequence[str | Agent] = "random",
         seat: Seat = "south",
         rounds: Rounds = 1,
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
-        opening_turns: int = 0,
+        opening_turns: int = 4,
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
+        flatten: bool = False,
         render_mode: str | None = None,
+        **unknown: Any,
     ) -> None:
         """Set up the game; nothing is played before :meth:`reset`.
 
@@ -78,25 +95,30 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             ruleset: Name of a ruleset, or your own; None: the game's default.
             game: "layli_goobalay", "leyla" or "gabata" admits only that game's rulesets, as the registered
                 ids do; None admits all.
-            opponent: An agent or its spec, such as "random", "greedy" or the path of a checkpoint.
+            opponent: An agent or its spec, such as "random", "greedy" or the path of a checkpoint; of a list
+                one is drawn for each episode.
             seat: The learner's seat: "south", "north", or "random" for a draw at each reset.
             rounds: Most rounds of an episode, or "match" to play until the match is over.
             reward: "outcome" or "margin".
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
             opening_turns: Uniformly random turns before the episode begins.
-            illegal: What an illegal action does: "raise" an IllegalMove, or "lose" the episode.
+            illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
+                play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
                 "replies" or "lines"; see :mod:`mancala_env.observation`.
+            flatten: Whether the observation is one vector whatever is seen.
             render_mode: None or "ansi".
+            unknown: Refused, with the nearest names.
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
             InvalidSpec: No such opponent, or it cannot play the ruleset.
             ValueError: Another argument is out of range; the message says what would be right.
         """
+        refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
         self.ruleset = ruleset_of(game, ruleset)
         self.render_mode = render_mode_of(render_mode)
-        self._duel = Duel(
+        self._duel = make_duel(
             self.ruleset,
             1,
             opponent=opponent,
@@ -107,12 +129,13 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             opening_turns=opening_turns,
             illegal=illegal,
             observation=observation,
+            flatten=flatten,
         )
         self._illegal = illegal
-        self._legal_actions = LegalDiscrete(self._duel.batch.num_actions)
+        self._legal_actions = LegalDiscrete(self._duel.num_actions)
         self.action_space = self._legal_actions
-        self.observation_space = self._duel.batch.observer.space
-        self.metadata = metadata_of(type(self).metadata, self._duel.batch.observer)
+        self.observation_space = self._duel.observer.space
+        self.metadata = metadata_of(type(self).metadata, self._duel.observer)
         self._is_running = self._has_started = False
 
     @property
@@ -120,8 +143,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """The position the learner sees, a copy; after the last step the one the episode ended in."""
         if not self._has_started:
             raise ResetNeeded("there is no position before reset()")
-        games = self._duel.batch.games if self._is_running else self._duel.final_games
-        return Position.from_games(self.ruleset, games)
+        return Position.from_games(self.ruleset, self._duel.games)
 
     @property
     def seat(self) -> int:
@@ -131,7 +153,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     @property
     def opponent(self) -> Agent:
         """The agent on the other side."""
-        return self._duel.opponent
+        return self._duel.opponents[int(self._duel.met[0])]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -139,16 +161,34 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """Start an episode.
 
         Args:
-            seed: Seed of everything random from here on, the opponent included; None goes on.
-            options: Not used.
+            seed: Seed of everything random from here on, the opponent included; None goes on, the first time
+                from `np_random_seed`.
+            options: ``position``, a Position or its text, to start from, and ``seat``, "south", "north" or
+                "random", for this episode.
 
         Returns:
             The observation, and an info with ``action_mask`` and ``seat``.
+
+        Raises:
+            InvalidPosition: An episode cannot start from `position`.
+            InvalidArgument: No such option, or an opponent ends every episode before the learner's first
+                turn. The episode goes on as it was.
         """
+        seed = seed_of(seed)
+        given = reset_options(options, ("position", "seat"))
+        starts = seats = None
+        if "position" in given:
+            starts = [starting_game(self.ruleset, self._duel.rounds, given["position"])]
+        if "seat" in given:
+            seats = [given["seat"]]
         super().reset(seed=seed)
-        self._duel.reset(self.np_random, reseed=seed is not None)
-        self._is_running = self._has_started = True
-        return self._duel.observation()[0], self._info()
+        if seed is None and not self._has_started:
+            seed = self.np_random_seed
+            if seed is None or seed < 0:  # somebody has put in a generator of their own
+                seed = int(self.np_random.integers(2**63))
+        self._duel.reset(None if seed is None else [seed], starts=starts, seats=seats)
+        self._has_started = self._is_running = True
+        return self._duel.observation[0], self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Play the learner's turn, then the opponent's until the learner is to move again.
@@ -160,42 +200,46 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """
         if not self._is_running:
             raise ResetNeeded("no episode is running; call reset()")
-        self._duel.play(np.array([self._checked(action)]))
-        self._is_running = not self._duel.done[0]
+        duel = self._duel
+        duel.play_one(self._checked(action))
+        is_done, is_truncated, winner, is_forfeited, _, south, north = duel.results[0].tolist()
+        self._is_running = not is_done
         info = self._info()
-        if self._is_running:
-            observation = self._duel.observation()[0]
-        else:
-            observation = self._duel.final_observation(np.array([0]))[0]
-            info["counts"] = self._duel.final_counts[0].copy()
-            info["winner"] = int(self._duel.winner[0])
-            info["illegal"] = bool(self._duel.forfeited[0])
-        return observation, float(self._duel.reward[0]), not self._is_running, False, info
+        if is_done:
+            info["counts"] = np.array([south, north], np.int16)
+            info["winner"] = np.int64(winner)
+            info["illegal"] = bool(is_forfeited)
+        reward = float(duel.reward[0])
+        return duel.observation[0], reward, bool(is_done and not is_truncated), bool(is_truncated), info
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now, bool `[A]`, under the name sb3-contrib asks for."""
-        return self._legal_actions.mask.astype(np.bool_)
+        return self._duel.legal_mask[0] != 0
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the position as text (`render_mode="ansi"`)."""
-        return frame(self.position, self.render_mode)
+        if self.render_mode is None:
+            return warn_of_no_render_mode()
+        return str(self.position)
 
     def _checked(self, action: Any) -> int:
         """Return an action that may be played, or raise the error that says why not."""
         if isinstance(action, np.ndarray) and action.ndim == 0:
             action = action.item()
-        is_action = isinstance(action, int | np.integer) and 0 <= action < len(self._legal_actions.mask)
-        if is_action and (self._legal_actions.mask[action] or self._illegal == "lose"):
+        mask = self._legal_actions.mask
+        if is_whole(action) and 0 <= action < len(mask) and (mask[action] or self._illegal != "raise"):
             return int(action)
         try:
             self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
-            raise IllegalMove(
-                f"{error}. Choose by action_masks(), or make the environment with illegal='lose'"
-            ) from None
-        raise AssertionError(f"the mask forbids action {action}, but it can be played")
+            why = f"{error}"
+        else:  # a hole that can be sown from, but is no action of this environment
+            why = f"action {action} is not one of 0 to {len(mask) - 1}"
+        if self._illegal == "raise":
+            why += ". Choose by action_masks(), or make the environment with illegal='random' or 'lose'"
+        raise IllegalMove(why)
 
     def _info(self) -> dict[str, Any]:
-        mask = self._legal_actions.mask
-        mask[:] = self._duel.batch.legal_mask[0] if self._is_running else 0
-        return {"action_mask": mask.copy(), "seat": self.seat}
+        mask = self._duel.legal_mask[0]
+        self._legal_actions.mask = mask
+        return {"action_mask": mask.copy(), "seat": self._duel.seats[0]}

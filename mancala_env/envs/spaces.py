@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from mancala_env.envs.arguments import RENDER_MODES
 from mancala_env.observation import Observer
 
 
 def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
     """Return an environment's metadata: what its class declares, and what kind of observation it gives."""
-    return {**declared, "observation": observer.kind, "observation_version": observer.version}
+    return {
+        **declared,
+        "render_modes": list(RENDER_MODES),
+        "observation": observer.kind,
+        "observation_version": observer.version,
+    }
 
 
 class LegalDiscrete(spaces.Discrete):

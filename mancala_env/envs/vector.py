@@ -1,6 +1,7 @@
-"""The games for one learner against an agent, many at a time: a native Gymnasium VectorEnv over Batch."""
+"""The games for one learner against an agent, many at a time: a native Gymnasium VectorEnv."""
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,19 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from mancala_env.agents import Agent
+from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
-from mancala_env.envs.arguments import RENDER_MODES, FirstPlayer, Reward, frame, render_mode_of
-from mancala_env.envs.duel import Duel, Illegal, Seat
+from mancala_env.envs.arguments import (
+    RENDER_MODES,
+    FirstPlayer,
+    Reward,
+    refuse_unknown,
+    render_mode_of,
+    reset_options,
+    starting_game,
+    warn_of_no_render_mode,
+)
+from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -24,19 +35,22 @@ class MancalaVectorEnv(VectorEnv):
     """B games against an agent, all stepped together.
 
     ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes one; every game follows
-    :class:`mancala_env.envs.single.MancalaEnv`, whose arguments it takes.
+    :class:`mancala_env.envs.single.MancalaEnv`, whose arguments it takes, and from seed s game b plays what
+    that environment plays from seed s + b.
 
-    A game that ends starts anew within the same step (``AutoresetMode.SAME_STEP``), so the learner has a
-    legal action in every game at every step. Where ``terminations[b]`` is true, the returned observation
-    and mask are those of the new episode, ``infos["final_obs"][b]`` is the last observation of the old
-    one, and ``infos["final_info"]`` holds its ``counts`` `[B, 2]`, ``winner`` `[B]`, ``illegal`` `[B]`,
-    ``action_mask`` `[B, A]` and ``seat`` `[B]`.
+    `autoreset_mode` says what follows an episode that ends. ``SAME_STEP`` (the default): the next one starts
+    within the step, so the learner has a legal action in every game at every step; where `terminations` or
+    `truncations` is true, observation and mask are those of the new episode, ``infos["final_obs"][b]`` is the
+    last observation of the old one, and ``infos["final_info"]`` holds its ``counts`` `[B, 2]`, ``winner``
+    `[B]`, ``illegal`` `[B]`, ``action_mask`` `[B, A]` and ``seat`` `[B]`. ``NEXT_STEP``: the next step starts
+    it, and its action there is not looked at. ``DISABLED``: the caller does, by
+    ``reset(options={"reset_mask": ...})``. In both, ``counts``, ``winner`` and ``illegal`` are in `infos`.
 
     Symbols: B games, A actions, F features of the board, G features of an action.
     """
 
     metadata = {  # noqa: RUF012 - as Gymnasium declares it
-        "render_modes": RENDER_MODES,
+        "render_modes": list(RENDER_MODES),
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
@@ -47,16 +61,19 @@ class MancalaVectorEnv(VectorEnv):
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: str | Agent = "random",
+        opponent: str | Agent | Sequence[str | Agent] = "random",
         seat: Seat = "south",
         rounds: Rounds = 1,
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
-        opening_turns: int = 0,
+        opening_turns: int = 4,
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
+        flatten: bool = False,
         render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         num_threads: int | None = None,
+        **unknown: Any,
     ) -> None:
         """Set up the games; nothing is played before :meth:`reset`.
 
@@ -64,28 +81,32 @@ class MancalaVectorEnv(VectorEnv):
             num_envs: B, at least 1.
             ruleset: See :class:`mancala_env.envs.single.MancalaEnv`, here and below.
             game: The game whose rulesets are admitted; None admits all.
-            opponent: An agent or its spec; one agent plays all games.
+            opponent: An agent or its spec, or a list of them; one agent plays all the games it is drawn for.
             seat: The learner's seat; "random" draws it for each game and episode.
             rounds: Most rounds of an episode, or "match".
             reward: "outcome" or "margin".
             first_player: Who starts round 1; "random" draws it for each game and episode.
             opening_turns: Uniformly random turns before an episode begins.
-            illegal: What an illegal action does: "raise" an IllegalMove, or "lose" the episode.
+            illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
+                play a random legal action in its place.
             observation: What the learner sees: "board", "afterstates", "replies" or "lines".
+            flatten: Whether the observation of a game is one vector whatever is seen.
             render_mode: None or "ansi".
+            autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
             num_threads: CPU threads; None takes every core this process may use.
+            unknown: Refused, with the nearest names.
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
             InvalidSpec: No such opponent, or it cannot play the ruleset.
             ValueError: Another argument is out of range; the message says what would be right.
         """
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
-            raise InvalidArgument(f"num_envs must be a whole number of at least 1, not {num_envs!r}")
+        refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
+        self.num_envs = whole("num_envs", num_envs, 1)
         self.ruleset = ruleset_of(game, ruleset)
         self.render_mode = render_mode_of(render_mode)
-        self.num_envs = int(num_envs)
-        self._duel = Duel(
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self._duel = make_duel(
             self.ruleset,
             self.num_envs,
             opponent=opponent,
@@ -96,52 +117,84 @@ class MancalaVectorEnv(VectorEnv):
             opening_turns=opening_turns,
             illegal=illegal,
             observation=observation,
-            num_threads=num_threads,
+            flatten=flatten,
+            autoreset=self.autoreset_mode == AutoresetMode.SAME_STEP,
+            num_threads=None if num_threads is None else whole("num_threads", num_threads, 1),
         )
-        num_actions = self._duel.batch.num_actions
+        num_actions = self._duel.num_actions
         self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
         self.action_space = self._legal_actions
         self.single_action_space = LegalDiscrete(num_actions)
-        self.single_observation_space = self._duel.batch.observer.space
-        self.metadata = metadata_of(type(self).metadata, self._duel.batch.observer)
+        self.single_observation_space = self._duel.observer.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._has_started = False
+        self.metadata = metadata_of(type(self).metadata, self._duel.observer)
+        self.metadata["autoreset_mode"] = self.autoreset_mode
+        self._has_started = np.zeros(self.num_envs, np.bool_)
+        self._seeds: tuple[int | None, ...] | None = None
 
     @property
     def seats(self) -> np.ndarray:
-        """The learner's seat in each game, int8 `[B]`: 0 South, 1 North; a copy."""
-        return self._duel.seats.copy()
+        """The learner's seat in each game, int64 `[B]`: 0 South, 1 North; a copy."""
+        return self._duel.seats
 
     @property
-    def opponent(self) -> Agent:
-        """The agent on the other side."""
-        return self._duel.opponent
+    def opponents(self) -> tuple[Agent, ...]:
+        """The agents on the other side."""
+        return tuple(self._duel.opponents)
+
+    @property
+    def np_random_seed(self) -> Any:
+        """What :meth:`reset` was seeded with: one seed, or one a game; ``reset(seed=...)`` takes both."""
+        return super().np_random_seed if self._seeds is None else self._seeds
 
     def position(self, b: int) -> Position:
         """Return the position the learner sees in game b, a copy."""
-        return Position.from_games(self.ruleset, self._duel.batch.games, b)
+        return Position.from_games(self.ruleset, self._duel.games, b)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode in every game.
+        """Start an episode in every game, or in some.
 
         Args:
-            seed: Seed of everything random from here on, the opponent included; None goes on.
-            options: Not used.
+            seed: Seed of everything random from here on, opponents included: s seeds game b with s + b, a
+                list seeds each game with its own. None goes on, the first time from `np_random_seed`.
+            options: ``reset_mask``, bool `[B]`, the games to reset, all others going on; ``position``, a
+                Position or its text, to start from, and ``seat``, "south", "north" or "random", for this
+                episode: one for all games, or a list of B.
 
         Returns:
             The observations `[B, F]`, or `[B, A, G]`, and infos with ``action_mask`` `[B, A]` and ``seat``
             `[B]`.
+
+        Raises:
+            InvalidPosition: An episode cannot start from a position.
+            InvalidArgument: No such option, or a value is wrong, or an opponent ends every episode before the
+                learner's first turn. The episodes go on as they were.
         """
-        if seed is not None and not isinstance(seed, int | np.integer):
-            raise InvalidArgument(
-                f"seed must be one whole number for all {self.num_envs} games, not {seed!r}"
-            )
-        super().reset(seed=None if seed is None else int(seed))
-        self._duel.reset(self.np_random, reseed=seed is not None)
-        self._has_started = True
-        return self._duel.observation(), self._infos()
+        given = reset_options(options, ("reset_mask", "position", "seat"))
+        where = np.ones(self.num_envs, np.bool_)
+        if "reset_mask" in given:
+            where = mask("reset_mask", given["reset_mask"], self.num_envs)
+            if not where.any():
+                raise InvalidArgument("reset_mask must be true for at least one game")
+            if not (where | self._has_started).all():
+                raise ResetNeeded("no episode is running; call reset() without a reset_mask first")
+        starts = seats = None
+        if "position" in given:
+            starts = [
+                starting_game(self.ruleset, self._duel.rounds, position)
+                for position in self._each("position", given["position"])
+            ]
+        if "seat" in given:
+            seats = self._each("seat", given["seat"])
+        seeds = self._seed_games(seed, where)
+        self._duel.reset(seeds, where, starts, seats)
+        self._has_started |= where
+        return self._duel.observation, self._infos(where)
 
     def step(
         self, actions: np.ndarray | Sequence[int]
@@ -153,34 +206,71 @@ class MancalaVectorEnv(VectorEnv):
 
         Returns:
             Observations float32 `[B, F]`, or int16 `[B, A, G]`, rewards float64 `[B]`, terminations and
-            truncations (never) bool `[B]`, and infos.
+            truncations bool `[B]`, and infos.
 
         Raises:
             IllegalMove: An action is not legal, and `illegal` is "raise", or it is not in the action space.
                 Nothing has changed, and the message names the game.
-            ResetNeeded: Nothing was reset yet.
+            ResetNeeded: Nothing was reset yet, or with autoreset disabled an episode is over.
         """
-        if not self._has_started:
+        if not self._has_started.all():
             raise ResetNeeded("no episode is running; call reset()")
         duel = self._duel
-        duel.play(self._checked(actions))
-        terminations = duel.done.copy()
+        restart = None
+        if self.autoreset_mode != AutoresetMode.SAME_STEP:
+            restart = duel.is_over
+            if self.autoreset_mode == AutoresetMode.DISABLED and restart.any():
+                raise ResetNeeded(
+                    f"the episode of game {np.flatnonzero(restart)[0]} is over; call "
+                    'reset(options={"reset_mask": ...}) for it'
+                )
+        duel.step(self._checked(actions), restart)
+        done, truncations = duel.done, duel.truncated
         infos: dict[str, Any] = {}
-        if terminations.any():
-            infos = self._final_infos(np.flatnonzero(terminations))
-            duel.begin(terminations)
-        infos |= self._infos()
-        truncations = np.zeros(self.num_envs, np.bool_)
-        return duel.observation(), duel.reward.copy(), terminations, truncations, infos
+        if done.any() and self.autoreset_mode == AutoresetMode.SAME_STEP:
+            infos = self._final_infos(done)
+        infos |= self._infos(np.ones(self.num_envs, np.bool_))
+        if done.any() and self.autoreset_mode != AutoresetMode.SAME_STEP:
+            infos |= self._endings(done)
+        return duel.observation, duel.reward, done & ~truncations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now, bool `[B, A]`."""
-        return self._legal_actions.mask.astype(np.bool_)
+        return self._duel.legal_mask != 0
 
     def render(self) -> tuple[str, ...] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the position of every game as text (`render_mode="ansi"`)."""
-        frames = [frame(self.position(b), self.render_mode) for b in range(self.num_envs)]
-        return tuple(text for text in frames if text is not None) or None
+        if self.render_mode is None:
+            return warn_of_no_render_mode()
+        return tuple(str(self.position(b)) for b in range(self.num_envs))
+
+    def _each(self, name: str, value: Any) -> Sequence[Any]:
+        """Return a value for each game: those of a list, or one for all."""
+        if not isinstance(value, list | tuple):
+            return [value] * self.num_envs
+        if len(value) != self.num_envs:
+            raise InvalidArgument(f"{name} must be one for all games or {self.num_envs}, not {len(value)}")
+        return value
+
+    def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None] | None:
+        """Return the seed of each game, and note what `np_random_seed` is from here on."""
+        if seed is None:
+            if (self._has_started | ~where).all():
+                return None
+            seed = super().np_random_seed
+            return [None if self._has_started[b] else seed + b for b in range(self.num_envs)]
+        if not is_whole(seed):
+            if not isinstance(seed, list | tuple | np.ndarray) or len(seed) != self.num_envs:
+                raise InvalidArgument(
+                    f"seed must be None, a whole number or a list of {self.num_envs} of them, not {seed!r}"
+                )
+            seeds = [seed_of(one) for one in seed]
+            self._seeds = tuple(seeds)
+            return seeds
+        seed = whole("seed", seed, 0)
+        super().reset(seed=seed)  # sets np_random and its seed
+        self._seeds = None
+        return [seed + b for b in range(self.num_envs)]
 
     def _checked(self, actions: Any) -> np.ndarray:
         chosen = np.asarray(actions)
@@ -188,39 +278,47 @@ class MancalaVectorEnv(VectorEnv):
             raise IllegalMove(
                 f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}"
             )
-        return chosen.astype(np.int64, copy=False)
+        return np.ascontiguousarray(chosen, np.int64)
 
-    def _infos(self) -> dict[str, Any]:
-        self._legal_actions.mask[:] = self._duel.batch.legal_mask
-        everywhere = np.ones(self.num_envs, np.bool_)
-        return {
-            "action_mask": self._legal_actions.mask.copy(),
-            "_action_mask": everywhere,
-            "seat": self._duel.seats.astype(np.int64),
-            "_seat": everywhere.copy(),
-        }
+    def _infos(self, where: np.ndarray) -> dict[str, Any]:
+        self._legal_actions.mask = self._duel.legal_mask
+        return self._named({"action_mask": self._duel.legal_mask, "seat": self._duel.seats}, where)
 
-    def _final_infos(self, rows: np.ndarray) -> dict[str, Any]:
+    def _endings(self, done: np.ndarray) -> dict[str, Any]:
+        """Return the infos about how episodes ended."""
+        duel = self._duel
+        ending = {"counts": duel.final_counts, "winner": duel.winner, "illegal": duel.forfeited}
+        return self._named(ending, done)
+
+    def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
         """Return the infos about the episodes that just ended, as SyncVectorEnv would give them."""
         duel = self._duel
-        ended = duel.done
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for b, observation in zip(rows, duel.final_observation(rows)):
-            final_obs[b] = observation
-        final_info: dict[str, Any] = {}
-        for name, values in (
-            ("action_mask", np.zeros_like(self._legal_actions.mask)),
-            ("seat", duel.seats.astype(np.int64)),
-            ("counts", duel.final_counts),
-            ("winner", duel.winner.astype(np.int64)),
-            ("illegal", duel.forfeited),
-        ):
-            # Zero where no episode ended, as SyncVectorEnv leaves it.
-            final_info[name] = (values.T * ended).T
-            final_info[f"_{name}"] = ended.copy()
-        return {
-            "final_obs": final_obs,
-            "_final_obs": ended.copy(),
+        for b, last in zip(np.flatnonzero(done), duel.final_observation[done]):
+            final_obs[b] = last
+        last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.last_seats}
+        final_info = self._named(last, done) | self._endings(done)
+        return self._named({"final_obs": final_obs}, done) | {
             "final_info": final_info,
-            "_final_info": ended.copy(),
+            "_final_info": done.copy(),
         }
+
+    def _named(self, values: dict[str, np.ndarray], where: np.ndarray) -> dict[str, Any]:
+        """Return infos as SyncVectorEnv lays them out: zero, or None, where they are not of a game."""
+        infos: dict[str, Any] = {}
+        for name, value in values.items():
+            value = value.copy()
+            if value.dtype != object:
+                value[~where] = 0
+            infos[name], infos[f"_{name}"] = value, where.copy()
+        return infos
+
+
+def _autoreset_mode(mode: Any) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        modes = " or ".join(repr(one.value) for one in AutoresetMode)
+        raise InvalidArgument(f"autoreset_mode must be an AutoresetMode, {modes}, not {mode!r}") from None

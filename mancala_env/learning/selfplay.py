@@ -30,6 +30,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from mancala_env import agents
 from mancala_env.agents import Agent, Spec
 from mancala_env.batch import Batch
+from mancala_env.envs.duel import Duel
 from mancala_env.learning.game_statistics import GameStatistics
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
@@ -110,7 +111,6 @@ class SelfPlayEnv(VecEnv):
         shares = (
             (num_games - num_pool - num_opened, 0),
             (num_opened, opening_turns),
-            (num_pool, opening_turns),
         )
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
@@ -131,12 +131,25 @@ class SelfPlayEnv(VecEnv):
                     )
                 )
                 start += size
+        observer = Observer(ruleset, kind, self.num_actions)
         self._pool = None
         if num_pool:
-            self._pool = _PoolGames(self._batches.pop(), pool_priority, self._next_seed())
-            self._pool_slice = self._slices.pop()
+            self._pool_slice = slice(start, start + num_pool)
+            duel = Duel(
+                ruleset,
+                num_pool,
+                opponents=[agents.make("random", ruleset)],  # until set_pool names those of the pool
+                seat="other",
+                rounds=rounds,
+                reward=reward,
+                opening_turns=opening_turns,
+                observer=observer,
+                autoreset=True,
+                num_threads=num_threads,
+            )
+            self._pool = _PoolGames(duel, pool_priority)
             self.set_pool(pool, pool_scores)
-        observer = Observer(ruleset, kind, self.num_actions)
+            self._pool.reset(self._next_seed())
         self._observation = observer.empty(num_games)
         self._actions = np.zeros(num_games, np.int64)
         self.legal_mask = np.zeros((num_games, self.num_actions), np.bool_)
@@ -154,7 +167,7 @@ class SelfPlayEnv(VecEnv):
         """
         if self._pool is not None:
             self._pool.scores.update(scores or {})
-            known = {opponent.spec: opponent for opponent in self._pool.opponents}
+            known = {opponent.spec: opponent for opponent in self._pool.duel.opponents}
             self._pool.set_opponents(
                 [
                     known.get(str(spec))
@@ -208,17 +221,19 @@ class SelfPlayEnv(VecEnv):
     @property
     def pool_size(self) -> int:
         """How many of the games are played against the pool."""
-        return self._pool.batch.num_games if self._pool is not None else 0
+        return self._pool.duel.num_games if self._pool is not None else 0
 
     def _view(self) -> np.ndarray:
         """Rewrite players and masks, and return what they see; fresh, since the buffer keeps it."""
-        parts = list(zip(self._slices, self._batches, strict=True))
-        if self._pool is not None:
-            parts.append((self._pool_slice, self._pool.batch))
-        for where, batch in parts:
+        for where, batch in zip(self._slices, self._batches, strict=True):
             self.players[where] = batch.player
             self.legal_mask[where] = batch.legal_mask
             self._observation[where] = batch.observation
+        if self._pool is not None:
+            where, duel = self._pool_slice, self._pool.duel
+            self.players[where] = duel.seats  # it is always the learner's turn
+            self.legal_mask[where] = duel.legal_mask
+            self._observation[where] = duel.observation
         return self._observation.copy()
 
     def _next_seed(self) -> int:
@@ -259,80 +274,45 @@ class SelfPlayEnv(VecEnv):
 
 
 class _PoolGames:
-    """Games of the learner against opponents, stepped from one turn of the learner to his next."""
+    """Games of the learner against opponents that are met the more often the more they win."""
 
-    def __init__(self, batch: Batch, priority: float, seed: int) -> None:
-        self.batch = batch
-        self.opponents: list[Agent] = []
+    def __init__(self, duel: Duel, priority: float) -> None:
+        self.duel = duel
         self._priority = priority
         self.scores: dict[str, float] = {}
-        self._seats = (np.arange(batch.num_games) % 2).astype(np.int8)
-        self._rng = np.random.default_rng(seed)
-        self._met = np.zeros(batch.num_games, object)
+
+    @property
+    def opponents(self) -> list[Agent]:
+        return self._pool
 
     def set_opponents(self, opponents: list[Agent]) -> None:
-        is_first = not self.opponents
-        self.opponents = opponents
-        if is_first:
-            self.reset(None)
+        self._pool = opponents
+        self._weigh()
 
     def score(self, opponent: Agent) -> float:
         """Return the learner's recent score against an opponent; 0.5 before they have met."""
         return self.scores.get(opponent.spec, 0.5)
 
-    def reset(self, seed: int | None) -> None:
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-            self.batch.reset(int(self._rng.integers(2**63)))
-        self._draw_opponents(np.arange(self.batch.num_games))
-        self._let_opponents_play(np.zeros(self.batch.num_games, np.bool_))
+    def reset(self, seed: int) -> None:
+        self.duel.reset(np.random.SeedSequence(seed).generate_state(self.duel.num_games, np.uint64).tolist())
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play the learner's actions and whatever the opponents answer; rewards are the learner's."""
-        self.batch.step(actions)
-        dones, rewards = self.batch.done.copy(), self.batch.reward.copy()
-        met = self._met.copy()
-        self._start_anew(dones)
-        for ended, reward in self._let_opponents_play(dones):
-            rewards[ended] = -reward[ended]
+        met, opponents = self.duel.met, self.duel.opponents
+        self.duel.step(actions)
+        rewards, dones = self.duel.reward, self.duel.done
         for row in np.flatnonzero(dones):
-            before = self.score(met[row])
+            opponent = opponents[met[row]]
+            before = self.score(opponent)
             result = (1 + np.sign(rewards[row])) / 2
-            self.scores[met[row].spec] = before + _SCORE_RATE * (float(result) - before)
+            self.scores[opponent.spec] = before + _SCORE_RATE * (float(result) - before)
+        if dones.any():
+            self._weigh()
         return rewards, dones
 
-    def _let_opponents_play(self, dones: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Play until it is the learner's turn everywhere, and mark in `dones` what ends on the way.
-
-        Returns:
-            The games an opponent ended, bool `[B]`, with his rewards. One that he ends before the
-            learner's first turn is not among them: it was no episode of the learner's.
-        """
-        endings = []
-        while (waiting := self.batch.player != self._seats).any():
-            actions = np.zeros(self.batch.num_games, np.int64)
-            rows = np.flatnonzero(waiting)
-            for opponent in set(self._met[rows]):
-                his = rows[self._met[rows] == opponent]
-                actions[his] = opponent.act(self.batch.games[his])
-            self.batch.step(actions, where=waiting)
-            over = self.batch.done & waiting
-            endings.append((over & ~dones, self.batch.reward.copy()))
-            dones |= over
-            self._start_anew(over)
-        return endings
-
-    def _start_anew(self, over: np.ndarray) -> None:
-        rows = np.flatnonzero(over)
-        self._seats[rows] = 1 - self._seats[rows]
-        self._draw_opponents(rows)
-
-    def _draw_opponents(self, rows: np.ndarray) -> None:
-        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self.opponents])
-        weights = wins**self._priority
-        drawn = self._rng.choice(len(self.opponents), len(rows), p=weights / weights.sum())
-        for row, index in zip(rows, drawn, strict=True):
-            self._met[row] = self.opponents[index]
+    def _weigh(self) -> None:
+        wins = np.array([max(_LEAST_WEIGHT, 1 - self.score(opponent)) for opponent in self._pool])
+        self.duel.set_opponents(self._pool, wins**self._priority)
 
 
 class SelfPlayBuffer(MaskableRolloutBuffer):

@@ -65,7 +65,8 @@ class Observer:
         ruleset: The ruleset.
         kind: One of KINDS.
         num_actions: A.
-        shape: Shape of the observation of one game: `(F,)` for "board", else `(A, G)`.
+        is_flat: Whether what is seen of all actions is one vector, for networks that take nothing else.
+        shape: Shape of the observation of one game: `(F,)` for "board", else `(A, G)`, or `(A * G,)` flat.
         dtype: float32 for "board", int16 for the others, which take up half of it.
         version: Changes whenever the meaning or the order of a feature does; checkpoints carry it.
         is_per_action: Whether the first axis is the actions, so that a row belongs to an action.
@@ -78,6 +79,8 @@ class Observer:
         ruleset: str | Ruleset,
         kind: str = "board",
         num_actions: int | None = None,
+        *,
+        flatten: bool = False,
     ) -> None:
         """Choose what is shown.
 
@@ -85,6 +88,7 @@ class Observer:
             ruleset: Name of a ruleset, or your own.
             kind: One of KINDS.
             num_actions: A, such as ``Batch.num_actions``; None: W, right for single rounds.
+            flatten: Whether to show one vector whatever the kind; the features and their order stay.
 
         Raises:
             InvalidRuleset: No such ruleset.
@@ -100,11 +104,14 @@ class Observer:
         )
         self._kind = _KINDS[self.kind]
         self._rules = encode(self.ruleset)
-        self.is_per_action = self._kind.is_per_action
-        self.shape = self._kind.shape(self.ruleset, self.num_actions)
+        self.is_flat = bool(flatten)
+        self._written_shape = self._kind.shape(self.ruleset, self.num_actions)
+        self.is_per_action = self._kind.is_per_action and not self.is_flat
+        self.shape = (int(np.prod(self._written_shape)),) if self.is_flat else self._written_shape
         self.dtype = np.dtype(self._kind.dtype)
         self.version = self._kind.version
-        self.low, self.high = self._kind.bounds(self.ruleset, self.num_actions)
+        low, high = self._kind.bounds(self.ruleset, self.num_actions)
+        self.low, self.high = low.reshape(self.shape), high.reshape(self.shape)
 
     @cached_property
     def space(self) -> spaces.Box:
@@ -168,7 +175,8 @@ class Observer:
             run_in_slices(
                 lambda a, b: _write_legal(self._rules, games, seen_by, wanted, legal, a, b), batch, threads
             )
-        self._kind.write(self.ruleset, games, seen_by, wanted, out, threads)
+        written = out.reshape(batch, *self._written_shape)  # a view: out lies in one piece
+        self._kind.write(self.ruleset, games, seen_by, wanted, written, threads)
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
         """Return `out` where a step writes it in passing, or None where :meth:`write` has to follow."""

@@ -362,8 +362,6 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
 def test_a_ruleset_of_ones_own_has_no_ladder():
     with pytest.raises(NoLadder, match="no stored ladder for 'custom', only for layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))
-    with pytest.raises(NoLadder, match="no stored ladder for 'leyla'"):
-        stored_ladder(rulesets.Ruleset(name="leyla", row_width=3))
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
+from pettingzoo.utils import wrappers
+from pettingzoo.utils.env_logger import EnvLogger
 
 from mancala_env import (
     Batch,
@@ -270,8 +273,8 @@ def test_render_without_a_mode_warns():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 0}, 'rounds must be a whole number of at least 1 or "match", not 0'),
-        ({"rounds": "all"}, "rounds must be a whole number of at least 1 or \"match\", not 'all'"),
+        ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
+        ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
         ({"reward": "win"}, "reward must be 'outcome' or 'margin', not 'win'"),
         ({"first_player": "south"}, "first_player must be 0 or 1 or 'random', not 'south'"),
         ({"first_player": True}, "first_player must be 0 or 1 or 'random', not True"),
@@ -310,3 +313,101 @@ def test_every_door_names_its_rulesets_and_defaults_to_the_first():
         for name in family.ruleset_names():
             assert f"``{name}``" in str(module.raw_env.__doc__)
     assert sum(len(family.ruleset_names()) for family in FAMILIES.values()) == len(rulesets.names())
+
+
+def test_a_ruleset_can_be_given_by_place():
+    assert layli_goobalay_v0.env("leyla_gobale_ii").unwrapped.ruleset.name == "leyla_gobale_ii"
+
+
+def test_an_argument_that_does_not_exist_names_the_nearest():
+    with pytest.raises(
+        TypeError, match="unexpected keyword argument 'first_players'; did you mean 'first_player'"
+    ):
+        layli_goobalay_v0.env(first_players=1)  # pyright: ignore[reportCallIssue]
+
+
+def test_an_episode_starts_from_a_position_or_after_random_turns():
+    text = "leyla 0,4,4,4,4,4/4,4,4,4,4,4 4-0 N"
+    env: Any = leyla_v0.env()
+    env.reset(options={"position": text})
+    assert env.position == Position.from_text(text)
+    assert env.agent_selection == "player_1"
+    with pytest.warns(UserWarning, match="no reset option 'positions'; did you mean 'position'"):
+        env.reset(options={"positions": text})
+    opened: Any = leyla_v0.env(opening_turns=4)
+    starts = []
+    for seed in (1, 2, 1):
+        opened.reset(seed=seed)
+        starts.append(opened.position.to_text())
+    assert starts[0] == starts[2] != starts[1]
+
+
+def test_raw_env_says_what_is_missing_before_reset():
+    env: Any = layli_goobalay_v0.raw_env()
+    for call in (lambda: env.step(0), lambda: env.observe("player_0")):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+            call()
+
+
+def test_a_match_that_the_rules_do_not_end_is_truncated():
+    ruleset = Position("leyla").ruleset
+    start = Position(ruleset)
+    env: Any = leyla_v0.raw_env(rounds="match")
+    truncations = 0
+    for seed in range(5):
+        env.reset(options={"position": Position(ruleset, start.seeds, round=1000, starter=0)})
+        rng = np.random.default_rng(seed)
+        while not (any(env.terminations.values()) or any(env.truncations.values())):
+            env.step(int(rng.choice(np.flatnonzero(env.last()[0]["action_mask"]))))
+        final = env.position
+        goes_on = final.next_round() is not None
+        assert env.truncations == dict.fromkeys(AGENTS, goes_on)
+        assert env.terminations == dict.fromkeys(AGENTS, not goes_on)
+        truncations += goes_on
+    assert truncations
+
+
+def test_the_guard_says_and_warns_what_pettingzoos_wrappers_do():
+    def stock():
+        env = wrappers.TerminateIllegalWrapper(leyla_v0.raw_env(), illegal_reward=-1)
+        return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(env))
+
+    def history(env: Any):
+        said: list[Any] = []
+        for call in (env.step, env.observe, lambda _: env.render(), lambda _: env.agent_iter(), env.last):
+            try:
+                call(0)
+            except (AssertionError, AttributeError) as error:
+                said.append((type(error), str(error)))
+        for name in ("agents", "rewards", "terminations", "truncations", "infos", "agent_selection"):
+            with pytest.raises(AttributeError) as caught:
+                getattr(env, name)
+            said.append(str(caught.value))
+        EnvLogger.flush()
+        env.reset(seed=0)
+        env.step(0)
+        for action in (6, -1, None, 2.0):
+            try:
+                env.step(action)
+            except AssertionError as error:
+                said.append(str(error))
+        env.step(int(np.argmin(env.last()[0]["action_mask"])))
+        said += [
+            dict(env.rewards),
+            dict(env._cumulative_rewards),
+            dict(env.terminations),
+            dict(env.truncations),
+        ]
+        for agent in env.agent_iter():
+            said.append((agent, env.last()[1:4]))
+            env.step(None)
+        env.step(None)
+        return [*said, str(env), isinstance(env, wrappers.OrderEnforcingWrapper), list(EnvLogger.mqueue)]
+
+    EnvLogger.suppress_output()
+    try:
+        one, other = history(leyla_v0.env()), history(stock())
+    finally:
+        EnvLogger.unsuppress_output()
+    for ours, theirs in zip(one, other, strict=True):
+        assert ours == theirs

@@ -55,6 +55,7 @@ def gym_env(ruleset, **options) -> Any:
     "ignore:Observation numpy array is all zeros:UserWarning",
     "ignore:Observation is not a NumPy array:UserWarning",
     "ignore:Observation space for each agent probably should be:UserWarning",
+    "ignore:no reset option 'options':UserWarning",
 )
 @pytest.mark.parametrize("rounds", [1, "match"])
 @every_ruleset_and_kind

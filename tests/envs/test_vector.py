@@ -54,7 +54,13 @@ def assert_same(one: Any, other: Any) -> None:
 def test_every_game_follows_the_single_env(ruleset, rounds):
     """Without chance but in the learners' actions, each row is a MancalaEnv, autoreset included."""
     for seat, reward, first_player in (("south", "outcome", 1), ("north", "margin", 0)):
-        options: Any = {"seat": seat, "reward": reward, "first_player": first_player, "rounds": rounds}
+        options: Any = {
+            "seat": seat,
+            "reward": reward,
+            "first_player": first_player,
+            "rounds": rounds,
+            "opening_turns": 0,
+        }
         vector = MancalaVectorEnv(3, ruleset, opponent=Lowest(ruleset), num_threads=1, **options)
         singles = [MancalaEnv(ruleset, opponent=Lowest(ruleset), **options) for _ in range(3)]
         seen, infos = vector.reset()
@@ -184,7 +190,7 @@ def test_the_learner_is_to_move_in_every_game_at_every_step():
 
 
 def test_samples_are_legal_and_each_equally_likely():
-    env = MancalaVectorEnv(4000, "leyla")
+    env = MancalaVectorEnv(4000, "leyla", opening_turns=0)
     env.reset(seed=0)
     env.action_space.seed(0)
     env.step(np.full(4000, 2))
@@ -200,7 +206,7 @@ def test_samples_are_legal_and_each_equally_likely():
 
 
 def test_an_illegal_action_raises_names_its_game_and_changes_nothing():
-    env = MancalaVectorEnv(3, "ludii_leyla_gobale_somaliland")
+    env = MancalaVectorEnv(3, "ludii_leyla_gobale_somaliland", opening_turns=0)
     env.reset(seed=0)
     with pytest.raises(IllegalMove, match="game 1: South cannot play action 4; legal actions: 0"):
         env.step(np.array([0, 4, 0]))
@@ -217,7 +223,9 @@ def test_actions_of_another_shape_or_type_are_refused(actions):
 
 
 def test_an_illegal_action_loses_its_game_alone_where_that_is_asked_for():
-    env = MancalaVectorEnv(3, "ludii_leyla_gobale_somaliland", illegal="lose", opponent="greedy")
+    env = MancalaVectorEnv(
+        3, "ludii_leyla_gobale_somaliland", illegal="lose", opponent="greedy", opening_turns=0
+    )
     before, _ = env.reset(seed=0)
     seen, rewards, terminations, _, infos = env.step([0, 4, 0])
     assert rewards.tolist() == [0, -1, 0]
@@ -232,8 +240,13 @@ def test_an_illegal_action_loses_its_game_alone_where_that_is_asked_for():
 
 
 def test_forfeits_follow_the_single_env():
-    vector = MancalaVectorEnv(2, illegal="lose", opponent=Lowest("layli_goobalay"), seat="north")
-    singles = [MancalaEnv(illegal="lose", opponent=Lowest("layli_goobalay"), seat="north") for _ in "ab"]
+    vector = MancalaVectorEnv(
+        2, illegal="lose", opponent=Lowest("layli_goobalay"), seat="north", opening_turns=0
+    )
+    singles = [
+        MancalaEnv(illegal="lose", opponent=Lowest("layli_goobalay"), seat="north", opening_turns=0)
+        for _ in "ab"
+    ]
     vector.reset()
     for env in singles:
         env.reset()
@@ -261,7 +274,7 @@ def test_stepping_before_reset_raises():
 
 
 def test_what_is_returned_is_the_callers_to_change():
-    env = MancalaVectorEnv(8)
+    env = MancalaVectorEnv(8, opening_turns=0)
     seen, infos = env.reset(seed=0)
     kept = seen.copy()
     infos["action_mask"][:] = 0
@@ -292,7 +305,7 @@ def test_gymnasium_vector_wrappers_work():
 
 
 def test_ansi_draws_every_game():
-    env = MancalaVectorEnv(2, "leyla", render_mode="ansi")
+    env = MancalaVectorEnv(2, "leyla", render_mode="ansi", opening_turns=0)
     env.reset()
     assert env.render() == (str(Position("leyla")),) * 2
 
@@ -321,11 +334,6 @@ def test_an_env_can_be_pickled_in_the_middle_of_episodes():
 def test_wrong_arguments_are_named(options, error, message):
     with pytest.raises(error, match=message):
         MancalaVectorEnv(**options)
-
-
-def test_one_seed_for_all_games():
-    with pytest.raises(ValueError, match="seed must be one whole number for all 2 games"):
-        MancalaVectorEnv(2).reset(seed=[1, 2])  # pyright: ignore[reportArgumentType]
 
 
 def test_no_warning_on_the_way(recwarn):
@@ -368,7 +376,7 @@ def test_a_batch_refuses_an_illegal_action_only_where_it_is_to_be_played():
     with pytest.raises(IllegalMove, match="game 2"):
         batch.step([0, 5, 5], where=np.array([True, False, True]))
     np.testing.assert_array_equal(batch.games, before)
-    with pytest.raises(ValueError, match=r"where must have shape \(3,\), not \(2,\)"):
+    with pytest.raises(ValueError, match="where must be 3 values of type bool"):
         batch.step([0, 0, 0], where=np.array([True, False]))
     batch.step([0, 5, 0], where=np.array([True, False, True]))
     np.testing.assert_array_equal(batch.games[1], before[1])

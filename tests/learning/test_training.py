@@ -153,7 +153,8 @@ def test_opponents_that_win_are_met_more_often() -> None:
         env.step(env.action_masks().argmax(axis=1))
     scores = env.pool_scores
     assert scores["minimax:2"] < 0.3 < scores["random"]
-    met = [opponent.spec for opponent in env._pool._met]  # type: ignore[union-attr]
+    duel = env._pool.duel  # type: ignore[union-attr]
+    met = [duel.opponents[i].spec for i in duel.met]
     assert met.count("minimax:2") > 1.5 * met.count("random")
 
 

@@ -161,3 +161,30 @@ def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch)
     assert Path(present).is_dir()
     assert recent.is_dir()
     assert not old.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal is played by a pty")
+def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached(tmp_path):
+    import pty
+
+    def said():
+        """Play a turn in a fresh process whose standard error is a terminal; returns what it showed."""
+        terminal, child = pty.openpty()
+        try:
+            subprocess.run(
+                [sys.executable, "-c", "import mancala_env; mancala_env.Position('leyla').play(1)"],
+                env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)},
+                check=True,
+                stderr=child,
+            )
+            os.set_blocking(terminal, False)
+            try:
+                return os.read(terminal, 4096).decode()
+            except BlockingIOError:
+                return ""
+        finally:
+            os.close(terminal)
+            os.close(child)
+
+    assert said().count("mancala_env: compiling kernels, once for this version") == 1
+    assert said() == ""

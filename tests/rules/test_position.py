@@ -175,13 +175,32 @@ def test_next_round_leaves_the_finished_one_alone():
     assert game == before
 
 
-def test_equal_positions_have_equal_hashes():
+def test_equal_positions_have_equal_keys():
     one, two = Position("leyla"), Position("leyla")
     assert one == two
-    assert hash(one) == hash(two)
+    assert one.key == two.key
     two.play(1)
     assert one != two
-    assert len({one, two, one.copy()}) == 2
+    assert len({one.key, two.key, one.copy().key}) == 2
+
+
+def test_a_position_that_can_change_is_no_key():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Position("leyla"))
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, Position.copy])
+def test_a_copy_is_played_on_its_own(duplicate):
+    one = Position("leyla")
+    two = duplicate(one)
+    assert one == two
+    two.play(1)
+    assert one == Position("leyla") != two
+
+
+def test_true_is_no_action():
+    with pytest.raises(IllegalMove, match="it is not a whole number"):
+        Position("leyla").play(True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 
 from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
@@ -180,3 +181,27 @@ def test_a_catalogue_ruleset_can_be_varied():
     game = Position(mine)
     assert len(game.seeds) == 18
     assert Position.from_text(game.to_text(), mine) == game
+
+
+def test_a_name_of_the_catalogue_is_taken():
+    """Its text would be read back as the catalogue's game."""
+    with pytest.raises(InvalidRuleset, match=r"name 'leyla' is the catalogue's, where \w+ is .* of its own"):
+        Ruleset(name="leyla", landing="uur")
+    leyla = rulesets.lookup("leyla")
+    assert replace(leyla, title="Wegi").row_width == 6
+
+
+@pytest.mark.parametrize("name", ["layli_goobalay", "leyla", "gabata_i"])
+def test_no_round_lasts_longer_than_max_turns_and_free_seeds_only_fall(name):
+    ruleset = rulesets.lookup(name)
+    assert ruleset.max_turns == 50 * 48
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        game, turns, free = Position(ruleset), 0, 48
+        while not game.is_over:
+            game.play(int(rng.choice(game.legal_actions)))
+            turns += 1
+            left = int(game.seeds[game.owner == -1].sum())
+            assert left < free if game.stall == 0 and not game.is_over else left <= free
+            free = left
+        assert turns <= ruleset.max_turns

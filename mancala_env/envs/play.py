@@ -1,0 +1,342 @@
+"""Kernels of the environments: a turn, what an opponent answers, and what the learner sees then.
+
+A call from Python costs by the number of its arguments, and a NamedTuple as much as four arrays, so the
+kernels that a single environment calls once a step take ruleset, episode and dials as one array of integers,
+and write numbers into tables.
+
+Symbols: B games, A actions, F features of the board, N opponents.
+"""
+
+import numpy as np
+
+from mancala_env.agents.simple import greedy_action, random_action
+from mancala_env.engine.chance import next_random, random_below
+from mancala_env.engine.episode import OUTCOME, Episode, end_of_round, new_episode
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    NORTH,
+    RUNNING,
+    SOUTH,
+    Rules,
+    as_actions,
+    count_of,
+    encode,
+    hole_of,
+    load,
+    save,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.observation.board import write_board
+from mancala_env.rulesets import Ruleset
+
+# How the learner is seated when an episode starts; 0 and 1 are South and North.
+RANDOM_SEAT, OTHER_SEAT = 2, 3
+# What an illegal action of the learner's does.
+RAISE, LOSE, PLAY_RANDOM = 0, 1, 2
+_FORFEIT = -1.0  # what a lost episode costs, as in PettingZoo's TerminateIllegalWrapper
+# What a step does in a game: leave it alone, show it, play the learner's action or an asked agent's, or start
+# the next episode.
+NOTHING, SHOW, LEARNER, AGENT, RESTART = range(5)
+# How an opponent is asked: from Python, or here.
+ASKED, RANDOM, GREEDY = 0, 1, 2
+
+# What a step came to.
+READY, ASKING, STUCK = 0, 1, 2
+
+# Columns of a table of rows, uint64 `[B, NUM_ROW_COLUMNS]`: what belongs to a game besides the game.
+RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES = range(7)
+NUM_ROW_COLUMNS = 7
+# Phases: the episode is over; the learner has not been to move yet; the learner has; there is no end of
+# episodes before that.
+OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
+# Columns of a table of results, int64 `[B, NUM_RESULTS]`, zero where no episode ended.
+DONE, TRUNCATED, WINNER, FORFEITED, LAST_SEAT, SOUTH_COUNT, NORTH_COUNT = range(7)
+NUM_RESULTS = 7
+# Far more episodes than an opponent ends before the learner's first turn, unless it ends all of them.
+_MOST_TRIES = 10_000
+
+_NUM_RULES, _NUM_EPISODE = len(Rules._fields), len(Episode._fields)
+_SEAT_MODE, _ILLEGAL, _AUTORESET = range(_NUM_RULES + _NUM_EPISODE, _NUM_RULES + _NUM_EPISODE + 3)
+_ZERO = np.uint64(0)
+
+
+def encode_settings(
+    ruleset: Ruleset, episode: Episode, seat_mode: int = SOUTH, illegal: int = RAISE, autoreset: bool = False
+) -> np.ndarray:
+    """Return all that does not change in an environment, int64 `[18]`."""
+    return np.array([*encode(ruleset), *episode, seat_mode, illegal, autoreset], np.int64)
+
+
+@kernel
+def _rules(settings):
+    return Rules(
+        settings[0],
+        settings[1],
+        settings[2],
+        settings[3],
+        settings[4],
+        settings[5],
+        settings[6],
+        settings[7],
+        settings[8],
+        settings[9],
+    )
+
+
+@kernel
+def _episode(settings):
+    return Episode(
+        settings[_NUM_RULES],
+        settings[_NUM_RULES + 1],
+        settings[_NUM_RULES + 2],
+        settings[_NUM_RULES + 3],
+        settings[_NUM_RULES + 4],
+    )
+
+
+@kernel
+def _write_mask(rules, game, player, mask, b):
+    """Write which actions are legal for a player, none where the other one is to move."""
+    actions = as_actions(rules, game.player, legal_holes(rules, game)) if game.player == player else 0
+    for action in range(mask.shape[1]):
+        mask[b, action] = (actions >> action) & 1
+
+
+@kernel
+def aec_reset(settings, games, random, is_given):
+    """Start an episode in row 0, from the game there if it is given; returns the generator's next state."""
+    if not is_given:
+        random, game = new_episode(_rules(settings), _episode(settings), random)
+        save(games, 0, game)
+    return random
+
+
+@kernel
+def aec_turn(settings, games, action, masks, observations):
+    """Play an action in row 0 and write what both players may do and see then.
+
+    Args:
+        settings: See :func:`encode_settings`.
+        games: uint64 `[1, NUM_COLUMNS]`.
+        action: An action, at least 0; -1 plays nothing and writes what is seen.
+        masks: int8 `[2, A]`, of South and North; all zeros once the episode is over.
+        observations: float32 `[2, F]`, or None.
+
+    Returns:
+        Whether the action was legal (else nothing has changed), who is to move, whether the episode is
+        terminated, whether it is truncated, and South's reward.
+    """
+    rules = _rules(settings)
+    game = load(games, 0)
+    is_terminated = is_truncated = False
+    south = 0.0
+    if action >= 0:
+        hole = hole_of(rules, game.player, action)
+        if action >= masks.shape[1] or not (legal_holes(rules, game) >> hole) & 1:
+            return False, game.player, False, False, 0.0
+        game = play_turn(rules, game, hole)[0]
+        if game.end != RUNNING:
+            game, is_terminated, is_truncated, south = end_of_round(rules, _episode(settings), game)
+        save(games, 0, game)
+    for player in range(2):
+        _write_mask(rules, game, player, masks, player)
+        if observations is not None:
+            write_board(rules, game, player, observations, player)
+    return True, game.player, is_terminated, is_truncated, south
+
+
+@kernel
+def _seated(mode, seat, random):
+    """Return the generator's next state and the learner's seat in the next episode."""
+    if mode == RANDOM_SEAT:
+        return random_below(random, 2)
+    return random, (1 - seat if mode == OTHER_SEAT else mode)
+
+
+@kernel
+def _played(rules, episode, game, hole):
+    """Return the game after a turn, whether it ends the episode, whether truncated, and South's reward."""
+    game = play_turn(rules, game, hole)[0]
+    if game.end == RUNNING:
+        return game, False, False, 0.0
+    game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
+    return game, is_terminated or is_truncated, is_truncated, south
+
+
+@kernel
+def _winner(rules, episode, game, south):
+    """Return who has won an episode that ended in a game with that reward of South's; -1 for a draw."""
+    won = south
+    if episode.reward != OUTCOME:
+        by_outcome = Episode(episode.rounds, 0, 0, OUTCOME, 0)
+        won = end_of_round(rules, by_outcome, game)[3]
+    return SOUTH if won > 0 else (NORTH if won < 0 else -1)
+
+
+@kernel
+def duel_step(
+    settings,
+    codes,
+    chances,
+    games,
+    rows,
+    starts,
+    actions,
+    turn,
+    results,
+    reward,
+    final_games,
+    final_observation,
+    masks,
+    observation,
+    waiting,
+    start,
+    stop,
+):
+    """Play the learner's turn in games start to stop, and opponents' until the learner is to move again.
+
+    Args:
+        settings: See :func:`encode_settings`.
+        codes: int64 `[N]`, how each opponent is asked.
+        chances: float64 `[N]`, chances of the opponents, summed up.
+        games: uint64 `[B, NUM_COLUMNS]`.
+        rows: uint64 `[B, NUM_ROW_COLUMNS]`.
+        starts: uint64 `[B, NUM_COLUMNS]`, games to start from where one is given.
+        actions: int64 `[B]`.
+        turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART.
+        results: int64 `[B, NUM_RESULTS]`.
+        reward: float64 `[B]`, the learner's.
+        final_games: uint64 `[B, NUM_COLUMNS]`, where an episode ended the game it ended in.
+        final_observation: float32 `[B, F]`, or None.
+        masks: int8 `[B, A]`, of the learner.
+        observation: float32 `[B, F]`, or None.
+        waiting: bool `[B]`, whether an agent must be asked.
+        start: First game.
+        stop: One past the last.
+
+    Returns:
+        READY; ASKING where an agent must be asked in a game; STUCK where a game is HOPELESS.
+    """
+    rules, episode = _rules(settings), _episode(settings)
+    seat_mode, illegal, autoreset = settings[_SEAT_MODE], settings[_ILLEGAL], settings[_AUTORESET]
+    status = READY
+    # Arrays are not handed to helpers here: counting their references would cost more than the turns do.
+    for b in range(start, stop):
+        waiting[b] = False
+        if turn[b] == NOTHING:
+            continue
+        game, random = load(games, b), rows[b, RANDOM_STATE]
+        seat, phase = np.int64(rows[b, SEAT]), np.int64(rows[b, PHASE])
+        tries = np.int64(rows[b, TRIES])
+        is_forfeited = False
+        hole = -1
+
+        # 1. What is played first: the learner's action, that of an agent that was asked, or nothing.
+        if turn[b] != AGENT:
+            reward[b] = 0.0
+            for i in range(NUM_RESULTS):
+                results[b, i] = 0
+        if turn[b] == LEARNER or turn[b] == AGENT:
+            hole = hole_of(rules, game.player, actions[b])
+        if turn[b] == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
+            is_forfeited = illegal == LOSE
+            random, seed = next_random(random)
+            hole = hole_of(rules, game.player, random_action(rules, game, seed))
+
+        is_beginning = turn[b] == RESTART
+        while turn[b] != SHOW:
+            # 2. A turn, and what an episode that it ends came to. One in which the learner has not been to
+            # move has no result and is played anew.
+            if hole >= 0:
+                is_over, is_truncated, south = True, False, 0.0
+                if not is_forfeited:
+                    game, is_over, is_truncated, south = _played(rules, episode, game, hole)
+                hole = -1
+                if is_over and phase == PLAYING:
+                    results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
+                    results[b, FORFEITED] = is_forfeited
+                    results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
+                    results[b, NORTH_COUNT] = count_of(rules, game, NORTH)
+                    if is_forfeited:
+                        results[b, WINNER], reward[b] = 1 - seat, _FORFEIT
+                    else:
+                        results[b, WINNER] = _winner(rules, episode, game, south)
+                        reward[b] = south if seat == SOUTH else 0.0 - south
+                    save(final_games, b, game)
+                    if final_observation is not None:
+                        write_board(rules, game, seat, final_observation, b)
+                    phase, is_forfeited, is_beginning = OVER, False, autoreset == 1
+                elif is_over:
+                    phase, is_beginning = OVER, True
+                    tries += 1
+
+            # 3. The next episode: its game, the learner's seat, the opponent.
+            if tries >= _MOST_TRIES:
+                phase, status = HOPELESS, STUCK
+                break
+            if is_beginning:
+                if rows[b, IS_GIVEN]:
+                    game = load(starts, b)
+                else:
+                    random, game = new_episode(rules, episode, random)
+                given = np.int64(rows[b, GIVEN_SEAT])
+                random, seat = _seated(given - 1 if given else seat_mode, seat, random)
+                opponent = 0
+                if len(chances) > 1:
+                    random, bits = next_random(random)
+                    drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
+                    while opponent < len(chances) - 1 and drawn >= chances[opponent]:
+                        opponent += 1
+                rows[b, OPPONENT] = np.uint64(opponent)
+                phase, is_beginning = OPENING, False
+            if phase == OVER:
+                break
+
+            # 4. The learner is to move, or an opponent, who is asked or answers here.
+            if game.player == seat:
+                phase, tries = PLAYING, 0
+                rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
+                break
+            code = codes[np.int64(rows[b, OPPONENT])]
+            if code == ASKED:
+                waiting[b] = True
+                status = max(status, ASKING)
+                break
+            random, seed = next_random(random)
+            action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
+            hole = hole_of(rules, game.player, action)
+
+        # 5. What the learner may do and sees.
+        save(games, b, game)
+        rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
+        rows[b, PHASE], rows[b, TRIES] = np.uint64(phase), np.uint64(tries)
+        is_to_move = phase == PLAYING and game.player == seat
+        legal = as_actions(rules, seat, legal_holes(rules, game)) if is_to_move else 0
+        for action in range(masks.shape[1]):
+            masks[b, action] = (legal >> action) & 1
+        if observation is not None:
+            write_board(rules, game, seat, observation, b)
+    return status
+
+
+@kernel
+def draw_seeds(rows, waiting, seeds):
+    """Draw a seed for each game in which an agent is asked."""
+    for b in range(len(waiting)):
+        if waiting[b]:
+            rows[b, RANDOM_STATE], seeds[b] = next_random(rows[b, RANDOM_STATE])
+
+
+@kernel
+def first_illegal(settings, games, actions, wanted, num_actions):
+    """Return the first of the wanted games whose action its player to move may not take, or -1."""
+    rules = _rules(settings)
+    for b in range(len(actions)):
+        if wanted[b]:
+            game = load(games, b)
+            action = actions[b]
+            if action < 0 or action >= num_actions:
+                return b
+            if not (legal_holes(rules, game) >> hole_of(rules, game.player, action)) & 1:
+                return b
+    return -1

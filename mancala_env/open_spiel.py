@@ -1,0 +1,181 @@
+"""The games as OpenSpiel games: ``pyspiel.load_game("mancala_leyla")`` and the rest of the catalogue.
+
+>>> from mancala_env import open_spiel
+>>> game = open_spiel.load("layli_goobalay")
+>>> state = game.new_initial_state()
+>>> state.apply_action(2)
+>>> state.current_player(), state.legal_actions()
+(1, [0, 1, 2, 3, 4, 5])
+
+Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
+chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's
+(:mod:`mancala_env.notation`), and the observation tensor the one of the observation kind "board". OpenSpiel's
+own algorithms run on them: ``pip install "mancala-env[openspiel]"``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mancala_env import rulesets
+from mancala_env.observation import Observer
+from mancala_env.position import Position
+from mancala_env.rulesets import Ruleset, lookup
+
+try:
+    import pyspiel
+except ImportError as error:
+    raise ImportError('OpenSpiel is missing: pip install "mancala-env[openspiel]"') from error
+
+_PREFIX = "mancala_"
+
+
+def _game_type(ruleset: Ruleset) -> Any:
+    return pyspiel.GameType(
+        short_name=_PREFIX + ruleset.name,
+        long_name=ruleset.title,
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=2,
+        min_num_players=2,
+        provides_information_state_string=True,
+        provides_information_state_tensor=False,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification={"reward": "outcome"},
+    )
+
+
+class MancalaState(pyspiel.State):
+    """A position of a round, and the actions that led to it."""
+
+    def __init__(self, game: "MancalaGame", position: Position | None = None) -> None:
+        """Start a round, or go on from a position."""
+        super().__init__(game)
+        self.position = Position(game.ruleset) if position is None else position
+
+    def current_player(self) -> int:
+        """Return who is to move, 0 South or 1 North, or OpenSpiel's TERMINAL."""
+        return pyspiel.PlayerId.TERMINAL if self.position.is_over else self.position.player
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return list(self.position.legal_actions)
+
+    def _apply_action(self, action: int) -> None:
+        self.position.play(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        ruleset = self.position.ruleset
+        hole = (action + ruleset.row_width * player) % ruleset.num_holes
+        return f"{('S', 'N')[hole // ruleset.row_width]}{hole % ruleset.row_width + 1}"
+
+    def is_terminal(self) -> bool:
+        """Tell whether the round is over."""
+        return self.position.is_over
+
+    def returns(self) -> list[float]:
+        """Return what South and North have won: 0 while the round runs."""
+        if not self.position.is_over:
+            return [0.0, 0.0]
+        south, north = self.position.counts
+        lead = (south - north) / self.position.ruleset.total_seeds
+        won = lead if self.get_game().is_margin else float(np.sign(south - north))
+        return [won, 0.0 - won]
+
+    def observation_string(self, player: int) -> str:
+        """Return the position as text, the same for both players: nothing is hidden."""
+        return self.position.to_text()
+
+    def information_state_string(self, player: int) -> str:
+        """Return the actions so far, which is all that can be known."""
+        return self.history_str()
+
+    def __str__(self) -> str:
+        return self.position.to_text()
+
+
+class _Tensor:
+    """OpenSpiel's observer of a game: the observation kind "board" of a player."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self._observer = Observer(ruleset)
+        self.tensor = np.zeros(self._observer.shape, np.float32)
+        self.dict = {"observation": self.tensor}
+
+    def set_from(self, state: MancalaState, player: int) -> None:
+        """Write what a player sees."""
+        self.tensor[:] = self._observer.observe(state.position.games, player)[0]
+
+    def string_from(self, state: MancalaState, player: int) -> str:
+        """Return what a player sees as text."""
+        return state.observation_string(player)
+
+
+class MancalaGame(pyspiel.Game):
+    """A ruleset as an OpenSpiel game; one class below it for each of the catalogue."""
+
+    ruleset: Ruleset
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        """Make the game of the class's ruleset; ``reward`` is "outcome" or "margin", as everywhere."""
+        params = params or {}
+        ruleset = self.ruleset
+        info = pyspiel.GameInfo(
+            num_distinct_actions=ruleset.num_actions(),
+            max_chance_outcomes=0,
+            num_players=2,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=ruleset.max_turns,
+        )
+        super().__init__(_game_type(ruleset), info, params)
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether the reward is the lead over all seeds, by the game's parameter ``reward``."""
+        return self.get_parameters().get("reward", "outcome") == "margin"
+
+    def new_initial_state(self, text: str | None = None) -> MancalaState:
+        """Return the start of a round, or the position of a text."""
+        return MancalaState(self, None if text is None else Position.from_text(text, self.ruleset))
+
+    def observation_tensor_shape(self) -> list[int]:
+        """Return the shape of the observation tensor."""
+        return list(Observer(self.ruleset).shape)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> _Tensor:
+        """Return OpenSpiel's observer of the game."""
+        return _Tensor(self.ruleset)
+
+
+def register(ruleset: str | Ruleset) -> str:
+    """Register a ruleset, yours or one of the catalogue, and return its OpenSpiel name.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+    """
+    ruleset = lookup(ruleset)
+    name = _PREFIX + ruleset.name
+    if name not in pyspiel.registered_names():
+        class_name = f"MancalaGame_{ruleset.name}"
+        made = type(class_name, (MancalaGame,), {"ruleset": ruleset, "__module__": __name__})
+        globals()[class_name] = made  # OpenSpiel serialises a game by the name of its class
+        pyspiel.register_game(_game_type(ruleset), made)
+    return name
+
+
+def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
+    """Return the OpenSpiel game of a ruleset, registered if it was not.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+    """
+    return pyspiel.load_game(register(ruleset), parameters)
+
+
+for _name in rulesets.names():
+    register(_name)

@@ -1,0 +1,439 @@
+"""The loop of a learner among others: whole steps or none, a generator a game, opponents by row."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import vector as vector_wrappers
+
+from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
+from mancala_env.agents import Agent
+from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.envs.arguments import UnknownOption
+from mancala_env.envs.duel import Duel
+from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.observation import Observer
+
+LAYLI = rulesets.lookup("layli_goobalay")
+MODES = list(AutoresetMode)
+OPPONENTS: list[Any] = ["greedy", "minimax:1", ["random", "minimax:1"]]
+
+
+class Failing(Agent):
+    """Plays the lowest legal action, but raises an error now and then if it has one."""
+
+    def __init__(self, ruleset, error: BaseException | None):
+        super().__init__(ruleset, spec="failing", num_threads=1)
+        self.error, self.draws = error, np.random.default_rng(0)
+
+    def act(self, games):
+        if self.error is not None and self.draws.random() < 0.3:
+            raise self.error
+        return np.array(
+            [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
+        )
+
+
+class Wrong(Agent):
+    """Chooses what it was made with."""
+
+    def __init__(self, ruleset, choice):
+        super().__init__(ruleset, spec="wrong", num_threads=1)
+        self.choice = choice
+
+    def act(self, games):
+        return np.full(len(games), self.choice)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("tired"), KeyboardInterrupt()], ids=repr)
+def test_an_exception_in_the_opponents_turn_leaves_the_episode_as_it_was(error):
+    """The same steps, tried again after each exception, are those of an opponent that never raises."""
+    failing = MancalaEnv("gabata_i", opponent=Failing("gabata_i", error), rounds=2)
+    steady = MancalaEnv("gabata_i", opponent=Failing("gabata_i", None), rounds=2)
+    rng, raised, ends = np.random.default_rng(0), 0, 0
+
+    def again(work):
+        nonlocal raised
+        while True:
+            before = failing.position if failing._has_started else None
+            try:
+                return work()
+            except (RuntimeError, KeyboardInterrupt):
+                raised += 1
+                assert before is None or failing.position == before
+
+    again(lambda: failing.reset(seed=1))
+    steady.reset(seed=1)
+    for _ in range(120):
+        action = int(rng.choice(np.flatnonzero(steady.action_masks())))
+        one, other = again(lambda action=action: failing.step(action)), steady.step(action)
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1:4] == other[1:4]
+        if one[2]:
+            ends += 1
+            again(failing.reset)
+            steady.reset()
+    assert raised > 30
+    assert ends
+
+
+def test_a_vector_step_is_whole_or_none():
+    envs = MancalaVectorEnv(4, opponent=Failing("layli_goobalay", RuntimeError("tired")), num_threads=1)
+    rng, raised = np.random.default_rng(0), 0
+    for _ in range(50):
+        try:
+            envs.reset(seed=0)
+            break
+        except RuntimeError:
+            raised += 1
+    for _ in range(60):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in envs.action_masks()])
+        before = [envs.position(b) for b in range(4)]
+        try:
+            envs.step(actions)
+        except RuntimeError:
+            raised += 1
+            assert [envs.position(b) for b in range(4)] == before
+            assert (envs.action_masks()[np.arange(4), actions]).all()
+    assert raised > 10
+
+
+@pytest.mark.parametrize(("choice", "message"), [(1.9, "must choose 1 integers"), (7, "chose action 7")])
+def test_an_agent_that_chooses_no_action_is_named(choice, message):
+    env = MancalaEnv(opponent=Wrong("layli_goobalay", choice), opening_turns=0)
+    env.reset(seed=0)
+    with pytest.raises(IllegalMove, match=f"opponent wrong {message}"):
+        env.step(0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("opponent", OPPONENTS, ids=str)
+def test_native_and_sync_play_the_same_games_from_the_same_seeds(mode, opponent):
+    options: Any = {"opponent": opponent, "seat": "random", "first_player": "random", "rounds": 2}
+    native: Any = gymnasium.make_vec("mancala/Leyla-v0", num_envs=4, autoreset_mode=mode, **options)
+    sync: Any = gymnasium.make_vec(
+        "mancala/Leyla-v0",
+        num_envs=4,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": mode},
+        **options,
+    )
+    assert native.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
+    rng, ends = np.random.default_rng(0), 0
+    one, other = native.reset(seed=[5, 6, 70, 8]), sync.reset(seed=[5, 6, 70, 8])
+    for _ in range(90):
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[-1].keys() == other[-1].keys()
+        for name, value in one[-1].items():
+            if name not in ("final_obs", "final_info"):
+                np.testing.assert_array_equal(value, other[-1][name])
+        masks = native.unwrapped.action_masks()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks])
+        one, other = native.step(actions), sync.step(actions)
+        for a, b in zip(one[1:4], other[1:4]):
+            np.testing.assert_array_equal(a, b)
+        ended = one[2] | one[3]
+        ends += ended.sum()
+        if mode == AutoresetMode.DISABLED and ended.any():
+            one = native.reset(options={"reset_mask": ended})
+            other = sync.reset(options={"reset_mask": ended.copy()})
+    assert ends > 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
+    envs: Any = gymnasium.make_vec("mancala/Gabata-v0", num_envs=3, autoreset_mode=mode, illegal="random")
+    for wrap in (
+        vector_wrappers.RecordEpisodeStatistics,
+        vector_wrappers.NormalizeObservation,
+        vector_wrappers.NormalizeReward,
+        lambda env: vector_wrappers.ClipReward(env, -1, 1),
+        vector_wrappers.FlattenObservation,
+        lambda env: vector_wrappers.DtypeObservation(env, np.float64),
+        vector_wrappers.DictInfoToList,
+    ):
+        try:
+            envs = wrap(envs)
+        except (AssertionError, ValueError):
+            if mode == AutoresetMode.NEXT_STEP:  # Gymnasium's wrappers that keep statistics know no other
+                raise
+    envs.reset(seed=1)
+    for _ in range(30):
+        _, _, terminations, truncations, _ = envs.step(envs.action_space.sample())
+        if mode == AutoresetMode.DISABLED and (terminations | truncations).any():
+            envs.reset(options={"reset_mask": terminations | truncations})
+    assert np.isfinite(envs.reset(seed=2)[0]).all()
+
+
+def test_disabled_autoreset_waits_for_the_caller():
+    envs = MancalaVectorEnv(3, autoreset_mode="Disabled")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.reset(options={"reset_mask": np.array([True, False, False])})
+    _, infos = envs.reset(seed=0)
+    ended = np.zeros(3, np.bool_)
+    while not ended.any():
+        _, _, ended, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    b = int(np.flatnonzero(ended)[0])
+    assert infos["_winner"].tolist() == ended.tolist()
+    assert not infos["action_mask"][b].any()
+    with pytest.raises(gymnasium.error.ResetNeeded, match=f"the episode of game {b} is over"):
+        envs.step([0, 0, 0])
+    standing = [envs.position(i) for i in range(3)]
+    _, infos = envs.reset(options={"reset_mask": ended})
+    assert infos["_action_mask"].tolist() == ended.tolist()
+    for i in range(3):
+        assert (envs.position(i) == standing[i]) == (not ended[i])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reset_mask": [0, 1]}, "reset_mask must be 2 values of type bool"),
+        ({"reset_mask": [False, False]}, "at least one"),
+        ({"reset_masks": None}, r"did you mean 'reset_mask'\?"),
+        ({"position": ["", "", ""]}, "position must be one for all games or 2, not 3"),
+        ({"seat": "east"}, "seat must be"),
+    ],
+)
+def test_reset_options_of_vector_environments_are_checked(options, message):
+    envs = MancalaVectorEnv(2)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=message):
+        envs.reset(options=options)
+
+
+@pytest.mark.parametrize("seed", [[1, 2, 3], [1, -1], "ab", 1.5, True])
+def test_seeds_of_a_vector_environment_are_one_or_one_a_game(seed):
+    with pytest.raises(ValueError, match="seed must be"):
+        MancalaVectorEnv(2).reset(seed=seed)
+
+
+@pytest.mark.parametrize("make", [MancalaEnv, lambda **options: MancalaVectorEnv(3, **options)])
+def test_the_first_reset_can_be_had_again_without_a_seed(make):
+    env = make(seat="random", first_player="random", opening_turns=6)
+
+    def play(seen, info):
+        history = [seen]
+        for _ in range(10):
+            history.append(env.step(info["action_mask"].argmax(axis=-1))[0])
+            info = {"action_mask": np.asarray(env.action_masks())}
+            if not info["action_mask"].any():
+                break
+        return [one.tolist() for one in history]
+
+    first = play(*env.reset())
+    assert play(*env.reset(seed=env.np_random_seed)) == first
+
+
+def test_two_environments_do_not_disturb_each_other_through_one_agent():
+    shared = agents.make("random", LAYLI)
+
+    def episode(between):
+        env = MancalaEnv(opponent=shared)
+        _, info = env.reset(seed=3)
+        seen = []
+        for _ in range(8):
+            between()
+            one, *_, info = env.step(int(info["action_mask"].argmax()))
+            seen.append(one.tolist())
+            if not info["action_mask"].any():
+                break
+        return seen
+
+    other = MancalaEnv(opponent=shared)
+    assert episode(lambda: None) == episode(lambda: other.reset(seed=9))
+
+
+def test_opponents_are_drawn_by_weight_and_games_under_way_go_on_against_whom_they_met():
+    one, two, three = (agents.make(spec, LAYLI) for spec in ("random", "greedy", "minimax:1"))
+    duel = Duel(LAYLI, 2000, opponents=[one, two], observer=Observer(LAYLI), autoreset=True, num_threads=1)
+    duel.set_opponents([one, two], [3.0, 1.0])
+    duel.reset(range(2000))
+    assert np.mean(duel.met == 0) == pytest.approx(0.75, abs=0.04)
+    met = [duel.opponents[i] for i in duel.met]
+    duel.set_opponents([three])
+    assert [duel.opponents[i] for i in duel.met] == met
+    while set(duel.opponents) != {three}:
+        before = [duel.opponents[i] for i in duel.met]
+        duel.step(duel.legal_mask.argmax(axis=1).astype(np.int64))
+        for b, opponent in enumerate(before):
+            assert duel.opponents[duel.met[b]] is (three if duel.done[b] else opponent)
+        duel.set_opponents([three])
+
+
+START = "layli_goobalay 0,4,4,4,4,4/4,4,4,4,4,4 4-0 N"
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_an_episode_starts_from_a_position_in_every_environment(as_text):
+    position = Position.from_text(START)
+    given: Any = START if as_text else position
+    env = MancalaEnv(seat="north")
+    env.reset(seed=0, options={"position": given})
+    assert env.position == position
+    env.reset(options={"position": given, "seat": "south"})
+    assert env.seat == env.position.player == 0
+    assert env.position != position
+    env.reset()
+    assert env.seat == 1
+    assert env.position != position
+
+    envs = MancalaVectorEnv(3, seat="north")
+    envs.reset(seed=0, options={"position": given})
+    assert [envs.position(b) for b in range(3)] == [position] * 3
+    third = Position("layli_goobalay")
+    third.play(1)
+    envs.reset(options={"position": [given, given, third], "reset_mask": np.array([False, True, True])})
+    assert envs.position(2) == third
+
+
+def test_a_position_is_gone_back_to_where_the_opponent_ends_the_episode_before_the_learners_turn():
+    #  North 0 0 0 0 0 0
+    #  South 0 0 0 0 1 1: South's hole 4 captures nothing and North is stuck after every turn of South's
+    stuck = "layli_goobalay 0,0,0,0,0,1/0,0,0,0,0,1 23-23 S"
+    env = MancalaEnv(seat="north", opponent="random")
+    env.reset(seed=0)
+    before = env.position
+    try:
+        env.reset(options={"position": stuck})
+    except ValueError as error:
+        assert "before the learner's first turn" in str(error)  # noqa: PT017
+        assert env.position == before
+    else:
+        assert env.position.player == 1
+
+
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "of ruleset 'leyla', not of 'layli_goobalay'"),
+        (Position("leyla"), "is of leyla, but the environment plays layli_goobalay"),
+        ("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S", "is over"),
+        (7, "position must be a Position or its text, not 7"),
+        ("nonsense", ""),
+    ],
+)
+def test_positions_to_start_from_are_checked(position, message):
+    env = MancalaEnv()
+    env.reset(seed=0)
+    before = env.position
+    with pytest.raises(InvalidPosition, match=message):
+        env.reset(options={"position": position})
+    assert env.position == before
+
+
+def test_a_match_cannot_start_from_a_position_with_seeds_missing():
+    text = "layli_goobalay 4,4,4,4,4,4/0,4,4,4,4,4 0-0 S"
+    MancalaEnv().reset(options={"position": text})
+    with pytest.raises(InvalidPosition, match="misses 4 of 48 seeds"):
+        MancalaEnv(rounds="match").reset(options={"position": text})
+
+
+def test_unknown_options_are_refused_with_the_nearest():
+    with pytest.raises(UnknownOption, match=r"no reset option 'seats'; did you mean 'seat'\?"):
+        MancalaEnv().reset(options={"seats": "north"})
+    with pytest.raises(
+        UnknownOption, match=r"unexpected keyword argument 'oponent'; did you mean 'opponent'"
+    ):
+        gymnasium.make("mancala/Leyla-v0", oponent="greedy")
+    with pytest.raises(
+        UnknownOption, match=r"unexpected keyword argument 'opening_turn'; did you mean 'opening_turns'"
+    ):
+        gymnasium.make_vec("mancala/Leyla-v0", num_envs=2, opening_turn=3)
+
+
+def test_an_illegal_action_is_replaced_by_a_random_legal_one_where_that_is_asked_for():
+    played = set()
+    for seed in range(40):
+        env = MancalaEnv(illegal="random", opening_turns=0, opponent="greedy")
+        env.reset(seed=0, options={"position": "layli_goobalay 0,4,4,4,4,4/4,4,4,4,4,4 4-0 S"})
+        env.reset(seed=seed, options={"position": "layli_goobalay 0,4,4,4,4,4/4,4,4,4,4,4 4-0 S"})
+        assert not env.action_masks()[0]
+        _, reward, terminated, _, _ = env.step(0)
+        assert not (terminated and reward == -1)
+        played.add(env.position.to_text())
+    assert len(played) >= 5
+    env = MancalaEnv(illegal="random")
+    env.reset(seed=0)
+    with pytest.raises(IllegalMove, match=r"it is North's; legal holes: [0-9, ]*$"):
+        env.step(6)
+
+
+@pytest.mark.parametrize("kind", ["board", "afterstates"])
+def test_flat_observations_hold_the_same_numbers(kind):
+    options: Any = {"opponent": "greedy", "observation": kind}
+    plain: Any = MancalaEnv(**options)
+    flat: Any = MancalaEnv(flatten=True, **options)
+    assert flat.observation_space.shape == (int(np.prod(plain.observation_space.shape)),)
+    one, other = plain.reset(seed=0)[0], flat.reset(seed=0)[0]
+    for _ in range(10):
+        np.testing.assert_array_equal(one.reshape(-1), other)
+        assert flat.observation_space.contains(other)
+        action = int(plain.action_masks().argmax())
+        (one, *_, over, _, _), (other, *_) = plain.step(action), flat.step(action)
+        if over:
+            break
+    envs = MancalaVectorEnv(3, flatten=True, **options)
+    assert envs.reset(seed=0)[0].shape == (3, *flat.observation_space.shape)
+
+
+@pytest.mark.parametrize("family", ["layli_goobalay", "leyla", "gabata_i"])
+def test_a_match_without_end_is_truncated(family):
+    """From the last round that is played, an episode whose match goes on is truncated, not terminated."""
+    ruleset = rulesets.lookup(family)
+    start = Position(ruleset)
+    last = Position(ruleset, start.seeds, stores=start.stores, player=0, round=MAX_ROUNDS, starter=0)
+    envs = MancalaVectorEnv(20, ruleset, rounds="match", autoreset_mode="NextStep", seat="random")
+    envs.reset(seed=0, options={"position": last})
+    seen = np.zeros(20, np.bool_)
+    for _ in range(400):
+        rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())[1:]
+        assert not (terminations & truncations).any()
+        for b in np.flatnonzero((terminations | truncations) & ~seen):
+            final = envs.position(int(b))
+            assert final.round == MAX_ROUNDS
+            assert truncations[b] == (final.next_round() is not None)
+            winner = infos["winner"][b]
+            assert rewards[b] == (0 if winner == -1 else (1 if winner == infos["seat"][b] else -1))
+        seen |= terminations | truncations
+        if seen.all():
+            break
+    assert seen.all()
+
+
+def test_seats_and_winners_in_infos_are_numpy_scalars():
+    env = MancalaEnv()
+    _, info = env.reset(seed=0)
+    assert isinstance(info["seat"], np.integer)
+    over = False
+    while not over:
+        *_, over, _, info = env.step(int(info["action_mask"].argmax()))
+    assert isinstance(info["winner"], np.integer)
+
+
+@pytest.mark.parametrize("action", [True, np.bool_(True), np.array(True)])
+def test_true_is_no_action_in_any_environment(action):
+    single, several = MancalaEnv(), MancalaVectorEnv(2)
+    for env in (single, several):
+        env.reset(seed=0)
+    with pytest.raises(IllegalMove):
+        single.step(action)
+    with pytest.raises(IllegalMove):
+        several.step([action, action])
+
+
+def test_every_environment_has_its_own_metadata():
+    one, other = MancalaEnv(), MancalaEnv()
+    one.metadata["render_modes"].append("pixels")
+    assert other.metadata["render_modes"] == MancalaEnv.metadata["render_modes"] == ["ansi"]
+    assert MancalaEnv.metadata["render_modes"] is not MancalaVectorEnv.metadata["render_modes"]
+
+
+def test_render_of_many_games_warns_once(recwarn):
+    envs = MancalaVectorEnv(5)
+    envs.reset(seed=0)
+    assert envs.render() is None
+    assert len(recwarn) == 1

@@ -1,0 +1,67 @@
+"""Every ruleset as an OpenSpiel game: OpenSpiel's own conformance test, and its search."""
+
+import numpy as np
+import pytest
+
+from mancala_env import Position, rulesets
+from mancala_env.observation import observe
+
+pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
+
+from open_spiel.python.algorithms import mcts  # noqa: E402
+from open_spiel.python.observation import make_observation  # noqa: E402
+
+from mancala_env import open_spiel  # noqa: E402
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_openspiels_random_simulations(name):
+    """Serialisation, masks, returns, observers: all that OpenSpiel asks of a game."""
+    pyspiel.random_sim_test(pyspiel.load_game(f"mancala_{name}"), num_sims=2, serialize=True, verbose=False)
+
+
+@pytest.mark.parametrize("name", ["layli_goobalay", "leyla", "gabata_i"])
+def test_a_state_is_the_position(name):
+    game = open_spiel.load(name)
+    state, position = game.new_initial_state(), Position(name)
+    seen, rng = make_observation(game), np.random.default_rng(0)
+    while not position.is_over:
+        assert state.current_player() == position.player
+        assert state.legal_actions() == list(position.legal_actions)
+        assert np.flatnonzero(state.legal_actions_mask()).tolist() == state.legal_actions()
+        for player in range(2):
+            seen.set_from(state, player)
+            np.testing.assert_array_equal(seen.tensor, observe(position.ruleset, position.games, player)[0])
+        action = int(rng.choice(position.legal_actions))
+        state.apply_action(action)
+        position.play(action)
+    assert state.is_terminal()
+    assert state.returns() == {0: [1, -1], 1: [-1, 1], None: [0, 0]}[position.winner]
+    assert len(state.history()) <= game.max_game_length()
+    again = game.deserialize_state(state.serialize())
+    assert str(again) == str(state) == position.to_text()
+
+
+def test_openspiels_tree_search_beats_random_play():
+    game, won = open_spiel.load("layli_goobalay"), 0.0
+    rng = np.random.RandomState(0)
+    for play in range(6):
+        evaluator = mcts.RandomRolloutEvaluator(1, rng)
+        bot, state = mcts.MCTSBot(game, 1.4, 20, evaluator, random_state=rng), game.new_initial_state()
+        while not state.is_terminal():
+            mine = state.current_player() == play % 2
+            state.apply_action(bot.step(state) if mine else int(rng.choice(state.legal_actions())))
+        won += state.returns()[play % 2]
+    assert won > 0
+
+
+def test_margins_and_rulesets_of_ones_own():
+    mine = rulesets.Ruleset(name="mine", row_width=3, seeds_per_hole=3)
+    game = open_spiel.load(mine, reward="margin")
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(state.legal_actions()[0])
+    south, north = state.position.counts
+    assert state.returns()[0] == pytest.approx((south - north) / 18)
+    assert open_spiel.register(mine) == "mancala_mine"
+    pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
