@@ -252,7 +252,7 @@ class Batch:
             default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
         )
         self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
-        self.rounds = rounds
+        self.rounds: Rounds = rounds
         self.num_actions = self.ruleset.num_actions(rounds)
         self.observer = Observer(self.ruleset, observation, self.num_actions)
         self.autoreset = bool(autoreset)

@@ -107,7 +107,9 @@ class Observer:
         self.is_flat = bool(flatten)
         self._written_shape = self._kind.shape(self.ruleset, self.num_actions)
         self.is_per_action = self._kind.is_per_action and not self.is_flat
-        self.shape = (int(np.prod(self._written_shape)),) if self.is_flat else self._written_shape
+        self.shape: tuple[int, ...] = (
+            (int(np.prod(self._written_shape)),) if self.is_flat else self._written_shape
+        )
         self.dtype = np.dtype(self._kind.dtype)
         self.version = self._kind.version
         low, high = self._kind.bounds(self.ruleset, self.num_actions)

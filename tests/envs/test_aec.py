@@ -316,7 +316,8 @@ def test_every_door_names_its_rulesets_and_defaults_to_the_first():
 
 
 def test_a_ruleset_can_be_given_by_place():
-    assert layli_goobalay_v0.env("leyla_gobale_ii").unwrapped.ruleset.name == "leyla_gobale_ii"
+    env: Any = layli_goobalay_v0.env("leyla_gobale_ii")
+    assert env.unwrapped.ruleset.name == "leyla_gobale_ii"
 
 
 def test_an_argument_that_does_not_exist_names_the_nearest():
