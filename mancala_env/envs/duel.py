@@ -59,8 +59,8 @@ class Duel:
         observer: What writes what the learner sees.
         opponents: The other players. Those met in games under way may follow the present ones.
         final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
-        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last, zeros for what is seen
-            of actions.
+        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last; zeros where what is
+            seen are actions.
     """
 
     def __init__(
