@@ -24,7 +24,8 @@ def test_openspiels_random_simulations(name):
 def test_a_state_is_the_position(name):
     game = open_spiel.load(name)
     state, position = game.new_initial_state(), Position(name)
-    seen, rng = make_observation(game), np.random.default_rng(0)
+    seen: Any = make_observation(game)
+    rng = np.random.default_rng(0)
     while not position.is_over:
         assert state.current_player() == position.player
         assert state.legal_actions() == list(position.legal_actions)
