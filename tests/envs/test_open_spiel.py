@@ -1,5 +1,7 @@
 """Every ruleset as an OpenSpiel game: OpenSpiel's own conformance test, and its search."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
