@@ -1,4 +1,4 @@
-"""Turns learned a second, by what the network sees, and where the time goes."""
+"""Environment steps learned a second, by what the network sees, and where the time goes."""
 
 import io
 import json
@@ -39,7 +39,9 @@ def measure() -> list[Row]:
     rows = []
     for kind in observation.KINDS:
         figures = learn(kind)
-        rows.append(Row(f"training, {kind}", figures["time/environment_steps_per_second"], "turns learned/s"))
+        rows.append(
+            Row(f"training, {kind}", figures["time/environment_steps_per_second"], "environment steps/s")
+        )
         rows += [
             Row(f"training, {kind}: share of time in {name}", figures[f"time/{name}"], "ratio")
             for name in ("environment", "inference", "learning")

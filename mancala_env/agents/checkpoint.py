@@ -53,7 +53,7 @@ class Identity:
         rounds: Rounds of an episode, or "match".
         observation_version: Version of its observation kind; see :mod:`mancala_env.observation`.
         network: What the network sees and how large it is.
-        turns: Turns learned from so far.
+        turns: Environment steps learned from so far (the name is that of format 1).
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
         value_network: What its value network for search is; None where it has none yet.

@@ -521,7 +521,7 @@ def action_values(
     *,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """Search every legal action of each game, for teachers and analysis.
+    """Search every legal action of each game, for distillation and analysis.
 
     A :class:`MinimaxAgent` does the same, keeps its memory from call to call, and takes a time.
 

@@ -331,7 +331,7 @@ def summarised(
     Args:
         agent: Whose they are.
         source: Where the positions are from.
-        regrets: `[N]`, seeds lost by each move.
+        regrets: `[N]`, regret of each move, in seeds.
         phase: `[N]`, index of each position's phase.
         phases: Names of the phases.
         unsolved: Positions left out.

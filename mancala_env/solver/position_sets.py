@@ -55,7 +55,7 @@ class PositionSet:
         return len(self.games)
 
     def regret(self, actions: np.ndarray) -> np.ndarray:
-        """Return the seeds lost by an action in each position.
+        """Return the regret of an action in each position, in seeds.
 
         Args:
             actions: Integers `[N]`, a legal action of each position.

@@ -1,4 +1,4 @@
-"""Regret: seeds lost against exact values, over the fixed positions and over an agent's own games."""
+"""Regret against exact values, over the fixed positions and over an agent's own games."""
 
 import numpy as np
 import pytest

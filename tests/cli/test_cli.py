@@ -146,7 +146,7 @@ def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
     assert cli.main(["show", checkpoint]) == 0
     shown = capsys.readouterr().out
     assert "leyla (Leyla (Wegi))" in shown
-    assert "123" in shown  # turns learned from
+    assert "123" in shown  # environment steps
     assert cli.main(["show", checkpoint, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
 

@@ -3,7 +3,7 @@
 python training/experiments/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
 
 rates checkpoints of every run, spread evenly over it, by matches of everybody with everybody and with the
-ladder's rungs, prints a table, and plots rating over environment steps and how each run's last checkpoint
+ladder's anchors, prints a table, and plots rating over environment steps and how each run's last checkpoint
 fares against the earlier ones of all runs.
 """
 

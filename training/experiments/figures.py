@@ -83,7 +83,15 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
-    headings = ["configuration", "network", "steps", "steps/s", *OPPONENTS, "seeds lost a move", "revision"]
+    headings = [
+        "configuration",
+        "network",
+        "steps",
+        "steps/s",
+        *OPPONENTS,
+        "mean regret (seeds a move)",
+        "revision",
+    ]
     lines = []
     for row in rows:
         matches = {match["second"]: match for match in row["matches"]}
@@ -131,7 +139,7 @@ def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
         f"Made by `python training/experiments/figures.py --minutes {minutes:g} --games {games}`: "
         f"each configuration of `configs/` trained for {minutes:g} minutes, then {games:,} games "
         "against each opponent, half of them from either seat, after 4 random turns. Win rates "
-        "with 95 % intervals, a draw counting as half a win; seeds lost a move against perfect "
+        "with 95 % intervals, a draw counting as half a win; mean regret, in seeds a move, against perfect "
         "play over the solved positions shipped with the revision named. The network plays alone, "
         "one evaluation a move. Turns depend on how busy the machine was. "
         "The JSON file beside this page holds every number.\n\n" + table(rows)

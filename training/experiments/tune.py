@@ -192,7 +192,7 @@ class Tuning:
                     ", ".join(seeds_lost_cell(run["regret"]) for run in runs),
                 ]
             )
-        return markdown(["change", "steps", "Elo", *SEARCHES, "seeds lost a move"], rows)
+        return markdown(["change", "steps", "Elo", *SEARCHES, "mean regret (seeds a move)"], rows)
 
 
 def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
