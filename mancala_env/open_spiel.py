@@ -5,7 +5,7 @@
 >>> state = game.new_initial_state()
 >>> state.apply_action(2)
 >>> state.current_player(), state.legal_actions()
-(1, [0, 1, 2, 3, 4, 5])
+(1, [0, 2, 3, 5])
 
 Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
 chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's

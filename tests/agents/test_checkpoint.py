@@ -319,7 +319,7 @@ def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> 
     ("changes", "says"),
     [
         ({"observation": "pixels"}, "observation must be one of"),
-        ({"hidden": 0}, "hidden must be a whole number from 1"),
+        ({"hidden": 0}, "hidden must be a whole number, 1 to"),
         ({"layers": 1.5}, "layers must be"),
         ({"seed_levels": True}, "seed_levels must be"),
     ],

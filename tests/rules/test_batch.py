@@ -375,7 +375,7 @@ def test_load_refuses_games_that_are_over():
     batch = Batch("leyla", 2)
     games = np.concatenate([Position("leyla").games, finished("leyla", (20, 28)).games])
     before = kept(batch)
-    with pytest.raises(InvalidPosition, match="game 1 is over; a batch takes over running games only"):
+    with pytest.raises(InvalidPosition, match="game 1 is over; only a running game can be gone on from"):
         batch.load(games)
     assert_unchanged(batch, before)
 
@@ -390,7 +390,7 @@ def test_load_refuses_territory_that_the_mask_has_no_room_for():
 
 @pytest.mark.parametrize("games", [np.zeros((3, 16), np.uint64), np.zeros((2, 16), np.int64), [[0] * 16] * 2])
 def test_load_refuses_arrays_of_another_shape_or_type(games):
-    with pytest.raises(InvalidPosition, match=r"games must be uint64 \(2, 16\), not "):
+    with pytest.raises(InvalidPosition, match=r"games must be uint64 .*, not "):
         Batch("leyla", 2).load(games)
 
 

@@ -95,7 +95,9 @@ def test_actions_beyond_the_own_row_are_holes_of_the_opponents_row():
 @pytest.mark.parametrize("ruleset", FAMILIES)
 def test_direction_changes_no_move(ruleset):
     one = rulesets.lookup(ruleset)
-    other = replace(one, direction="clockwise" if one.direction == "anticlockwise" else "anticlockwise")
+    other = replace(
+        one, name="mirrored", direction="clockwise" if one.direction == "anticlockwise" else "anticlockwise"
+    )
     games = [Position(one), Position(other)]
     for n in range(30):
         if games[0].is_over:
