@@ -33,7 +33,7 @@ run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show t
 	$(BIN)/python training/train.py --config configs/run.yaml
 
 test: setup lint  ## everything that must pass
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: setup  ## measure turns, steps and frames per second beside other libraries
 	-$(MAKE) .venv/.bench-installed
