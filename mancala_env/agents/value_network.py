@@ -12,7 +12,7 @@ range it can have, so no sum can run over. :func:`leaf_value` is what a search a
 counts where there is no network.
 
 Holes are numbered from the player to move. Where territory has changed hands (later rounds of a Gabata
-match) they are not his and the network has seen none of it, so there a leaf is worth the margin of counts.
+match) they are not theirs and the network has seen none of it, so there a leaf is worth the margin of counts.
 
 Symbols: H holes, C codes, U units, N positions.
 """

@@ -53,7 +53,7 @@ def test_random_chooses_each_legal_action_equally_often():
 
 
 def margins(game):
-    """Return the lead in the count of the player to move after each of his actions."""
+    """Return the lead in the count of the player to move after each of their actions."""
     result = {}
     for action in game.legal_actions:
         after = game.copy()
@@ -76,7 +76,7 @@ def test_greedy_takes_the_greatest_capture():
 
 
 def test_greedy_draws_among_equal_turns():
-    game = position("leyla", "1 1 0 0 0 0\n1 0 1 0 1 0")  # three turns into empty holes of his own
+    game = position("leyla", "1 1 0 0 0 0\n1 0 1 0 1 0")  # three turns into empty holes of one's own
     assert len(set(margins(game).values())) == 1
     games = np.repeat(game.games, 30_000, axis=0)
     times = np.bincount(agents.make("greedy", "leyla", seed=3).act(games), minlength=6)

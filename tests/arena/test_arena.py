@@ -121,7 +121,7 @@ def test_matches_of_rounds_end_by_the_rules_of_the_match():
     assert result.games == 40
     single = play_matches("greedy", "random", "layli_goobalay", games=40, rounds=1, seed=1)
     assert (result.margins != single.margins).any()
-    # A match that ends by the rules leaves the loser fewer seeds than he has holes.
+    # A match that ends by the rules leaves the loser fewer seeds than they have holes.
     assert np.abs(result.margins).min() > 48 - 2 * 6
 
 

@@ -413,7 +413,7 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
     try:
         games = algorithm.env_runner.sample(num_episodes=2)
         for game in games:
-            # Each player's own last step brings his reward, whoever played the last turn.
+            # Each player's own last step brings their reward, whoever played the last turn.
             returns = [player.get_return() for player in game.agent_episodes.values()]
             assert sum(returns) == 0
             for player in game.agent_episodes.values():
