@@ -77,6 +77,13 @@ def pythons(session: nox.Session) -> None:
 
 
 @nox.session(python="3.11")
+def agilerl(session: nox.Session) -> None:
+    """AgileRL's example: it pins a TensorDict that TorchRL refuses, and needs peft without saying so."""
+    session.install("-c", only_torch_pinned(session), "-e", ".[arena]", "agilerl", "peft", *TOOLS)
+    run_tests(session, "tests/docs/test_examples.py", "-k", "agilerl")
+
+
+@nox.session(python="3.11")
 def wheel(session: nox.Session) -> None:
     """The wheel in an environment with nothing else, all dependencies installed anew."""
     session.install("-c", "constraints.txt", "build", "hatchling", "pip", *TOOLS)

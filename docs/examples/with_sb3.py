@@ -1,12 +1,12 @@
-"""Stable-Baselines3: MaskablePPO on afterstates over the package's VecEnv, then a win rate."""
+"""Stable-Baselines3: MaskablePPO on afterstates over the package's VecEnv, then win rates."""
 
 import sys
 import time
 
-import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 
+from mancala_env import agents, arena
 from mancala_env.envs.sb3 import MancalaVecEnv
 
 torch.set_num_threads(1)
@@ -29,11 +29,6 @@ model = MaskablePPO(
 start = time.time()
 model.learn(steps)
 print(f"{model.num_timesteps / (time.time() - start):,.0f} steps/s")
+agent = agents.from_policy(model, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    games = MancalaVecEnv(200, "layli_goobalay", opponent=opponent, seed=1, **options)
-    seen, won = games.reset(), []
-    while len(won) < 1000:
-        actions, _ = model.predict(seen, action_masks=games.action_masks(), deterministic=True)
-        seen, rewards, dones, _ = games.step(actions)
-        won += list((1 + rewards[dones]) / 2)
-    print(f"against {opponent}: {np.mean(won):.0%} of {len(won)} games")
+    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
