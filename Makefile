@@ -21,7 +21,7 @@ setup: .venv/.installed  ## make .venv and install everything into it
 
 # What tests, linters and notebooks need besides.
 .venv/.installed: .venv/.run-installed
-	$(INSTALL) -e ".[ray,openspiel]" --group dev
+	$(INSTALL) -e ".[ray,openspiel,window,play,serve,onnx]" --group dev
 	touch $@
 
 # Libraries that figures are compared with. Without them `make bench` measures the rest.
