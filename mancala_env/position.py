@@ -35,6 +35,7 @@ from mancala_env.engine.state import (
     save,
     unpack,
 )
+from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
 from mancala_env.errors import IllegalMove, InvalidPosition
 from mancala_env.render.text import draw
@@ -345,6 +346,24 @@ class Position:
             raise IllegalMove(self._why_illegal(action))
         endless = bool(self._games[0, END_COLUMN] == ENDLESS)
         return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
+
+    def timeline(self, action: int | np.integer) -> Timeline:
+        """Write out what playing an action would do, in order; this position stays as it is.
+
+        Args:
+            action: A hole seen from the player to move.
+
+        Returns:
+            The events of the turn: lifts, drops, relays and what the landing did. A turn of L laps has some
+            hundred events at most, an endless one (1,000 laps) tens of thousands.
+
+        Raises:
+            IllegalMove: As :meth:`play`.
+        """
+        if not is_whole(action) or int(action) not in self.legal_actions:
+            raise IllegalMove(self._why_illegal(action))
+        hole = squares.hole_of(self.ruleset, self.player, int(action))
+        return timeline_of(self._rules, self._games, hole)
 
     def copy(self) -> "Position":
         """Return an independent copy; cheap."""
