@@ -1,12 +1,12 @@
 """Position: one game, for people, notebooks and search."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env import notation, squares
-from mancala_env.arguments import is_whole
+from mancala_env.arguments import is_whole, one_of, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -37,7 +37,9 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
-from mancala_env.errors import IllegalMove, InvalidPosition
+from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
+from mancala_env.render.scene import Scene, describe
+from mancala_env.render.svg import THEMES, Theme, animated, svg_of
 from mancala_env.render.text import draw
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -427,6 +429,71 @@ class Position:
 
     def __repr__(self) -> str:
         return f"Position.from_text({self.to_text()!r})"
+
+    def to_svg(
+        self,
+        *,
+        values: Mapping[int, float | str] | None = None,
+        arrows: Sequence[tuple[int, int]] = (),
+        last: Sequence[int] = (),
+        action: int | np.integer | None = None,
+        caption: str | None = None,
+        theme: Theme = "auto",
+        width: float | None = None,
+    ) -> str:
+        """Draw the position, or a turn from it, as one SVG document.
+
+        Args:
+            values: By action of the player to move, a value, a probability or a short word, in a badge at the
+                hole; the highest number is marked as the best.
+            arrows: Pairs of holes (0 to H-1 in sowing order), an arrow from the first to the second.
+            last: Holes of the last turn, ringed.
+            action: Draw the turn that this action would play, moving, seed by seed. The position stays.
+            caption: The line under the board; None: who is to move, or why the round is over.
+            theme: "light", "dark" or "auto": as the reader's system, or the page around it, has it.
+            width: In pixels; None: as large as it is drawn, or as there is room.
+
+        Returns:
+            The document, which needs nothing else to be shown.
+
+        Raises:
+            InvalidArgument: A key of `values`, a hole or the theme is none.
+            IllegalMove: The action is not legal.
+        """
+        one_of("theme", theme, THEMES)
+        if width is not None and not width > 0:
+            raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
+        if action is not None:
+            timeline = self.timeline(action)
+            after = self.copy()
+            after.play(action)
+            return animated(self.ruleset, self.state, timeline, after.state, theme=theme, width=width)
+        scene = self.scene(values=values, arrows=arrows, last=last, caption=caption)
+        return svg_of(scene, theme=theme, width=width)
+
+    def scene(
+        self,
+        *,
+        values: Mapping[int, float | str] | None = None,
+        arrows: Sequence[tuple[int, int]] = (),
+        last: Sequence[int] = (),
+        caption: str | None = None,
+    ) -> Scene:
+        """Describe the picture of the position as plain shapes; arguments and errors as :meth:`to_svg`."""
+        most = self.ruleset.num_holes - 1
+        legal = [squares.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
+        by_hole = {
+            squares.hole_of(self.ruleset, self.player, whole("an action of values", action, 0, most)): value
+            for action, value in (values or {}).items()
+        }
+        for hole in (*last, *(hole for arrow in arrows for hole in arrow)):
+            whole("a hole of last or arrows", hole, 0, most)
+        return describe(
+            self.ruleset, self.state, legal=legal, last=last, values=by_hole, arrows=arrows, caption=caption
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
 
     def __str__(self) -> str:
         return draw(self.ruleset, self.state)

@@ -1,0 +1,164 @@
+"""A turn in time: when each event of a timeline begins, how long it takes, and what is drawn meanwhile.
+
+SVG, GIF, window and terminal all move by this. A seed in hand lies in the hole it was lifted from until it
+falls, so the seeds that are drawn always are all the seeds there are.
+"""
+
+from typing import NamedTuple
+
+from mancala_env.engine.state import State
+from mancala_env.engine.timeline import Event, Timeline, replay
+from mancala_env.rulesets import Ruleset
+from mancala_env.squares import action_of
+
+MAX_LAPS_SHOWN = 24
+"""Of a longer relay the first laps and the last are shown."""
+SEED_SECONDS = 0.18
+"""What a seed takes to fall, unless told."""
+_SEEDS_LONG = {
+    "lift": 1.5, "drop": 1.0, "relay": 1.0, "capture": 2.5, "ransom": 2.5, "store": 3.0, "own": 3.5,
+    "put_back": 5.0, "skip": 4.0, "pass": 4.0, "next": 0.0, "end": 0.0,
+}  # fmt: skip
+
+
+class Step(NamedTuple):
+    """One event in time.
+
+    Attributes:
+        start: When it begins, in seconds from the start of the turn.
+        seconds: How long it takes.
+        event: The event; of kind "skip" for laps that are left out, `seeds` of them.
+        state: What lies where when it is over, B = 1, seeds in hand still in the hole they came from.
+        source: The hole the seeds in hand came from; -1 when the hand is empty.
+        in_hand: How many are in hand when it is over.
+        lap: The lap it belongs to, from 1.
+    """
+
+    start: float
+    seconds: float
+    event: Event
+    state: State
+    source: int
+    in_hand: int
+    lap: int
+
+
+def steps(
+    state: State, timeline: Timeline, seed_seconds: float = SEED_SECONDS, max_laps: int = MAX_LAPS_SHOWN
+) -> list[Step]:
+    """Return the steps of a turn.
+
+    Args:
+        state: The position before it, B = 1.
+        timeline: The turn.
+        seed_seconds: What a seed takes to fall; everything else is in proportion.
+        max_laps: How many laps are shown; of a longer turn the last is, and those before it.
+    """
+    left_out = range(max_laps, timeline.laps)
+    shown: list[Step] = []
+    start, lap = 0.0, 0
+    lying: dict[int, int] = {}  # seeds in hand, by the hole they came from
+    source = -1
+    for event, board in zip(timeline.events, replay(state, timeline.events), strict=True):
+        if event.kind == "lift" and lap < timeline.laps:
+            lap += 1
+        if event.kind in ("lift", "capture", "ransom"):
+            source = event.hole
+            lying[source] = lying.get(source, 0) + event.seeds
+        elif event.kind == "drop":
+            lying[source] -= 1
+        elif event.kind in ("store", "put_back"):
+            lying.clear()
+        if lap in left_out and event.kind in ("lift", "drop", "relay"):
+            if event.kind != "relay" or lap != left_out[-1]:
+                continue
+            event = Event("skip", event.player, event.hole, len(left_out))
+        for hole, seeds in lying.items():
+            board.seeds[0, hole] += seeds
+        in_hand = sum(lying.values())
+        seconds = seed_seconds * _SEEDS_LONG[event.kind]
+        shown.append(Step(start, seconds, event, board, source if in_hand else -1, in_hand, lap))
+        start += seconds
+    return shown
+
+
+def caption(ruleset: Ruleset, timeline: Timeline, step: Step) -> str:
+    """Say in a line what a step shows."""
+    player = ("South", "North")[timeline.player]
+    event = step.event
+    first = turn_name(ruleset, timeline.player, timeline.hole)
+    if event.kind in ("lift", "drop", "relay"):
+        return f"{player} sows {first}" + (
+            f", lap {step.lap} of {timeline.laps}" if timeline.laps > 1 else ""
+        )
+    return sentence(ruleset, event)
+
+
+def turn_name(ruleset: Ruleset, player: int, hole: int) -> str:
+    """Return the turn of a player that starts from a hole, as notation writes it: S1, N4."""
+    return f"{'SN'[player]}{action_of(ruleset, player, hole) + 1}"
+
+
+def place_name(ruleset: Ruleset, hole: int) -> str:
+    """Return what people call a hole: the row it lies in and its number there in sowing order, S1 to NW."""
+    row = hole // ruleset.row_width
+    return f"{'SN'[row]}{hole % ruleset.row_width + 1}"
+
+
+def sentence(ruleset: Ruleset, event: Event) -> str:
+    """Say an event in words."""
+    player = ("South", "North")[event.player]
+    where = place_name(ruleset, event.hole) if event.hole >= 0 else ""
+    seeds = f"{event.seeds} seed" + ("" if event.seeds == 1 else "s")
+    match event.kind:
+        case "lift":
+            return f"{player} lifts {seeds} from {where}"
+        case "drop":
+            return f"one into {where}"
+        case "relay":
+            return f"{where} holds {event.seeds}: on from there"
+        case "capture":
+            return f"{player} captures {seeds} from {where}"
+        case "ransom":
+            return f"{player} wins back {seeds} from {where}"
+        case "store":
+            return f"{seeds} into {player}'s store"
+        case "own":
+            return f"{where} becomes {player}'s" + {"uur": " uur", "pair": "", "weg": " weg"}[ruleset.landing]
+        case "put_back":
+            return "The relay never ends: every seed goes back"
+        case "skip":
+            return f"{event.seeds} more laps"
+        case "pass":
+            return f"{player} has no hole to sow and passes"
+        case "next":
+            return f"{player} to move"
+        case _:
+            return {
+                "stuck": "The round is over: no hole to sow",
+                "stall": "The round is over: 50 turns changed nothing",
+                "endless": "The round is over",
+            }[event.reason]
+
+
+def in_words(ruleset: Ruleset, timeline: Timeline) -> list[str]:
+    """Say a turn in some sentences: a lap a sentence, then what the landing did. For those who hear it."""
+    said: list[str] = []
+    lap, left = 0, 0
+    lifted = timeline.events[0]
+    for event in timeline.events:
+        if event.kind == "lift":
+            lap, left, lifted = lap + 1, event.seeds, event
+        elif event.kind == "drop":
+            left -= 1
+            if left == 0 and lap <= timeline.laps:
+                where = place_name(ruleset, event.hole)
+                said.append(f"{sentence(ruleset, lifted)}, the last falls into {where}")
+            elif left == 0:
+                three, empty = place_name(ruleset, lifted.hole), place_name(ruleset, event.hole)
+                said.append(f"one of the three in {three} crosses over to {empty}")
+        elif event.kind != "relay":
+            said.append(sentence(ruleset, event))
+    if timeline.laps > MAX_LAPS_SHOWN:
+        said[MAX_LAPS_SHOWN - 1 : timeline.laps - 1] = [f"{timeline.laps - MAX_LAPS_SHOWN} more laps"]
+    return [f"{words[0].upper()}{words[1:]}." for words in said]

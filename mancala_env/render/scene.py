@@ -1,0 +1,440 @@
+"""What a picture of a position shows, as plain shapes: the one description that all pictures are drawn from.
+
+A :class:`Layout` says where things lie on a board of a ruleset; :func:`describe` turns a position into
+shapes. Writers (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the browser's page) know
+circles and words, not games. A hole shows its seeds as seeds, up to twelve, in fixed places, so that a seed
+that stays does not jump; the number stands beside it always. Lengths are in units of the picture, one pixel
+at scale 1; y grows downwards.
+
+Symbols: W row width, H = 2W holes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import cos, pi, sin
+from typing import NamedTuple
+
+from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH, State
+from mancala_env.rulesets import Ruleset
+from mancala_env.squares import action_of, square_of
+
+MAX_SEEDS_DRAWN = 12
+"""A hole with more seeds shows twelve; its number tells."""
+OWNED_WORDS = {"uur": "uur", "pair": "captured", "weg": "weg"}
+"""What an owned hole is called, by the ruleset's landing."""
+PLAYERS, ROLES = ("South", "North"), ("south", "north")
+
+CELL, HOLE, SEED = 92.0, 38.0, 7.0
+"""The width of a hole with what is around it, the radius of a hole, and of a seed."""
+_TRAY, _MARGIN, _SPACE = 96.0, 14.0, 10.0
+_HEADER, _FOOTER, _GAP = 44.0, 44.0, 60.0
+_LABEL, _NUMBER, _STRIP = 20.0, 32.0, 7.0
+_TRAY_COLUMNS, _TRAY_PITCH = 5, 15.0
+_LETTER = 0.56  # of the size of a text: what a letter is wide, about, in the fonts a picture is drawn with
+
+
+class Disc(NamedTuple):
+    """A circle: its middle, radius, colours by role ("" for none) and the width of its line."""
+
+    x: float
+    y: float
+    r: float
+    fill: str = ""
+    stroke: str = ""
+    line: float = 0.0
+    dashed: bool = False
+    name: str = ""
+
+
+class Box(NamedTuple):
+    """A rectangle with rounded corners: its upper left corner, size and radius."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    r: float = 0.0
+    fill: str = ""
+    stroke: str = ""
+    line: float = 0.0
+    name: str = ""
+
+
+class Outline(NamedTuple):
+    """A polygon, or an open line where `fill` is empty and it is not closed."""
+
+    points: tuple[tuple[float, float], ...]
+    fill: str = ""
+    stroke: str = ""
+    line: float = 0.0
+    closed: bool = True
+    name: str = ""
+
+
+class Words(NamedTuple):
+    """A text whose baseline runs through y; `anchor` is "start", "middle" or "end"."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    fill: str
+    anchor: str = "middle"
+    bold: bool = False
+    name: str = ""
+
+
+Shape = Disc | Box | Outline | Words
+
+
+class Scene(NamedTuple):
+    """A picture.
+
+    Attributes:
+        width: In units.
+        height: In units.
+        shapes: In the order they are drawn.
+        title: What it shows, in some words.
+        description: What it shows, in full: for those who hear it.
+    """
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    title: str
+    description: str
+
+
+class Layout:
+    """Where things lie on the board of a ruleset.
+
+    Attributes:
+        width: Of the picture, in units.
+        height: Of the picture, in units.
+    """
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.ruleset = ruleset
+        self._squares = [square_of(ruleset, hole) for hole in range(ruleset.num_holes)]
+        self._left = _MARGIN + _TRAY + _SPACE
+        self.width = 2 * self._left + CELL * ruleset.row_width
+        outer = _STRIP + _LABEL + _NUMBER
+        self._tops = (_HEADER + outer + HOLE, _HEADER + outer + 3 * HOLE + _GAP)
+        self.height = _HEADER + 2 * outer + 4 * HOLE + _GAP + _FOOTER
+        self.board = Box(
+            _MARGIN, _HEADER, self.width - 2 * _MARGIN, self.height - _HEADER - _FOOTER, 18, "board"
+        )
+
+    def hole(self, hole: int) -> tuple[float, float]:
+        """Return the middle of a hole."""
+        row, column = self._squares[hole]
+        return self._left + CELL * (column + 0.5), self._tops[row]
+
+    def outward(self, hole: int) -> int:
+        """Return -1 for a hole of the upper row, whose number stands above it, and 1 for the lower."""
+        return 1 if self._squares[hole][0] else -1
+
+    def seed(self, hole: int, place: int) -> tuple[float, float]:
+        """Return where the seed with that place in a hole lies; from the thirteenth on they lie on others."""
+        x, y = self.hole(hole)
+        dx, dy = _PLACES[place % MAX_SEEDS_DRAWN]
+        return x + dx, y + dy
+
+    def tray(self, player: int) -> Box:
+        """Return the box of a player's store: where their sowing ends, at their right if anticlockwise."""
+        at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
+        x = self.width - _MARGIN - _TRAY if at_right else _MARGIN
+        return Box(x + 8, _HEADER + 10, _TRAY - 16, self.board.height - 20, 14, "hole", "hole_edge", 1.5)
+
+    def tray_seed(self, player: int, place: int) -> tuple[float, float]:
+        """Return where the seed with that place in a store lies; those that find no room lie on others."""
+        tray = self.tray(player)
+        rows = int((tray.height - 76) // _TRAY_PITCH)
+        column, row = place % _TRAY_COLUMNS, (place // _TRAY_COLUMNS) % rows
+        left = tray.x + (tray.width - _TRAY_PITCH * (_TRAY_COLUMNS - 1)) / 2
+        return left + _TRAY_PITCH * column, tray.y + tray.height - 15 - _TRAY_PITCH * row
+
+    def tray_number(self, player: int) -> tuple[float, float]:
+        """Return where the number of a store stands."""
+        tray = self.tray(player)
+        return tray.x + tray.width / 2, tray.y + 50
+
+    def number(self, hole: int) -> tuple[float, float]:
+        """Return where the number of a hole stands (its baseline)."""
+        x, y = self.hole(hole)
+        return x, y + (HOLE + 27 if self.outward(hole) > 0 else -HOLE - 11)
+
+    def label(self, hole: int) -> tuple[float, float]:
+        """Return where the turn that sows from a hole, or the owned hole's word, stands."""
+        x, y = self.hole(hole)
+        return x, y + (HOLE + _NUMBER + 14 if self.outward(hole) > 0 else -HOLE - _NUMBER - 6)
+
+    def value(self, hole: int) -> tuple[float, float]:
+        """Return the middle of the badge with a hole's value: towards the middle of the board."""
+        x, y = self.hole(hole)
+        return x, y - self.outward(hole) * (HOLE + 14)
+
+    def strip(self, hole: int) -> tuple[float, float, float]:
+        """Return the left end, width and upper edge of the strip that says whose territory a hole is."""
+        x, _ = self.hole(hole)
+        top = _HEADER + 2 if self.outward(hole) < 0 else _HEADER + self.board.height - _STRIP
+        return x - CELL / 2 + 5, CELL - 10, top
+
+    @property
+    def footer(self) -> float:
+        """The baseline of the line under the board."""
+        return self.height - 16
+
+
+_PLACES = tuple(
+    (radius * cos(angle), radius * sin(angle))
+    for radius, count, turned in ((11.0, 4, 0.25), (27.0, 8, 0.125))
+    for angle in (2 * pi * (i * (3 if count == 8 else 1) / count + turned) for i in range(count))
+)
+
+
+@lru_cache(maxsize=64)
+def layout_of(ruleset: Ruleset) -> Layout:
+    """Return the layout of a ruleset's board."""
+    return Layout(ruleset)
+
+
+def describe(
+    ruleset: Ruleset,
+    state: State,
+    b: int = 0,
+    *,
+    legal: Sequence[int] = (),
+    last: Sequence[int] = (),
+    values: Mapping[int, float | str] | None = None,
+    arrows: Sequence[tuple[int, int]] = (),
+    hand: tuple[int, int] | None = None,
+    caption: str | None = None,
+    with_seeds: bool = True,
+) -> Scene:
+    """Describe game b of a State as shapes.
+
+    Args:
+        ruleset: The ruleset.
+        state: Positions, batch first.
+        b: Which of them.
+        legal: Holes the player to move may sow from, lit.
+        last: Holes of the last turn, marked: where it started and where its last seed fell.
+        values: By hole, a value or a probability or any short word; of numbers the highest is the best.
+        arrows: Pairs of holes, drawn as arrows from the first to the second.
+        hand: A hole being sown from, and the seeds still in hand, which lie in it yet.
+        caption: The line under the board; None: who is to move, or why the round is over.
+        with_seeds: False leaves the seeds and numbers to the writer, which moves them.
+    """
+    layout = layout_of(ruleset)
+    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
+    title = f"{ruleset.title}, round {state.round[b]}"
+    status = status_of(ruleset, state, b)
+    shapes: list[Shape] = [
+        Box(0, 0, layout.width, layout.height, 0, "paper"),
+        Words(
+            _MARGIN + 4,
+            30,
+            _shortened(title, layout.width - 2 * _MARGIN, 19),
+            19,
+            "ink",
+            "start",
+            True,
+            "title",
+        ),
+        layout.board,
+    ]
+    for player in (NORTH, SOUTH):
+        shapes += _tray(layout, player, int(state.stores[b, player]), with_seeds)
+    for hole in range(ruleset.num_holes):
+        shapes += _strip(layout, hole, int(territory[hole]))
+        shapes += _hole(layout, hole, int(owner[hole]), state.player[b] if hole in legal else NOBODY)
+        if with_seeds:
+            shapes += _seeds(layout, hole, int(seeds[hole]))
+        shapes += _label(layout, hole, int(owner[hole]), int(territory[hole]))
+    for hole in last:
+        shapes.append(Disc(*layout.hole(hole), HOLE + 5, "", "mark", 2.2, True, name="last"))
+    if hand is not None:
+        shapes += _hand(layout, *hand)
+    shapes += _badges(layout, values or {})
+    for start, end in arrows:
+        shapes += _arrow(layout, start, end)
+    counts = _counts(ruleset, state, b)
+    score = f"South {counts[SOUTH]} : {counts[NORTH]} North"
+    score_at = layout.width - _MARGIN - 4
+    shapes.append(Words(score_at, layout.footer, score, 16, "faint", "end", name="score"))
+    room = layout.width - 2 * _MARGIN - 30 - len(score) * 16 * _LETTER
+    line = _shortened(status if caption is None else caption, room, 17)
+    shapes += _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
+    shapes.append(Words(_MARGIN + 26, layout.footer, line, 17, "ink", "start", True, "caption"))
+    return Scene(
+        layout.width, layout.height, tuple(shapes), f"{title}: {status}", in_words(ruleset, state, b, legal)
+    )
+
+
+def status_of(ruleset: Ruleset, state: State, b: int = 0) -> str:
+    """Say who is to move, or how the round has ended."""
+    if state.end[b] == RUNNING:
+        return f"{PLAYERS[state.player[b]]} to move"
+    south, north = _counts(ruleset, state, b)
+    won = "a draw" if south == north else f"{PLAYERS[int(north > south)]} won"
+    reason = {"stuck": "stuck", "stall": "stalled", "endless": "endless relay"}[END_REASONS[state.end[b]]]
+    return f"{won} {max(south, north)}-{min(south, north)} ({reason})"
+
+
+def in_words(ruleset: Ruleset, state: State, b: int = 0, legal: Sequence[int] = ()) -> str:
+    """Say everything that a picture of a position shows."""
+    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
+    sentences = [f"{status_of(ruleset, state, b)}."]
+    for player in (SOUTH, NORTH):
+        row = range(player * ruleset.row_width, (player + 1) * ruleset.row_width)
+        holes = []
+        for hole in row:
+            words = str(seeds[hole])
+            if owner[hole] != NOBODY:
+                words += f" ({OWNED_WORDS[ruleset.landing]} of {PLAYERS[owner[hole]]})"
+            elif territory[hole] != player:
+                words += f" ({PLAYERS[territory[hole]]}'s territory)"
+            holes.append(words)
+        sentences.append(f"{PLAYERS[player]}'s row in sowing order: {', '.join(holes)}.")
+    sentences.append(f"Stores: South {state.stores[b, SOUTH]}, North {state.stores[b, NORTH]}.")
+    if legal:
+        player = int(state.player[b])
+        names = ", ".join(f"{'SN'[player]}{action_of(ruleset, player, hole) + 1}" for hole in legal)
+        sentences.append(f"Legal: {names}.")
+    return " ".join(sentences)
+
+
+def _counts(ruleset: Ruleset, state: State, b: int) -> tuple[int, int]:
+    """Return the count of each player: store, owned holes, free seeds in their territory."""
+    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
+    belongs = [
+        int(territory[hole] if owner[hole] == NOBODY else owner[hole]) for hole in range(ruleset.num_holes)
+    ]
+    held = [int(state.stores[b, player]) for player in (SOUTH, NORTH)]
+    for hole, player in enumerate(belongs):
+        held[player] += int(seeds[hole])
+    return held[SOUTH], held[NORTH]
+
+
+def _tray(layout: Layout, player: int, stored: int, with_seeds: bool) -> Iterator[Shape]:
+    tray = layout.tray(player)
+    middle = tray.x + tray.width / 2
+    yield tray
+    yield Words(middle, tray.y + 22, PLAYERS[player], 15, ROLES[player], bold=True)
+    if not with_seeds:
+        return
+    x, y = layout.tray_number(player)
+    yield Words(x, y, str(stored), 24, "ink", bold=True, name=f"store-{player}")
+    for place in range(stored):
+        yield Disc(*layout.tray_seed(player, place), SEED, "seed", "seed_edge", 1, name="seed")
+
+
+def _strip(layout: Layout, hole: int, sower: int) -> Iterator[Shape]:
+    """Draw whose territory a hole is: one bar for South, two for North."""
+    x, width, y = layout.strip(hole)
+    if sower == SOUTH:
+        yield Box(x, y, width, _STRIP - 2, 2, "south")
+    else:
+        for left in (x, x + width / 2 + 4):
+            yield Box(left, y, width / 2 - 4, _STRIP - 2, 2, "north")
+
+
+def _hole(layout: Layout, hole: int, owner: int, lit_for: int) -> Iterator[Shape]:
+    x, y = layout.hole(hole)
+    if owner == SOUTH:
+        yield Box(x - 43, y - 43, 86, 86, 9, "hole", "south", 4, name=f"owned-{hole}")
+    elif owner == NORTH:
+        yield Outline(_octagon(x, y, 43), "hole", "north", 4, name=f"owned-{hole}")
+    stroke, line = (ROLES[lit_for], 4.5) if lit_for != NOBODY else ("hole_edge", 1.5)
+    yield Disc(x, y, HOLE, "hole", stroke, line, name=f"hole-{hole}")
+
+
+def _octagon(x: float, y: float, r: float) -> tuple[tuple[float, float], ...]:
+    cut = 20
+    return (
+        (x - r + cut, y - r), (x + r - cut, y - r), (x + r, y - r + cut), (x + r, y + r - cut),
+        (x + r - cut, y + r), (x - r + cut, y + r), (x - r, y + r - cut), (x - r, y - r + cut),
+    )  # fmt: skip
+
+
+def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
+    for place in range(min(seeds, MAX_SEEDS_DRAWN)):
+        yield Disc(*layout.seed(hole, place), SEED, "seed", "seed_edge", 1, name="seed")
+    yield Words(
+        *layout.number(hole), str(seeds), 24, "ink" if seeds else "faint", bold=True, name=f"number-{hole}"
+    )
+
+
+def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]:
+    """Write the turn that sows from a hole, or what the owned hole is, with a triangle to its owner."""
+    x, y = layout.label(hole)
+    if owner == NOBODY:
+        turn = f"{'SN'[sower]}{action_of(layout.ruleset, sower, hole) + 1}"
+        yield Words(x, y, turn, 14, "faint", name=f"label-{hole}")
+        return
+    word = OWNED_WORDS[layout.ruleset.landing]
+    left = x - len(word) * 14 * _LETTER / 2 - 4
+    yield Words(x + 6, y, word, 14, ROLES[owner], bold=True, name=f"label-{hole}")
+    yield _triangle(left - 2, y - 5, 5.5, owner, name=f"label-{hole}")
+
+
+def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outline:
+    """Return a triangle that points down to South or up to North."""
+    tip = r if player == SOUTH else -r
+    return Outline(((x, y + tip), (x - r, y - tip), (x + r, y - tip)), ROLES[player], name=name)
+
+
+def _turn_mark(layout: Layout, player: int, is_running: bool) -> Iterator[Shape]:
+    if is_running:
+        yield _triangle(_MARGIN + 12, layout.footer - 6, 7, player, "turn")
+    else:
+        yield Box(_MARGIN + 5, layout.footer - 13, 13, 13, 2, "faint", name="turn")
+
+
+def _hand(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
+    x, y = layout.hole(hole)
+    yield Disc(x, y, HOLE + 5, "", "mark", 3.5, name="hand")
+    if seeds:
+        yield from _badge(layout, hole, f"{seeds} in hand", "mark")
+
+
+def _badges(layout: Layout, values: Mapping[int, float | str]) -> Iterator[Shape]:
+    numbers = [value for value in values.values() if not isinstance(value, str)]
+    best = max(numbers, default=None)
+    for hole, value in values.items():
+        is_best = not isinstance(value, str) and value == best and len(numbers) > 1
+        yield from _badge(layout, hole, value_text(value), "best" if is_best else "ink", is_best)
+
+
+def _badge(layout: Layout, hole: int, text: str, role: str, is_best: bool = False) -> Iterator[Shape]:
+    x, y = layout.value(hole)
+    width = max(34.0, len(text) * 15 * _LETTER + 14)
+    yield Box(x - width / 2, y - 12, width, 24, 12, "badge", role, 3 if is_best else 1.2, name="value")
+    yield Words(x, y + 5.5, text, 15, role, bold=is_best, name="value")
+
+
+def value_text(value: float | str) -> str:
+    """Write a value: whole numbers with a sign, others with two decimals, words as they are."""
+    if isinstance(value, str):
+        return value
+    if float(value).is_integer():
+        return "0" if value == 0 else f"{int(value):+d}"
+    return f"{value:.2f}"
+
+
+def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
+    (x0, y0), (x1, y1) = layout.hole(start), layout.hole(end)
+    length = max(1.0, ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5)
+    dx, dy = (x1 - x0) / length, (y1 - y0) / length
+    tip = (x1 - 6 * dx, y1 - 6 * dy)
+    neck = (tip[0] - 16 * dx, tip[1] - 16 * dy)
+    yield Outline(((x0 + 10 * dx, y0 + 10 * dy), neck), "", "mark", 5, False, name="arrow")
+    side = (-8 * dy, 8 * dx)
+    head = (tip, (neck[0] + side[0], neck[1] + side[1]), (neck[0] - side[0], neck[1] - side[1]))
+    yield Outline(head, "mark", name="arrow")
+
+
+def _shortened(text: str, room: float, size: float) -> str:
+    letters = max(4, int(room / (size * _LETTER)))
+    return text if len(text) <= letters else text[: letters - 3].rstrip() + "..."
