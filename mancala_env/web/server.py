@@ -1,0 +1,290 @@
+"""`mancala serve`: the page, and over a WebSocket what a browser cannot do.
+
+The page itself is static files and works without this. With it, trained checkpoints and agents in Python
+play, and a solver with gigabytes analyses. :mod:`mancala_env.web.requests` says what can be asked; every
+answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from mancala_env.agents import spec_forms
+from mancala_env.errors import MancalaError
+from mancala_env.version import __version__
+from mancala_env.web import requests
+from mancala_env.web.house import House
+from mancala_env.web.requests import BadRequest, Limits
+
+PAGE = Path(__file__).parent
+_SUFFIXES = {
+    ".html",
+    ".js",
+    ".css",
+    ".json",
+    ".wasm",
+    ".svg",
+    ".png",
+    ".webmanifest",
+    ".bin",
+    ".safetensors",
+    ".txt",
+}
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'; form-action 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+# What WebSocket close codes mean: RFC 6455, section 7.4.
+_POLICY, _TRY_LATER = 1008, 1013
+_MOST_ERRORS = 200
+_log = logging.getLogger(__name__)
+
+
+class _Page(StaticFiles):
+    """The page's files, and none of Python's."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        name = "index.html" if path in ("", ".") else path
+        if Path(name).suffix not in _SUFFIXES:
+            raise HTTPException(404)
+        response = await super().get_response(name, scope)
+        response.headers.update(_HEADERS)
+        return response
+
+
+def new_app(
+    *,
+    checkpoints: Path | None = None,
+    agents: tuple[str, ...] = (),
+    limits: Limits | None = None,
+    memory_mb: float = 1024,
+    hosts: tuple[str, ...] = _LOCAL,
+    page: Path = PAGE,
+) -> Starlette:
+    """Return the server as an ASGI application.
+
+    Args:
+        checkpoints: Folder whose checkpoints pages may play against; None: none.
+        agents: Specs offered as they are; `python:` ones run the file they name.
+        limits: What one page may ask for.
+        memory_mb: Most megabytes of a solver's table.
+        hosts: Names the server answers to; "*" for any.
+        page: Folder with the page.
+    """
+    limits = limits or Limits()
+    house = House(memory_mb)
+    sessions: set[_Session] = set()
+
+    def about() -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "specs": spec_forms(),
+            "agents": list(agents),
+            "checkpoints": requests.checkpoints_in(checkpoints),
+            "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
+        }
+
+    async def tell(request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(about), headers=_HEADERS)
+
+    async def session(socket: WebSocket) -> None:
+        if not _is_own_origin(socket):
+            await socket.close(_POLICY)
+            return
+        if len(sessions) >= limits.sessions:
+            await socket.close(_TRY_LATER)
+            return
+        await socket.accept()
+        this = _Session(socket, house, limits, checkpoints, agents, about)
+        sessions.add(this)
+        try:
+            await this.serve()
+        finally:
+            sessions.discard(this)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        house.close()
+
+    return Starlette(
+        routes=[
+            Route("/api/about", tell),
+            WebSocketRoute("/api/session", session),
+            Mount("/", _Page(directory=page)),
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
+        exception_handlers={HTTPException: _refuse, Exception: _apologise},
+        lifespan=lifespan,
+    )
+
+
+def _is_own_origin(connection: HTTPConnection) -> bool:
+    """Tell whether a WebSocket is asked for by this server's own page, or by no page at all."""
+    origin = connection.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == connection.headers.get("host")
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = {404: "there is no such page", 405: "this page is only read"}.get(
+        error.status_code, error.detail
+    )
+    return JSONResponse({"error": message}, error.status_code, headers=_HEADERS)
+
+
+async def _apologise(_: Request, error: Exception) -> Response:
+    _log.error("a request failed", exc_info=error)
+    return JSONResponse({"error": "this request cannot be answered"}, 400, headers=_HEADERS)
+
+
+class _Session:
+    """One page: its requests come in, its answers go out, in any order."""
+
+    def __init__(
+        self,
+        socket: WebSocket,
+        house: House,
+        limits: Limits,
+        checkpoints: Path | None,
+        agents: tuple[str, ...],
+        about: Any,
+    ) -> None:
+        self._socket, self._house, self._limits = socket, house, limits
+        self._checkpoints, self._agents, self._about = checkpoints, agents, about
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        # A bucket that fills with `a_second` requests each second, and holds three seconds' worth.
+        self._allowed, self._filled = 3.0 * limits.a_second, time.monotonic()
+        self._errors = 0
+
+    async def serve(self) -> None:
+        """Answer until the page goes away, or has sent nothing but nonsense for too long."""
+        try:
+            while self._errors < _MOST_ERRORS:
+                text = await self._receive()
+                try:
+                    await self._take(text)
+                    self._errors = 0
+                except MancalaError as error:
+                    self._errors += 1
+                    await self._send({"id": requests.id_of(text), "error": str(error)})
+            await self._socket.close(_POLICY)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+
+    async def _receive(self) -> str | bytes:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1000))
+        text = message.get("text")
+        return message.get("bytes", b"") if text is None else text
+
+    async def _take(self, text: str | bytes) -> None:
+        """Start what a request asks for.
+
+        Raises:
+            MancalaError: It cannot be.
+        """
+        self._check_rate()
+        request = requests.read(text, self._limits)
+        number = request["id"]
+        if request["do"] == "cancel":
+            task = self._tasks.get(requests.cancelled_id(request))
+            if task:
+                task.cancel()
+            await self._send({"id": number, "cancelled": task is not None})
+            return
+        if number in self._tasks:
+            raise BadRequest(f"request {number} is being worked on; give another its own id")
+        if len(self._tasks) >= self._limits.at_once:
+            raise BadRequest(f"at most {self._limits.at_once} requests at once; cancel one")
+        work = {"about": self._tell, "choose": self._choose, "analyse": self._analyse}[request["do"]]
+        task = asyncio.create_task(self._answer(number, work(request)))
+        self._tasks[number] = task
+        task.add_done_callback(lambda _: self._tasks.pop(number, None))
+
+    def _check_rate(self) -> None:
+        now, rate = time.monotonic(), self._limits.a_second
+        self._allowed = min(3.0 * rate, self._allowed + rate * (now - self._filled))
+        self._filled = now
+        if self._allowed < 1:
+            raise BadRequest(f"too many requests: at most {rate} a second")
+        self._allowed -= 1
+
+    async def _answer(self, number: int, work: Any) -> None:
+        try:
+            await work
+        except MancalaError as error:
+            await self._send({"id": number, "error": str(error)})
+        except asyncio.CancelledError:
+            await self._send({"id": number, "cancelled": True, "done": True})
+        except (OSError, ImportError) as error:
+            await self._send({"id": number, "error": f"this agent cannot play here: {_reason(error)}"})
+        except Exception:
+            _log.exception("request %d failed", number)
+            await self._send({"id": number, "error": "this request cannot be answered"})
+
+    async def _tell(self, request: dict[str, Any]) -> None:
+        await self._send({"id": request["id"], **await asyncio.to_thread(self._about), "done": True})
+
+    async def _choose(self, request: dict[str, Any]) -> None:
+        position = requests.position_of(request)
+        spec = requests.spec_of(request, self._limits, self._checkpoints, self._agents)
+        started = time.monotonic()
+        action = await self._house.choose(spec, position)
+        seconds = round(time.monotonic() - started, 4)
+        await self._send({"id": request["id"], "action": action, "seconds": seconds, "done": True})
+
+    async def _analyse(self, request: dict[str, Any]) -> None:
+        position = requests.position_of(request)
+        seconds = requests.seconds_of(request, self._limits)
+        started, nodes, last = time.monotonic(), 0, None
+        async for solution in self._house.analyse(position, seconds):
+            nodes += solution.nodes
+            last = {
+                "id": request["id"],
+                "lower": solution.lower,
+                "upper": solution.upper,
+                "actions": {str(action): list(bounds) for action, bounds in solution.action_bounds.items()},
+                "nodes": nodes,
+                "seconds": round(time.monotonic() - started, 3),
+                "exact": solution.is_exact,
+            }
+            await self._send(last)
+        await self._send({**(last or {"id": request["id"]}), "done": True})
+
+    async def _send(self, answer: dict[str, Any]) -> None:
+        with suppress(RuntimeError, WebSocketDisconnect):  # the page is gone
+            await self._socket.send_text(json.dumps(answer))
+
+
+def _reason(error: Exception) -> str:
+    """Say why a file cannot be used, without where it lies."""
+    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,315 @@
+"""`mancala serve` over real sockets: what it answers, what it refuses, and many pages at once."""
+
+import asyncio
+import json
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from mancala_env import Position, rulesets
+from mancala_env.solver import solve
+from mancala_env.web.requests import Limits
+from mancala_env.web.server import new_app
+
+CHECKPOINT = sorted((Path(__file__).parent.parent / "data").rglob("*.zip"))[0]
+LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
+
+
+@contextmanager
+def served(**options) -> Iterator[str]:
+    """Serve in a thread; yields host:port."""
+    config = uvicorn.Config(new_app(**options), port=0, log_level="error", ws_max_size=65_536)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    shutil.copy(CHECKPOINT, folder / "small.zip")
+    (folder / "outside.zip").symlink_to("/etc/hostname")
+    with served(checkpoints=folder, memory_mb=64, limits=Limits(a_second=10_000, sessions=120)) as address:
+        yield address
+
+
+async def ask(socket, **request):
+    """Send a request and return its answers, up to the last."""
+    await socket.send(json.dumps(request))
+    answers = []
+    while not answers or not {"done", "error", "cancelled"} & set(answers[-1]):
+        answer = json.loads(await asyncio.wait_for(socket.recv(), 60))
+        if answer["id"] == request.get("id"):
+            answers.append(answer)
+    return answers
+
+
+def talk(address, *requests, **options):
+    """Connect, ask one after another, and return the last answer to each."""
+
+    async def run():
+        async with connect(f"ws://{address}/api/session", **options) as socket:
+            return [(await ask(socket, **request))[-1] for request in requests]
+
+    return asyncio.run(run())
+
+
+def test_about_lists_agents_and_checkpoints_inside_the_folder(server):
+    answer = httpx.get(f"http://{server}/api/about").json()
+    assert answer["checkpoints"] == ["small.zip"]
+    assert "minimax:DEPTH" in answer["specs"]
+
+
+@pytest.mark.parametrize("agent", ["random", "greedy", "minimax:4", "mcts:50", "perfect"])
+def test_an_agent_chooses_a_legal_action(server, agent):
+    position = Position("gabata_i") if agent != "perfect" else Position.from_text(LATE)
+    (answer,) = talk(server, {"id": 7, "do": "choose", "position": position.to_text(), "agent": agent})
+    assert answer["id"] == 7
+    assert answer["action"] in position.legal_actions
+
+
+def test_a_checkpoint_plays_as_it_does_elsewhere(server):
+    from mancala_env.agents import make
+    from mancala_env.agents.checkpoint import read_identity
+
+    position = Position(read_identity(CHECKPOINT).ruleset)
+    request = {
+        "do": "choose",
+        "position": position.to_text(),
+        "checkpoint": "small.zip",
+        "agent": "checkpoint",
+    }
+    (answer,) = talk(server, {"id": 1, **request})
+    assert answer["action"] == make(str(CHECKPOINT), position.ruleset).choose(position)
+
+
+def test_a_ruleset_of_ones_own_is_played(server):
+    dials = {"name": "tiny", "row_width": 3, "landing": "weg", "round_end": "both_stuck"}
+    position = Position(rulesets.Ruleset(**dials))
+    request = {"id": 1, "do": "choose", "position": position.to_text(), "dials": dials, "agent": "minimax:3"}
+    assert talk(server, request)[0]["action"] in position.legal_actions
+
+
+def test_analysis_ends_with_the_exact_values(server):
+    position = Position.from_text(LATE)
+    (answer,) = talk(server, {"id": 3, "do": "analyse", "position": LATE, "seconds": 30})
+    exact = solve(position).action_values
+    assert answer["exact"]
+    assert answer["actions"] == {str(action): [value, value] for action, value in exact.items()}
+
+
+def test_bounds_close_and_an_analysis_can_be_cancelled(server):
+    text = Position("gabata_seven_holes").to_text()
+
+    async def run():
+        async with connect(f"ws://{server}/api/session") as socket:
+            await socket.send(json.dumps({"id": 1, "do": "analyse", "position": text, "seconds": 60}))
+            bounds = [json.loads(await socket.recv()) for _ in range(3)]
+            cancelled = (await ask(socket, id=2, do="cancel", of=1))[-1]
+            while True:
+                answer = json.loads(await asyncio.wait_for(socket.recv(), 20))
+                if answer["id"] == 1 and answer.get("cancelled"):
+                    break
+            return bounds, cancelled, (await ask(socket, id=1, do="about"))[-1]
+
+    bounds, cancelled, after = asyncio.run(run())
+    widths = [answer["upper"] - answer["lower"] for answer in bounds]
+    assert widths == sorted(widths, reverse=True)
+    assert not bounds[-1]["exact"]
+    assert cancelled["cancelled"]
+    assert "version" in after
+
+
+BAD = [
+    ({"do": "dance"}, "do must be"),
+    ({"do": "choose"}, "position must be"),
+    ({"do": "choose", "position": "leyla"}, "leyla"),
+    ({"do": "choose", "position": "chess 1,2/3,4 0-0 S"}, "chess"),
+    ({"do": "choose", "position": LATE, "agent": "minimax"}, "minimax:DEPTH"),
+    ({"do": "choose", "position": LATE, "agent": "minimax:60"}, "at most 10"),
+    ({"do": "choose", "position": LATE, "agent": "mcts:900000"}, "at most 20000"),
+    ({"do": "choose", "position": LATE, "agent": "mcts:100s"}, "at most 10 seconds"),
+    ({"do": "choose", "position": LATE, "agent": "python:/tmp/x.py:f"}, "without files"),
+    ({"do": "choose", "position": LATE, "agent": "/etc/passwd"}, "without files"),
+    ({"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "../x.zip"}, "no checkpoint"),
+    ({"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "outside.zip"}, "no checkpoint"),
+    ({"do": "choose", "position": LATE, "agent": "sample", "checkpoint": "/etc/passwd"}, "no checkpoint"),
+    ({"do": "choose", "position": LATE, "agent": ["random"]}, "without files"),
+    ({"do": "choose", "position": LATE, "dials": {"row_width": 99, "name": "x"}}, "row_width"),
+    ({"do": "choose", "position": LATE, "dials": {"colour": "red"}}, "dials must be"),
+    ({"do": "analyse", "position": LATE, "seconds": -1}, "seconds must be"),
+    ({"do": "analyse", "position": LATE, "seconds": 1e9}, "seconds must be"),
+    ({"do": "cancel", "of": "all"}, "of must be"),
+]
+
+
+@pytest.mark.parametrize(("request_", "said"), BAD)
+def test_a_bad_request_is_answered_with_what_would_be_right(server, request_, said):
+    (answer,) = talk(server, {"id": 5, **request_})
+    assert answer["id"] == 5
+    assert said in answer["error"]
+
+
+def test_a_thousand_malformed_requests_are_answered_and_the_page_goes_on(server):
+    rng = random.Random(4)
+    good = json.dumps({"id": 1, "do": "choose", "position": LATE, "agent": "greedy"})
+
+    def malformed() -> str | bytes:
+        match rng.randrange(6):
+            case 0:
+                return rng.randbytes(rng.randrange(200))
+            case 1:
+                letters = list(good)
+                for _ in range(rng.randrange(1, 6)):
+                    letters[rng.randrange(len(letters))] = chr(rng.randrange(1, 0x2FF))
+                return "".join(letters)
+            case 2:
+                return "[" * rng.randrange(5_000)
+            case 3:
+                return json.dumps({"id": rng.choice([None, -1, 1.5, "1", [], 2**99]), "do": "about"})
+            case 4:
+                return good[: rng.randrange(len(good))]
+            case _:
+                position = rng.choice([None, 7, {}, "x" * 9_000])
+                return json.dumps({"id": 2, "do": "choose", "position": position})
+
+    async def run():
+        answered = 0
+        async with connect(f"ws://{server}/api/session") as socket:
+            for number in range(1, 1001):
+                await socket.send(malformed())
+                answers = [json.loads(await asyncio.wait_for(socket.recv(), 20))]
+                answered += len(answers)
+                if number % 100 == 0:
+                    asked = {"do": "choose", "position": LATE, "agent": "greedy"}
+                    assert "action" in (await ask(socket, id=10_000 + number, **asked))[-1]
+        return answered
+
+    assert asyncio.run(run()) == 1000
+    outside = ("/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd")
+    for path in ("/nothing", *outside, "/server.py", "/" + "a" * 9_000, "/%00"):
+        status = httpx.get(f"http://{server}{path}").status_code
+        assert 400 <= status < 500, (path, status)
+    assert httpx.post(f"http://{server}/api/about", content=b"x" * 100_000).status_code in (404, 405)
+
+
+def test_nothing_but_nonsense_ends_the_session(server):
+    async def run():
+        async with connect(f"ws://{server}/api/session") as socket:
+            for _ in range(500):
+                await socket.send("nonsense")
+            while True:
+                await socket.recv()
+
+    with pytest.raises(ConnectionClosed):
+        asyncio.run(run())
+
+
+def test_a_page_of_another_origin_is_refused(server):
+    with pytest.raises(InvalidStatus):
+        talk(server, {"id": 1, "do": "about"}, origin="http://evil.example")
+    assert talk(server, {"id": 1, "do": "about"}, origin=f"http://{server}")[0]["done"]
+
+
+def test_another_sites_name_for_this_machine_is_refused(server):
+    assert httpx.get(f"http://{server}/api/about", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_too_many_requests_a_second_are_told(server):
+    with served(limits=Limits(a_second=5)) as slow:
+        answers = talk(slow, *({"id": number, "do": "about"} for number in range(40)))
+    assert any("at most 5 a second" in answer.get("error", "") for answer in answers)
+    assert any("version" in answer for answer in answers)
+
+
+def test_more_pages_than_there_may_be_are_asked_to_wait():
+    async def run(address):
+        async with connect(f"ws://{address}/api/session"):
+            with pytest.raises(InvalidStatus):
+                async with connect(f"ws://{address}/api/session"):
+                    pass
+
+    with served(limits=Limits(sessions=1)) as address:
+        asyncio.run(run(address))
+
+
+def test_a_hundred_pages_play_and_analyse_at_once(server):
+    """Each plays a round of greedy against random and has every fifth position analysed."""
+
+    async def play(number):
+        rng = random.Random(number)
+        position = Position(("layli_goobalay", "leyla", "gabata_i")[number % 3])
+        turns = 0
+        async with connect(f"ws://{server}/api/session") as socket:
+            while not position.is_over and turns < 12:
+                turns += 1
+                request = {"position": position.to_text(), "agent": "greedy" if turns % 2 else "minimax:2"}
+                answer = (await ask(socket, id=turns, do="choose", **request))[-1]
+                assert answer["action"] in position.legal_actions
+                position.play(answer["action"])
+                if position.is_over:
+                    break
+                position.play(rng.choice(position.legal_actions))
+                if turns % 5 == 0 and not position.is_over:
+                    request = {"position": position.to_text(), "seconds": 0.05}
+                    answers = await ask(socket, id=1000 + turns, do="analyse", **request)
+                    assert {"lower", "upper", "actions"} <= set(answers[-1])
+        return turns
+
+    async def run():
+        return await asyncio.gather(*(play(number) for number in range(100)))
+
+    assert min(asyncio.run(run())) > 3
+
+
+def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
+    import signal
+
+    command = [sys.executable, "-m", "mancala_env.cli", "serve", "--port", "0", "--browser", "false"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = line.split("at ")[1].split(" ")[0]
+        assert httpx.get(f"{address}api/about").status_code == 200
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "99999"], "port must be 0 to 65535"),
+        (["--host", "no.such.host.invalid"], "cannot listen on"),
+        (["--checkpoints", "nowhere"], "nowhere is none"),
+        (["--agents", "minmax:3"], "did you mean minimax"),
+    ],
+)
+def test_bad_options_of_the_command_are_one_line(words, said):
+    command = [sys.executable, "-m", "mancala_env.cli", "serve", "--browser", "false", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
