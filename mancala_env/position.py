@@ -342,10 +342,10 @@ class Position:
         """
         player = self.player
         if not is_whole(action) or not 0 <= action < self.ruleset.num_holes:
-            raise IllegalMove(self._why_illegal(action))
+            raise self._not_legal(action)
         laps, captured, taken = _play(self._rules, self._games, int(action))
         if laps == 0:
-            raise IllegalMove(self._why_illegal(action))
+            raise self._not_legal(action)
         endless = bool(self._games[0, END_COLUMN] == ENDLESS)
         return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
 
@@ -363,7 +363,7 @@ class Position:
             IllegalMove: As :meth:`play`.
         """
         if not is_whole(action) or int(action) not in self.legal_actions:
-            raise IllegalMove(self._why_illegal(action))
+            raise self._not_legal(action)
         hole = squares.hole_of(self.ruleset, self.player, int(action))
         return timeline_of(self._rules, self._games, hole)
 
@@ -393,23 +393,32 @@ class Position:
         after = self.copy()
         return None if _next_round(self._rules, after._games) else after
 
-    def _why_illegal(self, action: Any) -> str:
-        legal = f"legal holes: {_listed(self.legal_actions)}"
+    def why_illegal(self, action: Any) -> str:
+        """Say why the player to move may not sow an action, such as "it is empty"; "" where they may."""
         if self.is_over:
-            return f"the round is over ({self.end}); nobody can sow hole {action}"
-        who = f"{PLAYERS[self.player]} cannot sow hole {action}"
+            return f"the round is over ({self.end})"
         if not is_whole(action):
-            return f"{who}: it is not a whole number; {legal}"
+            return "it is not a whole number"
         if not 0 <= action < self.ruleset.num_holes:
-            return f"{who}: there is none; {legal}"
+            return "there is none"
+        if action in self.legal_actions:
+            return ""
         hole = squares.hole_of(self.ruleset, self.player, int(action))
         if self.owner[hole] != NOBODY:
-            return f"{who}: {PLAYERS[self.owner[hole]]} owns it; {legal}"
+            return f"{PLAYERS[self.owner[hole]]} owns it"
         if self.territory[hole] != self.player:
-            return f"{who}: it is {PLAYERS[1 - self.player]}'s; {legal}"
+            return f"it is {PLAYERS[1 - self.player]}'s"
         if self.seeds[hole] == 0:
-            return f"{who}: it is empty; {legal}"
-        return f"{who}: the first turn is played from the rightmost hole; {legal}"
+            return "it is empty"
+        return "the first turn is played from the rightmost hole"
+
+    def _not_legal(self, action: Any) -> IllegalMove:
+        if self.is_over:
+            return IllegalMove(f"{self.why_illegal(action)}; nobody can sow hole {action}")
+        return IllegalMove(
+            f"{PLAYERS[self.player]} cannot sow hole {action}: {self.why_illegal(action)}; "
+            f"legal holes: {_listed(self.legal_actions)}"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):

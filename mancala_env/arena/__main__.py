@@ -1,7 +1,7 @@
 """Play and store the ladders that agents are measured against.
 
 python -m mancala_env.arena [RULESET ...] [--games 400] [--slow-games 64] [--results ladder.jsonl]
-    [--without ANCHOR WHY] [--opening-set evaluation]
+    [--records games.txt] [--without ANCHOR WHY] [--opening-set evaluation]
 """
 
 import sys
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=400, help="games of each match (400)")
     parser.add_argument("--slow-games", type=int, default=64, help="games of matches of perfect (64)")
     parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
+    parser.add_argument("--records", type=Path, help="file to append the games to, for mancala replay")
     parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("ANCHOR", "WHY"))
     parser.add_argument(
         "--opening-set", choices=OPENING_SETS, default="all", help="openings to play: all (the default), ..."
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             slow_games=options.slow_games,
             opening_set=options.opening_set,
             results=options.results,
+            records=options.records,
             left_out=dict(options.without),
         )
         store(ladder)

@@ -78,6 +78,7 @@ def evaluate(
     regret: bool = True,
     own_games: int = 0,
     results: str | Path | None = None,
+    records: str | Path | None = None,
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     num_threads: int | None = None,
@@ -100,7 +101,9 @@ def evaluate(
         regret: Whether to measure regret over the exact positions shipped with the package.
         own_games: Games of each agent against itself to measure regret over too, 0 or even; see
             :func:`own_games_regret`.
-        results: File the games are appended to, and taken from where they have been played already.
+        results: File the margins of the games are appended to, and taken from where they have been played
+            already.
+        records: File the games of the matches that are played now are appended to, turn by turn.
         seed: Seed of all openings and agents.
         rounds: Rounds of a game, or "match"; the ladder is for 1.
         num_threads: CPU threads; None takes every core this process may use.
@@ -113,6 +116,7 @@ def evaluate(
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         NoLadder: The ruleset has no stored ladder.
         InvalidResults: The results file cannot be used.
+        OSError: The file of records cannot be written.
     """
     ruleset = lookup(ruleset)
     asked = [specs] if isinstance(specs, str | Agent) else list(specs)
@@ -153,6 +157,7 @@ def evaluate(
             seed=seed,
             rounds=rounds,
             results=results,
+            records=records,
             progress=_stage(progress, "games"),
             play_chunks=play_chunks,
         )

@@ -108,6 +108,7 @@ def play_ladder(
     slow_games: int = 64,
     opening_set: OpeningSet = "all",
     results: str | Path | None = None,
+    records: str | Path | None = None,
     left_out: dict[str, str] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -120,6 +121,7 @@ def play_ladder(
         slow_games: Games of each match of SLOW_ANCHORS, even.
         opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
         results: Results file, to resume.
+        records: File the games that are played now are appended to, turn by turn.
         left_out: Anchors to leave out, and why.
         num_threads: CPU threads.
         progress: Called as progress(games over, games), for each group of matches anew.
@@ -139,6 +141,7 @@ def play_ladder(
             opening_turns=OPENING_TURNS,
             opening_set=opening_set,
             results=results,
+            records=records,
             num_threads=num_threads,
             progress=progress,
         )

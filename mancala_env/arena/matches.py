@@ -6,7 +6,7 @@ of one opening; pairs are independent of each other, the games of a pair are not
 is computed over pairs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import IllegalMove
+from mancala_env.records import GameRecord
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
@@ -224,6 +225,7 @@ def play_openings(
     *,
     rounds: int | Literal["match"] = 1,
     progress: Progress | None = None,
+    recorded: list[GameRecord] | None = None,
 ) -> MatchResult:
     """Play each opening twice: with the first agent as South and with the first agent as North.
 
@@ -233,18 +235,24 @@ def play_openings(
         openings: Running games, uint64 `[P, NUM_COLUMNS]`; not changed.
         rounds: Rounds of a game, or "match".
         progress: Called as progress(games over, games).
+        recorded: A list to which the games are added, both of an opening together.
 
     Raises:
         IllegalMove: An agent chose an action that is not legal.
     """
     pairs = len(openings)
-    table = Table(first, second, np.concatenate([openings, openings]), rounds)
+    table = Table(
+        first, second, np.concatenate([openings, openings]), rounds, keeps_turns=recorded is not None
+    )
     table.first_is_south[:pairs] = True
     is_running = pairs > 0
     while is_running:
         is_running = table.play_turn()
         if progress is not None:
             progress(int(table.is_over.sum()), 2 * pairs)
+    if recorded is not None:
+        of_row = list(table.records(np.concatenate([openings, openings])))
+        recorded += [of_row[seat * pairs + pair] for pair in range(pairs) for seat in (0, 1)]
     # From South's lead to the first agent's.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
     ruleset = first.ruleset
@@ -297,7 +305,13 @@ class Table:
     """
 
     def __init__(
-        self, first: Agent, second: Agent, games: np.ndarray, rounds: int | Literal["match"] = 1
+        self,
+        first: Agent,
+        second: Agent,
+        games: np.ndarray,
+        rounds: int | Literal["match"] = 1,
+        *,
+        keeps_turns: bool = False,
     ) -> None:
         """Seat two agents at running games, uint64 `[B, NUM_COLUMNS]` (copied)."""
         if first.ruleset != second.ruleset:
@@ -309,7 +323,10 @@ class Table:
         self.first_is_south = np.zeros(len(games), np.bool_)
         self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
+        self._rounds: int | Literal["match"] = rounds
         self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
+        # (rows, players, actions) of every call of play.
+        self._turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = [] if keeps_turns else None
         self._rules = encode(first.ruleset)
 
     def rows_to_move(self, agent: int) -> np.ndarray:
@@ -332,6 +349,7 @@ class Table:
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} gave actions of shape {chosen.shape}, not {rows.shape}")
+        players = self.games[rows, PLAYER_COLUMN]
         wrong = _play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
             from mancala_env.position import Position
@@ -341,3 +359,25 @@ class Table:
                 f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
                 f"{', '.join(map(str, position.legal_actions))}"
             )
+        if self._turns is not None:
+            self._turns.append((rows, players, chosen))
+
+    def records(self, openings: np.ndarray) -> Iterator[GameRecord]:
+        """Yield each game's record, row by row.
+
+        Args:
+            openings: What the games started from, uint64 `[B, NUM_COLUMNS]`.
+        """
+        from mancala_env.position import Position
+
+        assert self._turns is not None, "a table that keeps its turns"
+        turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
+        for rows, players, actions in self._turns:
+            for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
+                turns[b].append((player, action))
+        first, second = (agent.spec for agent in self.agents)
+        for b, played in enumerate(turns):
+            south, north = (first, second) if self.first_is_south[b] else (second, first)
+            ruleset = self.agents[0].ruleset
+            start = Position.from_games(ruleset, openings, b)
+            yield GameRecord(ruleset, played, south, north, self._rounds, start)

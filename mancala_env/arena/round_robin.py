@@ -12,7 +12,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -31,6 +33,7 @@ from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, o
 from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
+from mancala_env.records import GameRecord, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
@@ -79,6 +82,7 @@ def round_robin(
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
+    records: str | Path | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
     play_chunks: "PlayChunks | None" = None,
@@ -98,7 +102,10 @@ def round_robin(
             :func:`~mancala_env.arena.openings`.
         seed: Seed of all openings and agents.
         rounds: Rounds of a game, or "match".
-        results: File the games are appended to, and taken from where they have been played already.
+        results: File the margins of the games are appended to, and taken from where they have been played
+            already.
+        records: File the games that are played now are appended to, turn by turn; see
+            :mod:`mancala_env.records`.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.
         play_chunks: What plays the games; None plays them here. :class:`mancala_env.arena.on_ray.RayChunks`
@@ -111,6 +118,7 @@ def round_robin(
         InvalidMatch: The same agent twice, fewer than two, or an argument is out of range.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         InvalidResults: The file is not a results file, or another process is writing it.
+        OSError: The file of records cannot be written.
     """
     entrants = [entrant(spec, ruleset, num_threads) for spec in specs]
     if len(entrants) < 2:
@@ -125,6 +133,7 @@ def round_robin(
         seed=seed,
         rounds=rounds,
         results=results,
+        records=records,
         progress=progress,
         play_chunks=play_chunks,
     )
@@ -149,12 +158,20 @@ def play_pairings(
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
+    records: str | Path | None = None,
     progress: Progress | None = None,
     play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
     """Play the matches asked for; see :func:`round_robin`, which asks for all of them."""
     ruleset = lookup(ruleset)
     pairs = num_pairs(games)
+    if records is not None:
+        if play_chunks is not None:
+            raise InvalidMatch(
+                "games are recorded where they are played: leave records out, or play them here"
+            )
+        Path(records).open("a").close()  # said now rather than after the first games
+        play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
     keys = [_key(ruleset, *pairing, opening_turns, opening_set, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:
@@ -249,16 +266,32 @@ PlayChunks = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, np.ndarray, float
 `[stop - start, 2]` from the side of `key.first`, and the seconds it took."""
 
 
-def play_here(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-    """Play chunks one after another in this process; see PlayChunks."""
+def play_here(
+    chunks: Sequence[Chunk], records: str | Path | None = None
+) -> Iterator[tuple[Chunk, np.ndarray, float]]:
+    """Play chunks one after another in this process; see PlayChunks.
+
+    Args:
+        chunks: The chunks.
+        records: File that the games are appended to, a chunk at a time.
+    """
     for chunk in chunks:
         began = time.perf_counter()
-        margins = play_chunk(chunk)
-        yield chunk, margins, time.perf_counter() - began
+        recorded: list[GameRecord] | None = None if records is None else []
+        margins = play_chunk(chunk, recorded)
+        seconds = time.perf_counter() - began
+        if records is not None and recorded is not None:
+            write_games(records, recorded, append=True)
+        yield chunk, margins, seconds
 
 
-def play_chunk(chunk: Chunk) -> np.ndarray:
-    """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`."""
+def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.ndarray:
+    """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`.
+
+    Args:
+        chunk: The chunk.
+        recorded: A list to which the games are added, both of an opening together.
+    """
     first, second = sorted(chunk.pairing, key=lambda one: one.identity)
     key, start = chunk.key, chunk.start
     entropy = key.numbers()
@@ -274,7 +307,20 @@ def play_chunk(chunk: Chunk) -> np.ndarray:
         start,
         opening_set=key.opening_set,
     )
-    return play_openings(first.agent, second.agent, drawn, rounds=key.rounds).margins
+    played: list[GameRecord] | None = None if recorded is None else []
+    result = play_openings(
+        first.agent,
+        second.agent,
+        drawn,
+        rounds="match" if key.rounds == MAX_ROUNDS else key.rounds,
+        recorded=played,
+    )
+    if recorded is not None and played is not None:
+        today = str(date.today())
+        for number, game in enumerate(played):
+            opening = f"{key.opening_turns} random turns, {key.opening_set}, number {start + number // 2}"
+            recorded.append(replace(game, seed=key.seed, opening=opening, date=today))
+    return result.margins
 
 
 def _as_seen(

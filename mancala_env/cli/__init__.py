@@ -1,5 +1,4 @@
-"""The command line: `mancala evaluate | train | fit-value | solve | bench | show | serve |
-rulesets`, a file each.
+"""The command line: `mancala COMMAND`, a file each; `mancala --help` lists them.
 
 Tables go to standard output, progress and errors to standard error; `--json` prints one JSON document
 and nothing else. :mod:`mancala_env.programs` says what becomes of mistakes.
@@ -9,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env.cli import bench, evaluate, fit_value, rulesets, serve, show, solve, train
+from mancala_env.cli import bench, evaluate, fit_value, replay, rulesets, serve, show, solve, train
 from mancala_env.cli.parser import PROGRAM, new_parser
 from mancala_env.programs import in_one_line
 
@@ -18,6 +17,7 @@ _COMMANDS: dict[str, Any] = {
     "solve": solve,
     "bench": bench,
     "show": show,
+    "replay": replay,
     "rulesets": rulesets,
     "serve": serve,
 }

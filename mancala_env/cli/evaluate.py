@@ -60,6 +60,9 @@ def add_arguments(parser: Any) -> None:
         "--own_games", type=int, default=0, help="also measure regret over so many games against itself"
     )
     parser.add_argument("--results", type=str, default=None, help="file of games, to resume or add to")
+    parser.add_argument(
+        "--records", type=str, default=None, help="file to append the games played now to, for mancala replay"
+    )
     parser.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
     parser.add_argument("--seed", type=int, default=0, help="seed of openings and agents")
     parser.add_argument(
@@ -94,6 +97,7 @@ def run(options: Any) -> int:
                 regret=options.regret,
                 own_games=options.own_games,
                 results=options.results,
+                records=options.records,
                 seed=options.seed,
                 rounds=options.rounds,
                 num_threads=options.num_threads,

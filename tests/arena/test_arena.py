@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
-from mancala_env import IllegalMove, Position, agents, rulesets
+from mancala_env import IllegalMove, Position, agents, records, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.arena import (
     InvalidMatch,
@@ -23,7 +24,7 @@ from mancala_env.arena import (
     round_robin,
     stored_ladder,
 )
-from mancala_env.arena.round_robin import PAIRS_PER_CHUNK
+from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 
 
 class FirstLegal(Agent):
@@ -369,3 +370,48 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(InvalidResults, match="cannot write results to"):
         round_robin(["random", "greedy"], "leyla", games=2, results=tmp_path / "file" / "results.jsonl")
     assert os.listdir(tmp_path) == ["file"]
+
+
+# --- records
+
+
+def test_recorded_games_are_the_games_that_were_played(tmp_path):
+    """Margins of the records are those of the match, from the openings, both of an opening together."""
+    file = tmp_path / "games.txt"
+    words: Any = {"seed": 3, "rounds": 2, "results": tmp_path / "results.jsonl", "records": file}
+    (match,) = round_robin(["random", "greedy"], "leyla", games=80, **words)
+    games = list(records.read_games(file))
+    assert len(games) == 80
+    margins = []
+    for game in games:
+        assert (game.rounds, game.seed) == (2, 3)
+        assert {game.south, game.north} == {"random", "greedy"}
+        margin = game.verify().margin
+        assert margin is not None
+        margins.append(margin if game.south == "random" else -margin)
+    as_played = {(game.opening, game.south): margin for game, margin in zip(games, margins, strict=True)}
+    for number, (as_south, as_north) in enumerate(match.margins.tolist()):
+        opening = f"4 random turns, all, number {number}"
+        assert (as_played[opening, "random"], as_played[opening, "greedy"]) == (as_south, as_north)
+    for one, other in zip(games[::2], games[1::2], strict=True):
+        assert (one.start, one.opening, one.south) == (other.start, other.opening, other.north)
+    # Games of the results file are not played again, and so not recorded again.
+    round_robin(["random", "greedy"], "leyla", games=84, **words)
+    assert len(list(records.read_games(file))) == 84
+
+
+def test_recording_changes_nothing_of_a_match(tmp_path):
+    alone = round_robin(["random", "mcts:20"], "gabata_five_holes", games=8)[0]
+    recorded = round_robin(
+        ["random", "mcts:20"], "gabata_five_holes", games=8, records=tmp_path / "games.txt"
+    )[0]
+    assert alone.margins.tolist() == recorded.margins.tolist()
+
+
+def test_records_are_refused_where_they_cannot_be_written(tmp_path):
+    with pytest.raises(OSError, match="games"):
+        round_robin(["random", "greedy"], "leyla", games=4, records=tmp_path / "nowhere" / "games.txt")
+    with pytest.raises(InvalidMatch, match="games are recorded where they are played"):
+        round_robin(
+            ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here
+        )

@@ -14,10 +14,10 @@ from dataclasses import replace
 import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
-from mancala_env import Position, cli, rulesets, solver
+from mancala_env import Position, cli, records, rulesets, solver
 
 # Three turns from the end: solved at once.
-COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "rulesets")
+COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "replay", "rulesets")
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 
@@ -127,6 +127,76 @@ def test_show_draws_a_position():
     found = json_of("show", "gabata_3")
     assert found["player"] == 1
     assert found["legal_actions"] == list(Position("gabata_3").legal_actions)
+
+
+def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path):
+    file = tmp_path / "games.txt"
+    start = Position.from_text("leyla 0,1,0,0,0,1/0,0,0,0,1,1 20-24 S")
+    first = records.GameRecord("leyla", [(0, 1, "why?")], "Amina", start=start, resigned=1)
+    second = records.GameRecord("gabata_i", [(0, 0)], comment="begun", headers={"Event": "an evening"})
+    records.write_games(file, [first, second])
+    done = mancala("replay", str(file))
+    assert done.stdout.splitlines() == [
+        "game 1: leyla: Amina (South) - ? (North), 1 turns, South (resigned)",
+        "game 2: gabata_i: ? (South) - ? (North), 1 turns, not over",
+        "2 games; every turn fits the rules",
+    ]
+    shown = mancala("replay", str(file), "--game", "1").stdout
+    assert str(start) in shown
+    assert "1. S2: 1 lap  {why?}" in shown
+    assert shown.endswith("North resigned\n")
+    shown = mancala("replay", str(file), "--game", "2").stdout
+    assert "Event: an evening\nbegun\n" in shown
+    assert shown.endswith("the game is not over\n")
+    after = Position("gabata_i")
+    after.play(0)
+    shown = mancala("replay", str(file), "--game", "2", "--turn", "1").stdout
+    assert shown.endswith(f"{after}\n{after.to_text()}\n")
+    assert (
+        json_of("replay", str(file), "--game", "2", "--turn", "0")["position"]
+        == Position("gabata_i").to_text()
+    )
+    assert [game["turns"] for game in json_of("replay", str(file))] == [["S2"], ["S1"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "why"),
+    [
+        (None, [], "No such file or directory"),
+        ("", [], "holds no game"),
+        (
+            '[Ruleset "leyla"]\nS1 S2',
+            [],
+            "line 2, game 1, turn 2: S2 cannot be played: North is to move; legal: N1",
+        ),
+        ('[Ruleset "leyla"]', ["--game", "2"], "holds 1 games; there is no game 2"),
+        ('[Ruleset "leyla"]', ["--turn", "1"], "the game has 0 turns; there is no turn 1"),
+        ('[Ruleset "leyla"]\n[Ruleset "leyla"]', ["--turn", "1"], "say with --game which one"),
+        ('[Ruleset "leyla"]', ["--game", "0"], "--game must be a whole number of at least 1, not 0"),
+    ],
+)
+def test_replay_says_in_one_line_what_is_wrong(text, arguments, why, tmp_path, capsys):
+    file = tmp_path / "games.txt"
+    if text is not None:
+        file.write_text(text)
+    assert cli.main(["replay", str(file), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert why in said
+    assert said.count("\n") == 1
+
+
+def test_evaluate_records_its_games(tmp_path, capsys):
+    file = tmp_path / "games.txt"
+    words = ["evaluate", "greedy", "random", "--games", "4", "--no_regret", "--json", "--ruleset", "leyla"]
+    assert cli.main([*words, "--records", str(file)]) == 0
+    (match,) = json.loads(capsys.readouterr().out)["matches"]
+    games = list(records.read_games(file))
+    assert len(games) == 4
+    outcomes = [game.verify() for game in games]
+    won = [
+        one.winner == (game.north == "greedy") for one, game in zip(outcomes, games) if one.winner is not None
+    ]
+    assert (sum(won), len(won)) == (match["wins"], match["wins"] + match["losses"])
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,143 @@
+"""`mancala replay`: check the games of a file, and show them turn by turn."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mancala_env.arguments import whole
+from mancala_env.cli.parser import add_json
+from mancala_env.cli.show import position_as_dict
+from mancala_env.cli.tables import print_json
+from mancala_env.errors import printable
+from mancala_env.position import PLAYERS, Position, Turn
+from mancala_env.records import GameRecord, InvalidRecord, Step, read_games
+
+HELP = "check recorded games and show them"
+DESCRIPTION = (
+    "Check the games of a file by playing them, and list them; a single game is shown turn by turn. "
+    "What does not fit the rules is said in one line."
+)
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    parser.add_argument("file", metavar="FILE", help="a file of game records; docs/records.md has the format")
+    parser.add_argument("--game", type=int, default=None, help="show this game of the file, from 1")
+    parser.add_argument(
+        "--turn", type=int, default=None, help="show the board after this turn only; 0: the start"
+    )
+    add_json(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    game = None if options.game is None else whole("--game", options.game, 1)
+    turn = None if options.turn is None else whole("--turn", options.turn, 0)
+    count, chosen = 0, None
+    listed: list[dict[str, Any]] = []
+    for record in read_games(options.file):  # all of them, so that a fault anywhere in the file is found
+        count += 1
+        if game in (None, count):
+            chosen = record
+        if game is None and options.json:
+            listed.append(_as_dict(count, record))
+        elif game is None and turn is None:
+            print(f"game {count}: {record}")
+    if count == 0:
+        raise InvalidRecord(f"{printable(options.file)} holds no game")
+    if chosen is None:
+        raise InvalidRecord(f"{printable(options.file)} holds {count} games; there is no game {game}")
+    if game is None and count > 1 and turn is not None:
+        raise InvalidRecord(f"{printable(options.file)} holds {count} games; say with --game which one")
+    if turn is not None:
+        _show_turn(chosen, turn, options.json)
+    elif options.json:
+        print_json(listed if game is None else [_as_dict(game, chosen)])
+    elif game is not None or count == 1:
+        _show_game(chosen)
+    else:
+        print(f"{count} games; every turn fits the rules")
+    return 0
+
+
+def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
+    position, said = record.start_position, ""
+    if number:
+        if number > len(record.turns):
+            raise InvalidRecord(f"the game has {len(record.turns)} turns; there is no turn {number}")
+        step = next(step for step in record.replay() if step.number == number)
+        position, said = step.after, _said(step)
+    if as_json:
+        print_json(position_as_dict(position))
+    else:
+        print("\n".join(filter(None, (said, str(position), position.to_text()))))
+
+
+def _show_game(record: GameRecord) -> None:
+    for line in _told(record):
+        print(line)
+
+
+def _told(record: GameRecord) -> Iterator[str]:
+    yield ""
+    for name, value in (("opening", record.opening), ("date", record.date), *record.headers.items()):
+        if value:
+            yield printable(f"{name}: {value}")
+    if record.comment:
+        yield printable(record.comment)
+    yield str(record.start_position)
+    for step in record.replay():
+        yield ""
+        yield _said(step)
+        yield str(step.after)
+        if step.following.round != step.after.round:
+            yield f"\nround {step.after.round} ends {_counts(step.after)}"
+            yield str(step.following)
+    outcome = record.verify()
+    yield ""
+    if outcome.end == "resigned":
+        yield f"{PLAYERS[1 - (outcome.winner or 0)]} resigned"
+    else:
+        yield f"result: {outcome}" if outcome.is_over else "the game is not over"
+
+
+def _said(step: Step) -> str:
+    """Say in one line what a turn did."""
+    comment = f"  {{{printable(step.turn.comment)}}}" if step.turn.comment else ""
+    return f"{step.number}. {step.turn}: {said_of(step.did)}{comment}"
+
+
+def said_of(turn: Turn) -> str:
+    """Say what a turn did: laps, capture, holes taken."""
+    if turn.endless:
+        return "an endless relay; every seed goes back"
+    parts = [f"{turn.laps} lap{'s' * (turn.laps != 1)}"]
+    if turn.captured:
+        parts.append(f"captures {turn.captured}")
+    if turn.new_owned:
+        parts.append(f"takes {len(turn.new_owned)} hole{'s' * (len(turn.new_owned) != 1)}")
+    return ", ".join(parts)
+
+
+def _counts(position: Position) -> str:
+    south, north = position.counts
+    return f"{south}-{north} ({position.end})"
+
+
+def _as_dict(number: int, record: GameRecord) -> dict[str, Any]:
+    outcome = record.verify()
+    return {
+        "game": number,
+        "ruleset": record.ruleset.name,
+        "south": record.south,
+        "north": record.north,
+        "rounds": record.rounds,
+        "start": record.start_position.to_text(),
+        "seed": record.seed,
+        "opening": record.opening,
+        "date": record.date,
+        "headers": dict(record.headers),
+        "turns": [str(turn) for turn in record.turns],
+        "comments": {str(i): turn.comment for i, turn in enumerate(record.turns, 1) if turn.comment},
+        "result": str(outcome),
+        "end": outcome.end,
+    }

@@ -1,0 +1,391 @@
+"""Game records: written, read back, and refused at the first thing that does not fit."""
+
+import itertools
+import random
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import any_ruleset, own_rulesets, reached
+from test_recorded_games import RECORDINGS, recorded
+
+from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, records, rulesets
+from mancala_env.records import (
+    GameRecord,
+    InvalidRecord,
+    RecordedTurn,
+    Replay,
+    games_text,
+    parse_games,
+    read_games,
+    values_comment,
+    write_games,
+)
+
+DOCS = Path(__file__).parent.parent.parent / "docs" / "records.md"
+LEYLA = '[Ruleset "leyla"]\n'
+
+printable = st.text(st.characters(categories=["L", "N", "P", "S"], include_characters=" "), max_size=30)
+
+
+def played(start, rounds, rng, most_turns):
+    """Play random turns from a position, and return them."""
+    game, turns = Replay(start, rounds), []
+    while not game.is_over and len(turns) < most_turns:
+        turns.append((game.position.player, rng.choice(game.position.legal_actions)))
+        game.play(RecordedTurn(*turns[-1]))
+    return turns
+
+
+@st.composite
+def worded_rulesets(draw):
+    """Draw a ruleset, perhaps with a name and words that need care in a text."""
+    ruleset = draw(any_ruleset)
+    if ruleset.name != "own" or draw(st.booleans()):
+        return ruleset
+    name = draw(printable.map(lambda text: text.replace(" ", "")).filter(bool))
+    if name in rulesets.names():
+        return ruleset
+    return replace(ruleset, name=name, title=draw(printable), region=draw(printable), source=draw(printable))
+
+
+@st.composite
+def any_record(draw):
+    """Draw a game of any ruleset and length, from anywhere, with everything a record can hold."""
+    ruleset = draw(worded_rulesets())
+    start = draw(st.just(None) | reached(st.just(ruleset)))
+    rounds = draw(st.sampled_from((1, 2, 7, "match")))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    turns = played(start or Position(ruleset), rounds, rng, draw(st.integers(0, 150)))
+    comments = draw(st.lists(printable, max_size=4))
+    commented = [(*turn, comments.pop()) if comments and rng.random() < 0.1 else turn for turn in turns]
+    record = GameRecord(
+        ruleset,
+        commented,
+        south=draw(printable),
+        north=draw(printable),
+        rounds=rounds,
+        start=start or "",
+        seed=draw(st.none() | st.integers(0, 2**64)),
+        opening=draw(printable),
+        date=draw(st.just("") | st.dates().map(str)),
+        comment=draw(printable),
+        headers=draw(st.dictionaries(st.sampled_from(("Event", "Site", "Round2")), printable)),
+    )
+    if not record.verify().is_over and draw(st.booleans()):
+        record = replace(record, resigned=draw(st.integers(0, 1)))
+    return record
+
+
+# Round trips
+
+
+@given(st.lists(any_record(), max_size=3))
+def test_games_of_any_ruleset_are_read_back_as_they_were_written(games):
+    assert parse_games(games_text(games)) == games
+
+
+@given(own_rulesets())
+def test_every_field_of_a_ruleset_of_ones_own_comes_back(ruleset):
+    (again,) = parse_games(GameRecord(ruleset).to_text())
+    assert {one.name: getattr(again.ruleset, one.name) for one in fields(Ruleset)} == {
+        one.name: getattr(ruleset, one.name) for one in fields(Ruleset)
+    }
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name[:-9])
+def test_ludiis_games_are_written_and_read_back(path, tmp_path):
+    games, boards = [], []
+    for record in recorded(path):
+        turns = [*record["turns"], record["last"]]
+        games.append(
+            GameRecord(
+                record["ruleset"],
+                [(turn["mover"], turn["action"]) for turn in turns],
+                "Ludii",
+                "Ludii",
+                headers={"Game": str(record["game"])},
+            )
+        )
+        boards.append([turn["seeds"] for turn in record["turns"]])
+        outcome = games[-1].verify()
+        assert (outcome.end, outcome.turns) == ("stuck", len(turns))
+        assert outcome.margin == record["count"][0] - record["count"][1]
+    file = tmp_path / "games.txt"
+    assert write_games(file, games) == len(games)
+    again = list(read_games(file))
+    assert again == games
+    for game, expected in zip(again, boards, strict=True):
+        assert [position.seeds.tolist() for position in game.positions()][1:-1] == expected
+
+
+def test_files_are_appended_to_with_an_empty_line_between(tmp_path):
+    file = tmp_path / "games.txt"
+    first, second = GameRecord("leyla", south="one"), GameRecord("leyla", [(0, 0)], south="two")
+    write_games(file, [first])
+    write_games(file, [second, first], append=True)
+    assert list(read_games(file)) == [first, second, first]
+    assert file.read_text() == games_text([first, second, first])
+    write_games(file, [second])
+    assert list(read_games(file)) == [second]
+
+
+def test_the_example_of_the_documentation_is_what_is_written():
+    text = DOCS.read_text().split("```text\n")[1].split("```")[0]
+    (game,) = parse_games(text)
+    assert game.turns[10].values == {5: -4, 1: -10}
+    assert game.to_text() == text
+
+
+def test_a_text_written_by_hand_may_be_loose():
+    text = '\ufeff[Ruleset   "gabata_i"]\r\n\r\n{a\n  comment\tin two lines \\} } S1 N2\n'
+    text += "{of} {two parts}\n\n\n 3. S3"
+    assert parse_games(text)[0] == GameRecord(
+        "gabata_i", [(0, 0), (1, 1, "of two parts"), (0, 2)], comment="a comment in two lines }"
+    )
+
+
+# What a record tells
+
+
+def test_rounds_are_numbered_and_the_margin_is_the_matchs():
+    rng = random.Random(1)
+    turns = played(Position("leyla"), "match", rng, 10_000)
+    game = GameRecord("leyla", turns, rounds="match")
+    steps = list(game.replay())
+    numbers = [int(number) for number in re.findall(r"^Round (\d+):$", game.to_text(), re.M)]
+    assert numbers == list(range(1, steps[-1].after.round + 1))
+    outcome = game.verify()
+    assert outcome.is_over
+    assert outcome.rounds == numbers[-1] > 1
+    assert outcome.winner == steps[-1].after.match_winner
+    assert str(outcome).startswith(("South by", "North by", "draw"))
+    for before, after in itertools.pairwise(steps):
+        assert before.following == after.before
+        if before.after.is_over:
+            assert before.after.next_round() == after.before
+
+
+def test_a_limit_on_rounds_ends_the_game():
+    rng = random.Random(2)
+    turns = played(Position("layli_goobalay"), 2, rng, 10_000)
+    outcome = GameRecord("layli_goobalay", turns, rounds=2).verify()
+    assert (outcome.is_over, outcome.rounds) == (True, 2)
+    assert not GameRecord("layli_goobalay", turns, rounds=3).verify().is_over
+
+
+def test_positions_are_the_start_every_turn_and_every_new_round():
+    turns = played(Position("leyla"), 3, random.Random(4), 10_000)
+    boards = list(GameRecord("leyla", turns, rounds=3).positions())
+    assert boards[0] == Position("leyla")
+    last_round = boards[-1].round
+    assert len(boards) == 1 + len(turns) + last_round - 1
+    assert boards[-1].is_over
+
+
+def test_playing_on_in_what_a_replay_gives_leaves_the_replay_as_it_is():
+    game = GameRecord("gabata_i", played(Position("gabata_i"), 1, random.Random(3), 10))
+    for step in game.replay():
+        for position in (step.before, step.after, step.following):
+            if not position.is_over:
+                position.play(position.legal_actions[0])
+    for position in game.positions():
+        if not position.is_over:
+            position.play(position.legal_actions[0])
+
+
+def test_a_player_may_resign():
+    game = GameRecord("leyla", [(0, 0)], resigned=0)
+    assert '[Result "North"]\n[End "resigned"]' in game.to_text()
+    outcome = GameRecord.from_text(game.to_text()).verify()
+    assert (outcome.winner, outcome.margin, outcome.end) == (1, None, "resigned")
+    over = GameRecord("leyla", played(Position("leyla"), 1, random.Random(0), 10_000))
+    with pytest.raises(InvalidRecord, match=r"South resigned a game that was over \(stuck\)"):
+        replace(over, resigned=0).verify()
+
+
+def test_values_in_a_comment():
+    comment = values_comment(1, {0: -4, 11: 2.25, 3: 0}, "why not")
+    assert comment == "[%values N1=-4 N12=+2.25 N4=+0] why not"
+    assert RecordedTurn(1, 0, comment).values == {0: -4, 11: 2.25, 3: 0}
+    assert RecordedTurn(1, 0, "[%values N1=x]").values == {}
+
+
+# What does not fit
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("S1 N1 S1 S2", "line 3, game 1, turn 4: S2 cannot be played: North is to move; legal: N1 N2"),
+        ("S1 N1 S1 N4", "turn 4: N4 cannot be played: it is empty; legal: N1 N2 N5 N6"),
+        ("S7", "turn 1: S7 cannot be played: it is North's; legal: S1 S2 S3 S4 S5 S6"),
+        ("S99", "turn 1: S99 cannot be played: there is none; legal: S1 S2"),
+        ("S1 N1 x3", "turn 3: 'x3' is not a turn: S or N and a hole from 1; legal: S1"),
+        ("S0", "'S0' is not a turn"),
+        ("S١", "'S١' is not a turn"),
+        ("s1", "'s1' is not a turn"),
+        ("S" + "1" * 5000, "is not a turn"),
+        ("1. S1 3. N1", "turn 2 comes next, not turn 3"),
+        ("Round 2: S1", "round 2 does not begin here: it is round 1"),
+        ("Round 1: S1 Round 1: N1", "round 1 does not begin here"),
+        ("S1 {never ends", "a comment has no end"),
+        ("{" + "x" * 10_001 + "}", "comment must be one line of at most 10,000 printable characters"),
+        ("{a\x1b[2Jb}", "comment must be one line of at most 10,000 printable characters"),
+        ('S1\n[South "late"]', "header South comes after the turns; a new game begins with Ruleset"),
+        ("S1 " * 40_000, "a line has at most 100,000 characters"),
+    ],
+)
+def test_the_first_turn_that_does_not_fit_is_named(body, why, tmp_path):
+    file = tmp_path / "games.txt"
+    file.write_text(f"{LEYLA}\n{body}\n")
+    with pytest.raises(InvalidRecord) as error:
+        list(read_games(file))
+    assert why in str(error.value)
+    assert str(error.value).startswith(f"{file}, line ")
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ('[South "x"]', r'a game begins with [Ruleset "..."], not with'),
+        ("S1", r'a game begins with [Ruleset "..."]'),
+        ('[Ruleset "leila"]', "no ruleset 'leila'; did you mean 'leyla'"),
+        (
+            '[Ruleset "leyla"]\n[Dials "row_width=7"]',
+            "name 'leyla' is the catalogue's, where row_width is 6, not 7",
+        ),
+        ('[Ruleset "own"]\n[Dials "colour=red"]', "'colour=red' is no dial; the dials are row_width"),
+        ('[Ruleset "own"]\n[Dials "row_width=many"]', "row_width must be a whole number, not 'many'"),
+        ('[Ruleset "own"]\n[Dials "row_width=99"]', "row_width must be 2 to 12, not 99"),
+        (
+            '[Ruleset "own"]\n[Dials "captures_last=maybe"]',
+            "captures_last must be True or False, not 'maybe'",
+        ),
+        ('[Ruleset "leyla"', "is no header"),
+        ('[Ruleset "leyla"]\n[south "x"]', "'south' is no name of a header"),
+        ('[Ruleset "leyla"]\n[South "x"]\n[South "x"]', "header South is there twice"),
+        ('[Ruleset "leyla"]\n[Rounds "0"]', "rounds must be a whole number from 1 to 1000"),
+        ('[Ruleset "leyla"]\n[Rounds "1e9"]', "rounds must be a whole number from 1 to 1000"),
+        ('[Ruleset "leyla"]\n[Seed "-1"]', "header Seed must be a whole number, not '-1'"),
+        ('[Ruleset "leyla"]\n[Date "22.11.2026"]', "date must be a day such as 2026-11-22"),
+        ('[Ruleset "leyla"]\n[Start "leyla 4,4/4,4 0-0 S"]', "seeds must be 12 whole numbers"),
+        (
+            '[Ruleset "leyla"]\n[Start "gabata_i 4,4/4,4 0-0 S"]',
+            "the text is of ruleset 'gabata_i', not of 'leyla'",
+        ),
+        ('[Ruleset "leyla"]\n[Result "draw"]', "header Result says 'draw', but the turns end in '*'"),
+        (
+            '[Ruleset "leyla"]\n[End "resigned"]',
+            "header Result must be South or North where the other resigned",
+        ),
+        ('[Ruleset "leyla"]\n[North "a\x07"]', "header North must be one line of at most"),
+        (LEYLA + "".join(f'[E{n} ""]\n' for n in range(100)), "a game has at most 100 headers"),
+        (
+            '[Ruleset "leyla"]\n[Rounds "2"]\n[Start "leyla 1,0,0,0,0,0/1,0,0,0,0,0 0-0 S"]',
+            "46 of 48 seeds are missing at the start, so no next round can be set up",
+        ),
+    ],
+)
+def test_headers_that_do_not_fit_are_refused(headers, why):
+    with pytest.raises(InvalidRecord) as error:
+        parse_games(headers)
+    assert why in str(error.value)
+
+
+def test_the_games_before_a_fault_are_read(tmp_path):
+    file = tmp_path / "games.txt"
+    file.write_text(f"{LEYLA}S1\n\n{LEYLA}S1 N1\n\n{LEYLA}N1")
+    games = read_games(file)
+    assert [len(next(games).turns) for _ in range(2)] == [1, 2]
+    with pytest.raises(InvalidRecord, match="game 3, turn 1: N1 cannot be played: South is to move"):
+        next(games)
+
+
+def test_a_result_that_the_turns_do_not_give_is_refused():
+    game = GameRecord("leyla", played(Position("leyla"), 1, random.Random(0), 10_000))
+    right = str(game.verify())
+    wrong = game.to_text().replace(f'"{right}"', '"South by 48"')
+    with pytest.raises(
+        InvalidRecord, match=f"header Result says 'South by 48', but the turns end in '{right}'"
+    ):
+        parse_games(wrong)
+    text = game.to_text() + "S1"
+    with pytest.raises(
+        InvalidRecord, match=rf"S1 cannot be played: the game is over \({game.verify().end}\)"
+    ):
+        parse_games(text)
+
+
+def test_a_file_of_bytes_is_no_file_of_games(tmp_path):
+    file = tmp_path / "games.txt"
+    file.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(InvalidRecord, match=r"games\.txt: not a text in UTF-8"):
+        list(read_games(file))
+
+
+def test_comments_without_end_take_little_memory(monkeypatch):
+    monkeypatch.setattr(records, "MAX_COMMENTS", 1000)
+    with pytest.raises(InvalidRecord, match="the comments of a game have at most 1,000 characters"):
+        parse_games(LEYLA + "S1 {" + "x" * 600 + "} N1 {" + "y" * 600 + "}")
+    monkeypatch.setattr(records, "MAX_TURNS", 2)
+    with pytest.raises(InvalidRecord, match="a game has at most 2 turns"):
+        parse_games(LEYLA + "S1 N1 S1")
+
+
+def test_many_comments_in_a_line_are_read():
+    (game,) = parse_games(LEYLA + "S1 " + "{}" * 40_000)
+    assert game.turns == (RecordedTurn(0, 0),)
+
+
+@given(st.text(max_size=200) | st.text(st.sampled_from('[]{}"\\ \nSN12.:Ruleset leyla'), max_size=200))
+def test_any_other_text_is_read_or_refused(text):
+    for whole in (text, LEYLA + text):
+        try:
+            games = parse_games(whole)
+        except InvalidRecord:
+            continue
+        assert parse_games(games_text(games)) == games
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "why"),
+    [
+        ({"ruleset": "leila"}, InvalidRuleset, "no ruleset"),
+        ({"turns": [(2, 0)]}, InvalidRecord, "a turn is a player"),
+        ({"turns": [(0, -1)]}, InvalidRecord, "a turn is a player"),
+        ({"turns": ["S1"]}, InvalidRecord, "a turn is a player"),
+        ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment must be one line"),
+        ({"south": None}, InvalidRecord, "south must be one line"),
+        ({"rounds": 0}, MancalaError, "rounds must be"),
+        ({"seed": 2**128}, MancalaError, "seed must be"),
+        ({"date": "today"}, InvalidRecord, "date must be a day"),
+        ({"resigned": 2}, InvalidRecord, "resigned must be"),
+        ({"headers": {"Ruleset": "x"}}, InvalidRecord, "a header of your own is a word such as Event"),
+        ({"headers": {"no name": "x"}}, InvalidRecord, "a header of your own is a word such as Event"),
+        (
+            {"start": Position("gabata_i")},
+            InvalidRecord,
+            "the start is of ruleset 'gabata_i', not of 'leyla'",
+        ),
+        ({"start": "leyla"}, InvalidPosition, "is not a position"),
+        ({"ruleset": Ruleset(name="own", title="x" * 2000)}, InvalidRecord, "the ruleset's title must be"),
+    ],
+)
+def test_what_is_no_record_is_refused_when_it_is_made(arguments, error, why):
+    with pytest.raises(error, match=re.escape(why)):
+        GameRecord(**({"ruleset": "leyla"} | arguments))
+
+
+def test_a_record_with_a_turn_that_does_not_fit_is_not_written(tmp_path):
+    game = GameRecord("leyla", [(0, 3), (0, 3)])
+    with pytest.raises(InvalidRecord, match="turn 2: S4 cannot be played: North is to move"):
+        game.verify()
+    with pytest.raises(InvalidRecord, match="game 2, turn 2: S4 cannot be played"):
+        write_games(tmp_path / "games.txt", [GameRecord("leyla"), game])
+    with pytest.raises(InvalidRecord, match="the text holds 0 games"):
+        GameRecord.from_text("")
