@@ -19,6 +19,7 @@ _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
 _NUMBERS = {int: "a whole number", float: "a finite number"}
 # YAML 1.1 reads 1e-4 as text.
+_LONGEST_SHOWN = 200
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
@@ -281,7 +282,8 @@ def _did_you_mean(name: str, known: Mapping[str, Setting]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "null" if value is None else repr(value)
+    shown = "null" if value is None else repr(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
 
 
 def _plain(value: Any) -> str:

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env.agents.agent import Agent
-from mancala_env.agents.archive import Archive, InvalidArchive, NoMember, first_line, opened, tensors_only
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
+from mancala_env.archive import Archive, InvalidArchive, NoMember, first_line, opened, tensors_only
 from mancala_env.arguments import is_whole
 from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError

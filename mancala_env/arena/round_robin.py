@@ -431,7 +431,8 @@ class ResultsFile:
             fields: dict[str, Any] = json.loads(line)
             if fields["format"] not in (FORMAT, SET_FORMAT):
                 raise InvalidResults(
-                    f"{self.path}, line {number}: format {fields['format']!r}, not {FORMAT} or {SET_FORMAT}"
+                    f"{self.path}, line {number}: format {repr(fields['format'])[:80]}, "
+                    f"not {FORMAT} or {SET_FORMAT}"
                 )
             fields.setdefault("opening_set", "all")
             given = np.array(fields["margins"])

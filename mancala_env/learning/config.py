@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
 
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.openings import MAX_OPENING_TURNS
@@ -45,6 +47,8 @@ def configs_folder() -> Path:
 
 CONFIGS = configs_folder()
 CONFIG_FILE = "config.yaml"
+# All settings with their comments are 4,000 bytes.
+_MOST_BYTES, _MOST_DIGITS = 1 << 16, 40
 
 MAX_SEED = 2**31 - 1
 """The largest seed that every library below takes."""
@@ -350,6 +354,26 @@ def read_command(
         raise InvalidConfig(str(error)) from error
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads plain data that is as large as its text: no aliases, and no numbers too long to be shown."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse a name that stands for what was written elsewhere."""
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise ComposerError(None, None, "aliases are not read; write the value out", mark)
+        return super().compose_node(parent, index)
+
+    def construct_yaml_int(self, node: Any) -> int:
+        """Refuse what no setting can be."""
+        if len(node.value) > _MOST_DIGITS:
+            raise ConstructorError(None, None, "a number of too many digits", node.start_mark)
+        return super().construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+
+
 def read_file(path: Path) -> dict[str, Any]:
     """Return what a file of settings holds, by dotted name; old names are turned into today's.
 
@@ -357,8 +381,12 @@ def read_file(path: Path) -> dict[str, Any]:
         InvalidConfig: It cannot be read, or holds no settings.
     """
     try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+        content = yaml.load(text.decode(), _Loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InvalidConfig(f"the configuration {path} cannot be read: {error}") from error
     if not isinstance(content or {}, Mapping):
         raise InvalidConfig(f"the configuration {path} must hold settings, such as ruleset: leyla")

@@ -262,6 +262,8 @@ def _train(
     env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
     env.statistics.take()
     model.clock = clock = Clock(config, model.clock.seconds_before)
+    if resume:
+        folder.forget_figures_after(steps_before)
     model.set_logger(logger_of(config, folder))
     folder.note_start()
     if checkpoint is not None:

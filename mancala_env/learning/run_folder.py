@@ -44,6 +44,7 @@ _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
 STEPS = "environment_steps"
 """What a line of figures calls the environment steps learned from by then."""
+_OLD_STEPS = "turns"
 
 
 class RunFolderError(MancalaError):
@@ -218,6 +219,34 @@ class RunFolder:
         for folder in (self.path, self.checkpoints):
             for part in folder.glob(".*.part"):
                 part.unlink(missing_ok=True)
+
+    def forget_figures_after(self, steps: int) -> None:
+        """Cut off the figures of updates that no checkpoint knows: they are going to be made again.
+
+        Raises:
+            RunFolderError: The file of figures cannot be written.
+        """
+        path = self.path / METRICS
+        if not path.is_file():
+            return
+        content = path.read_bytes()
+        end = content.rfind(b"\n") + 1
+        while end:
+            start = content.rfind(b"\n", 0, end - 1) + 1
+            if _steps_of(content[start:end]) <= steps:
+                break
+            end = start
+        if end < len(content):
+            write_atomically(path, content[:end])
+
+
+def _steps_of(line: bytes) -> int:
+    """Return after how many environment steps a line of figures is; 0 where it is none."""
+    try:
+        figures = json.loads(line)
+        return int(figures.get(STEPS, figures.get(_OLD_STEPS, 0)))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return 0
 
 
 def _check_whole(path: Path) -> None:

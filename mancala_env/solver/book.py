@@ -10,12 +10,15 @@ counter, seen from the player to move, so a book serves both players; stores do 
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import numpy as np
 
+from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     NORTH,
@@ -36,6 +39,14 @@ from mancala_env.solver.proofs import board_key
 
 UNKNOWN = -32768
 """Stands where a book has no value."""
+# What a file holds. Fifteen turns are millions of positions in the smallest game of the catalogue.
+_ARRAYS = {
+    "turns": Numbers("int64", ()),
+    "rests": Numbers("int16", (None,)),
+    "checksum": Numbers("int64", ()),
+    "line": Numbers("int8", (None,)),
+}
+_MOST_TURNS = 15
 
 
 class InvalidBook(MancalaError):
@@ -72,8 +83,13 @@ def keys_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     return keys
 
 
-def opening_positions(ruleset: Ruleset, turns: int) -> tuple[np.ndarray, np.ndarray]:
+def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the different running positions of the first turns of a round, in book order.
+
+    Args:
+        ruleset: The ruleset.
+        turns: How many turns from the start they are at most.
+        most: Positions after which no further turn is tried; None for all.
 
     Returns:
         games, uint64 `[N, NUM_COLUMNS]`, and for each how many turns it is from the start, int64 `[N]`.
@@ -82,6 +98,8 @@ def opening_positions(ruleset: Ruleset, turns: int) -> tuple[np.ndarray, np.ndar
     levels, depths = [level], [np.zeros(1, np.int64)]
     seen = keys_of(ruleset, level)
     for depth in range(1, turns + 1):
+        if most is not None and len(seen) > most:
+            break
         afters = np.zeros((len(level) * ruleset.num_holes, NUM_COLUMNS), np.uint64)
         level = afters[: _write_turns(encode(ruleset), level, afters)]
         keys = keys_of(ruleset, level)
@@ -133,7 +151,7 @@ class Book:
         """
         self.ruleset = ruleset
         self.turns = turns
-        self.games, self.depths = opening_positions(ruleset, turns)
+        self.games, self.depths = opening_positions(ruleset, turns, most=len(rests))
         keys = keys_of(ruleset, self.games)
         if checksum_of(keys) != checksum or len(keys) != len(rests):
             raise InvalidBook(
@@ -151,7 +169,15 @@ class Book:
         passed = []
         for action in line:
             passed.append((position.copy(), int(action)))
+            if position.is_over or action not in position.legal_actions:
+                raise InvalidBook(
+                    f"turn {len(passed)} of the line of a book of {self.ruleset.name} is not legal"
+                )
             position.play(int(action))
+        if passed and not position.is_over:
+            raise InvalidBook(
+                f"the line of a book of {self.ruleset.name} does not reach the end of the round"
+            )
         for before, action in passed:
             key = int(keys_of(self.ruleset, before.games)[0])
             won = [position.counts[player] - before.stores[player] for player in (SOUTH, NORTH)]
@@ -159,9 +185,24 @@ class Book:
             self._line[key] = action
 
     @classmethod
-    def of_file(cls, ruleset: Ruleset, data: Mapping[str, np.ndarray]) -> "Book":
-        """Return the book that the arrays of a file make up."""
-        return cls(ruleset, int(data["turns"]), data["rests"], int(data["checksum"]), data["line"].tolist())
+    def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "Book":
+        """Return the book that a file holds.
+
+        Raises:
+            InvalidBook: It is none, or one of other rules; nothing in it has been run.
+            OSError: It cannot be read.
+        """
+        try:
+            data = read_arrays(file, _ARRAYS)
+        except InvalidArchive as error:
+            raise InvalidBook(f"{file} is no opening book ({error}); remove it to start anew") from error
+        turns, rests = int(data["turns"]), data["rests"]
+        if not 0 <= turns <= _MOST_TURNS:
+            raise InvalidBook(f"{file} claims {turns} turns; a book reaches 0 to {_MOST_TURNS}")
+        most = ruleset.total_seeds
+        if (wrong := rests[(abs(rests.astype(np.int64)) > most) & (rests != UNKNOWN)]).size:
+            raise InvalidBook(f"{file} holds the value {wrong[0]}; {most} seeds are in the game")
+        return cls(ruleset, turns, rests, int(data["checksum"]), data["line"].tolist())
 
     def __len__(self) -> int:
         return len(self._rests)
@@ -198,5 +239,4 @@ def load_book(ruleset: Ruleset) -> Book | None:
     file = _file(ruleset.name)
     if not file.is_file():
         return None
-    with file.open("rb") as stream, np.load(stream) as data:
-        return Book.of_file(ruleset, data)
+    return Book.of_file(ruleset, file)

@@ -9,8 +9,6 @@ maker goes on from the file, with more turns if asked for. A file keeps all the 
 import os
 import sys
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
-from mancala_env.errors import MancalaError
 from mancala_env.position import Position
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
@@ -142,8 +139,7 @@ class Draft:
 
     def read(self, path: Path) -> None:
         """Take over the values of a book file of the same rules, of fewer, as many or more turns."""
-        with np.load(path) as data:
-            old = Book.of_file(self.ruleset, data)
+        old = Book.of_file(self.ruleset, path)
         self.line = old.line
         for entry, rest in zip(self._entries, old.rests, strict=False):
             if rest != UNKNOWN:
@@ -220,14 +216,8 @@ def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
     """
     if not path.is_file():
         return Draft(ruleset, turns)
-    try:
-        with np.load(path) as data:
-            draft = Draft(ruleset, max(turns, int(data["turns"])))
-        draft.read(path)
-    except MancalaError:
-        raise
-    except (EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise InvalidBook(f"{path} is no opening book ({error}); remove it to start anew") from error
+    draft = Draft(ruleset, max(turns, Book.of_file(ruleset, path).turns))
+    draft.read(path)
     return draft
 
 

@@ -16,10 +16,16 @@ should be.
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import numpy as np
 
-from mancala_env.errors import MancalaError
+from mancala_env.archive import InvalidArchive, Numbers, read_arrays
+from mancala_env.engine.possible import check_games
+from mancala_env.engine.state import NUM_COLUMNS
+from mancala_env.errors import InvalidPosition, MancalaError
+from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver.exact import ILLEGAL
 
@@ -30,6 +36,10 @@ LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
 
 class NoPositions(MancalaError):
     """A ruleset that has no set of solved positions."""
+
+
+class InvalidPositions(MancalaError):
+    """A file that is no set of solved positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +60,50 @@ class PositionSet:
     phase: np.ndarray
     phases: tuple[str, ...]
     action_values: np.ndarray
+
+    @classmethod
+    def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "PositionSet":
+        """Return the set that a file holds; its arrays must not be written to.
+
+        Raises:
+            InvalidPositions: It is none, or holds what cannot be; nothing in it has been run.
+            OSError: It cannot be read.
+        """
+        widest = ruleset.num_holes
+        try:
+            data = read_arrays(
+                file,
+                {
+                    "games": Numbers("uint64", (None, NUM_COLUMNS)),
+                    "phase": Numbers("int8", (None,)),
+                    "action_values": Numbers("int16", (None, None)),
+                },
+            )
+            games = check_games(ruleset, data["games"])
+        except (InvalidArchive, InvalidPosition) as error:
+            raise InvalidPositions(f"{file} is no set of solved positions ({error})") from error
+        phase, values = data["phase"], data["action_values"]
+        if not len(games) == len(phase) == len(values) or values.shape[1] > widest:
+            raise InvalidPositions(
+                f"{file}: games, phase and values are of {len(games)}, {len(phase)} and {values.shape}; "
+                f"as many rows, and {widest} actions at most, would be right"
+            )
+        if len(phase) and not (
+            phase.min() >= 0 and phase.max() < len(PHASES) and (np.diff(phase) >= 0).all()
+        ):
+            raise InvalidPositions(f"{file}: phases must ascend from 0 to {len(PHASES) - 1}")
+        for n in range(len(games)):
+            position = Position.from_games(ruleset, games, n)
+            legal = np.flatnonzero(values[n] != ILLEGAL)
+            if not len(legal) or tuple(legal) != position.legal_actions:
+                raise InvalidPositions(
+                    f"{file}: position {n} has values of other actions than its legal ones"
+                )
+            if abs(values[n, legal].astype(np.int64)).max() > ruleset.total_seeds:
+                raise InvalidPositions(f"{file}: position {n} has a value of more seeds than there are")
+        for array in (games, phase, values):
+            array.setflags(write=False)
+        return cls(ruleset, games, phase, PHASES, values)
 
     def __len__(self) -> int:
         return len(self.games)
@@ -88,11 +142,7 @@ def positions(ruleset: str | Ruleset) -> PositionSet:
     if not file.is_file() or lookup_or_none(ruleset.name) != ruleset:
         listed = ", ".join(rulesets_with_positions())
         raise NoPositions(f"no solved positions of {ruleset.name}; there are some of: {listed}")
-    with file.open("rb") as stream, np.load(stream) as data:
-        games, phase, values = data["games"], data["phase"], data["action_values"]
-    for array in (games, phase, values):
-        array.setflags(write=False)
-    return PositionSet(ruleset, games, phase, PHASES, values)
+    return PositionSet.of_file(ruleset, file)
 
 
 def rulesets_with_positions() -> tuple[str, ...]:

@@ -27,16 +27,17 @@ def naive_rules(ruleset: str | Ruleset) -> naive.Rules:
 
 def fields_of_position(position: Position) -> dict[str, object]:
     """Return everything a position says, with what may be played."""
+    state = position.state
     return {
-        "seeds": position.seeds.tolist(),
-        "owner": position.owner.tolist(),
-        "territory": position.territory.tolist(),
-        "stores": list(position.stores),
-        "player": position.player,
-        "stall": position.stall,
-        "round": position.round,
-        "starter": position.starter,
-        "debts": list(position.debts),
+        "seeds": state.seeds[0].tolist(),
+        "owner": state.owner[0].tolist(),
+        "territory": state.territory[0].tolist(),
+        "stores": state.stores[0].tolist(),
+        "player": int(state.player[0]),
+        "stall": int(state.stall[0]),
+        "round": int(state.round[0]),
+        "starter": int(state.starter[0]),
+        "debts": state.debts[0].tolist(),
         "end": position.end,
         "counts": position.counts,
         "legal": list(position.legal_actions),
@@ -68,11 +69,11 @@ def assert_same(position: Position, game: naive.Game) -> None:
 
 def play_both(position: Position, game: naive.Game, action: int) -> Turn:
     """Play an action on both sides and check that the same has happened."""
-    before = repr(position)
+    before = position.copy()
     turn, twin = position.play(action), naive.play(game, action)
     happened = (turn.laps, turn.captured, list(turn.new_owned), turn.endless)
-    assert happened == (twin.laps, twin.captured, sorted(twin.new_owned), twin.endless), before
-    assert fields_of_position(position) == fields_of_naive(game), f"{before}, action {action}\n{position}"
+    assert happened == (twin.laps, twin.captured, sorted(twin.new_owned), twin.endless), f"{before!r}"
+    assert fields_of_position(position) == fields_of_naive(game), f"{before!r}, action {action}\n{position}"
     return turn
 
 

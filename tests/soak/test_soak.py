@@ -9,7 +9,7 @@ from rich.console import Console
 from soak import Campaign
 from stages import STAGES, Stage
 
-QUICK = ("engine", "searches", "checkpoints", "bad-inputs")
+QUICK = ("engine", "searches", "failing-opponents", "checkpoints", "files", "bad-inputs")
 
 
 def test_every_bad_input_is_a_value_error_with_a_message() -> None:
@@ -40,5 +40,5 @@ def test_a_campaign_goes_on_where_it_was_stopped_and_names_what_fell(tmp_path: P
     record = json.loads(path.read_text())["records"]["thing"]
     assert list(record["fallen"]) == ["3"]
     assert "RuntimeError: seed three" in record["fallen"]["3"]
-    assert record["tried"] == 5 * (record["seed"] - 1)
+    assert record["tried"] == 5 * (record["seed"] - 1) + 1
     assert "**1**" in again.page()

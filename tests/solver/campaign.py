@@ -5,19 +5,33 @@
 What is drawn is what proofs could be carried between wrongly: every dial, the owners of holes, what owned
 holes hold (none, few or very many seeds), territories, the stall counter, and few or many free seeds. Groups
 of positions differ in contents, counter and player alone.
+
+One solver is kept for each ruleset. It is asked about deep positions first, whose every action is compared
+with `brute`, which remembers whole positions; then about two hundred whose lines are few enough for `plain`,
+which remembers nothing. Some of those are worked out once more by the rules in plain Python.
 """
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import get_args
+from pathlib import Path
+from typing import NamedTuple, get_args
 
 import numpy as np
 from brute import Brute, TooLarge
+from plain import UNKNOWN, plain_values, settle
 
 from mancala_env import Position, Ruleset, rulesets, solver
+from mancala_env.engine.state import END_COLUMN, RUNNING, State, pack
 from mancala_env.errors import MancalaError
+from mancala_env.solver.exact import OutOfTime
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "rules"))
+
+import naive
+from twins import naive_rules
 
 _DIALS = {
     "direction": rulesets.Direction,
@@ -26,9 +40,14 @@ _DIALS = {
     "match": rulesets.Match,
     "opening": rulesets.Opening,
 }
-# Positions that one ruleset, and so one Solver, is kept for; and those that differ in little.
-_PER_RULESET, _PER_GROUP = 240, 12
-_SECONDS_EACH = 0.3
+# Positions drawn for one ruleset, and so for one Solver: deep ones, and flat ones with few lines of play;
+# and how many of them differ in little.
+_DEEP, _FLAT, _PER_GROUP = 12, 240, 12
+_MOST_FREE = 12
+# What a position may take: seconds of the solver, turns of plain search, turns of plain Python.
+_SECONDS_EACH, _MOST_TURNS, _MOST_NAIVE = 0.1, 4_000, 300
+# Every so many positions are valued action by action, and by the plain-Python rules.
+_EVERY_ACTION, _EVERY_NAIVE = 4, 401
 
 
 def random_ruleset(rng: np.random.Generator) -> Ruleset:
@@ -56,43 +75,85 @@ def _scattered(rng: np.random.Generator, seeds: int, holes: np.ndarray, num_hole
     return board
 
 
-def random_group(rng: np.random.Generator, ruleset: Ruleset, size: int) -> Iterator[Position]:
-    """Draw owners, territories and free seeds, then contents, counters and players by turns."""
+class Frame(NamedTuple):
+    """What the positions of a group have in common.
+
+    Attributes:
+        owner: Who owns each hole, -1 nobody.
+        territory: Who may sow from each hole.
+        free: Seeds of the free holes.
+    """
+
+    owner: np.ndarray
+    territory: np.ndarray
+    free: np.ndarray
+
+
+def random_frame(rng: np.random.Generator, ruleset: Ruleset, most: int) -> Frame | None:
+    """Draw owners, territories and free seeds; None where every hole is owned.
+
+    Args:
+        rng: What draws.
+        ruleset: The ruleset.
+        most: Free seeds at most; more where all lie in three holes.
+    """
     num_holes = ruleset.num_holes
     owner = rng.choice([-1, -1, 0, 1] if rng.random() < 0.6 else [-1, -1, -1, 1], num_holes)
     if ruleset.landing != "weg":  # owned holes come in opposite pairs
         owner[ruleset.row_width :] = owner[: ruleset.row_width][::-1]
     free_holes = np.flatnonzero(owner < 0)
     if not len(free_holes):
-        return
+        return None
     territory = np.arange(num_holes) // ruleset.row_width
     if ruleset.match == "territory" and rng.random() < 0.5:
         gained = np.flatnonzero(territory == rng.integers(2))
         gained = gained if ruleset.direction == "anticlockwise" else gained[::-1]
         gained = gained[: int(rng.integers(len(gained)))]
         territory[gained] = 1 - territory[gained]
-    # Many free seeds can be looked through only where they lie in few holes.
-    most = 18 if len(free_holes) <= 3 else 8
+    most = 18 if len(free_holes) <= 3 else most  # many can be looked through only in few holes
     free = _scattered(rng, int(rng.integers(1, min(most, ruleset.total_seeds) + 1)), free_holes, num_holes)
-    room = ruleset.total_seeds - int(free.sum())
-    fullness = rng.choice([1, 3, 9, 20, 60])
-    late = rng.random() < 0.5
-    for _ in range(size):
-        contents = np.where(owner >= 0, rng.integers(0, fullness + 1, num_holes), 0)
-        contents *= rng.random(num_holes) < 0.6
-        while contents.sum() > room:
-            contents[contents.argmax()] //= 2
-        stall = int(rng.integers(30, 50)) if late and rng.random() < 0.7 else int(rng.integers(0, 6))
-        position = Position(
-            ruleset,
-            free + contents,
-            owner,
-            player=int(rng.integers(2)),
-            stall=stall,
-            territory=territory,
+    return Frame(owner, territory, free)
+
+
+def random_games(rng: np.random.Generator, ruleset: Ruleset, frame: Frame, size: int) -> np.ndarray:
+    """Draw contents of owned holes, stall counters and players within a frame.
+
+    Returns:
+        Running games, uint64 `[N, NUM_COLUMNS]`, `size` at most.
+    """
+    shape = size, ruleset.num_holes
+    room = ruleset.total_seeds - int(frame.free.sum())
+    contents = rng.integers(0, rng.choice([1, 3, 9, 20, 60]) + 1, shape)
+    contents *= (frame.owner >= 0) & (rng.random(shape) < 0.6)
+    while (over := contents.sum(axis=1) > room).any():
+        contents[over, contents[over].argmax(axis=1)] //= 2
+    late = rng.random(size) < (0.7 if rng.random() < 0.5 else 0.0)
+    player = rng.integers(0, 2, size)
+    games = pack(
+        State(
+            seeds=frame.free + contents,
+            owner=np.tile(frame.owner, (size, 1)),
+            territory=np.tile(frame.territory, (size, 1)),
+            stores=np.zeros((size, 2), np.int16),
+            player=player,
+            stall=np.where(late, rng.integers(30, 50, size), rng.integers(0, 6, size)),
+            end=np.zeros(size, np.int8),
+            round=np.ones(size, np.int32),
+            starter=np.zeros(size, np.int8),
+            debts=np.zeros((size, 2), np.int16),
         )
-        if not position.is_over:
-            yield position
+    )
+    settle(ruleset, games)
+    return games[games[:, END_COLUMN] == RUNNING]
+
+
+def random_group(rng: np.random.Generator, ruleset: Ruleset, size: int) -> Iterator[Position]:
+    """Draw running positions, `size` at most, that differ in contents, counters and players alone."""
+    frame = random_frame(rng, ruleset, _MOST_FREE)
+    if frame is not None:
+        games = random_games(rng, ruleset, frame, size)
+        for b in range(len(games)):
+            yield Position.from_games(ruleset, games, b)
 
 
 @dataclass
@@ -100,13 +161,17 @@ class Tally:
     """What a campaign found.
 
     Attributes:
-        compared: Positions whose every action was compared.
+        compared: Positions whose value was compared.
+        by_action: Those of them whose every action was.
+        by_naive: Those of them that the plain-Python rules valued too.
         too_large: Positions that brute force could not look through.
         unsolved: Positions the solver took too long for; its bounds held.
         faults: What was wrong, a line each.
     """
 
     compared: int = 0
+    by_action: int = 0
+    by_naive: int = 0
     too_large: int = 0
     unsolved: int = 0
     faults: list[str] = field(default_factory=list)
@@ -130,8 +195,66 @@ def check(position: Position, kept: solver.Solver, brute: Brute, tally: Tally) -
         tally.faults.append(f"{position.ruleset!r}: {position.to_text()}: {found}, not {expected}")
     elif solution.is_exact:
         tally.compared += 1
+        tally.by_action += 1
     else:
         tally.unsolved += 1
+
+
+def naive_value(game: naive.Game) -> int:
+    """Return South's final count less North's after best play, by the rules in plain Python."""
+    if game.end:
+        south, north = naive.counts(game)
+        return south - north
+    leads = []
+    for action in naive.legal(game):
+        after = naive.copy_of(game)
+        naive.play(after, action)
+        leads.append(naive_value(after))
+    return max(leads) if game.player == naive.SOUTH else min(leads)
+
+
+def _naive_game(position: Position) -> naive.Game:
+    return naive.Game(
+        naive_rules(position.ruleset),
+        position.seeds.tolist(),
+        position.owner.tolist(),
+        position.territory.tolist(),
+        list(position.stores),
+        position.player,
+        position.stall,
+    )
+
+
+def check_flat(games: np.ndarray, kept: solver.Solver, brute: Brute, tally: Tally, most: int) -> None:
+    """Compare a kept solver's values of games with few lines with plain search, `most` at most."""
+    ruleset = kept.ruleset
+    values, turns = plain_values(ruleset, games, _MOST_TURNS)
+    tally.too_large += int((values == UNKNOWN).sum())
+    for b in np.flatnonzero(values != UNKNOWN)[:most]:
+        position, expected = Position.from_games(ruleset, games, b), int(values[b])
+        number = tally.compared + tally.unsolved
+        if number % _EVERY_ACTION == 0:
+            check(position, kept, brute, tally)
+            continue
+        kept.deadline = time.monotonic() + _SECONDS_EACH
+        try:
+            found = kept.value(position)
+        except OutOfTime:
+            tally.unsolved += 1
+            continue
+        finally:
+            kept.deadline = np.inf
+        said = f"{ruleset!r}: {position.to_text()}"
+        if found != expected:
+            tally.faults.append(f"{said}: {found}, not {expected}")
+        if number % _EVERY_NAIVE == 0 and turns[b] <= _MOST_NAIVE:
+            lead = naive_value(_naive_game(position))
+            if lead * (1 if position.player == 0 else -1) != expected:
+                tally.faults.append(
+                    f"{said}: {lead} to South in plain Python, {expected} by the engine's turns"
+                )
+            tally.by_naive += 1
+        tally.compared += 1
 
 
 def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room: int = 1 << 18) -> Tally:
@@ -148,13 +271,15 @@ def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room
     while tally.compared < count:
         ruleset = random_ruleset(rng)
         brute.clear()
-        memory_mb = float(rng.choice([0.1, 1, 8]))
-        kept = solver.Solver(ruleset, memory_mb=memory_mb)
-        ends = tally.compared + min(_PER_RULESET, count - tally.compared)
-        for _ in range(_PER_RULESET // _PER_GROUP):
+        kept = solver.Solver(ruleset, memory_mb=float(rng.choice([0.1, 1, 8])))
+        for _ in range(_DEEP // _PER_GROUP):
             for position in random_group(rng, ruleset, _PER_GROUP):
-                if tally.compared < ends:
-                    check(position, kept, brute, tally)
+                check(position, kept, brute, tally)
+        for _ in range(_FLAT // _PER_GROUP):
+            frame = random_frame(rng, ruleset, _MOST_FREE)
+            if frame is not None and tally.compared < count:
+                games = random_games(rng, ruleset, frame, _PER_GROUP)
+                check_flat(games, kept, brute, tally, count - tally.compared)
         if told:
             told(tally)
     return tally
@@ -169,7 +294,8 @@ def main() -> int:
 
     def told(tally: Tally) -> None:
         print(
-            f"{tally.compared} compared, {tally.too_large} too large, {tally.unsolved} unsolved, "
+            f"{tally.compared} compared ({tally.by_action} by action, {tally.by_naive} by plain Python too), "
+            f"{tally.too_large} too large, {tally.unsolved} unsolved, "
             f"{len(tally.faults)} wrong",
             flush=True,
         )

@@ -237,6 +237,7 @@ class ClusterRun:
     def train(self, progress: RunProgress) -> None:
         """Train until the run's end or a signal."""
         config, clock = self._config, self.clock
+        self._folder.forget_figures_after(self.steps)
         logger = logger_of(config, self._folder)
         steps_before, seconds_before = self.steps, clock.seconds
         next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes

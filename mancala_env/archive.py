@@ -4,15 +4,19 @@ What a header says of a size is a claim. It is checked before anything of that s
 content is read as a stream that is cut off where it exceeds the claim's limit.
 """
 
+import math
 import pickletools
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
+
+import numpy as np
 
 from mancala_env.errors import MancalaError, printable
 
@@ -25,7 +29,20 @@ _MOST_COMMENT = 1 << 16
 # All that torch.save writes for a dictionary of tensors of 32-bit numbers.
 _TENSOR_GLOBALS = ("collections OrderedDict", "torch FloatStorage", "torch._utils _rebuild_tensor_v2")
 _MOST_PICKLE = 1 << 20
-_NOT_READ = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
+# Ours hold some 200 KB.
+_MOST_NUMBERS = 1 << 24
+# What zipfile raises for files that are none; ValueError for members that begin before the file does.
+_NOT_READ = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+_LONGEST_LINE = 200
 
 
 class InvalidArchive(MancalaError):
@@ -47,7 +64,7 @@ class Archive:
         """
         try:
             self._zip = zipfile.ZipFile(file)
-        except (*_NOT_READ, ValueError) as error:
+        except _NOT_READ as error:
             raise InvalidArchive(first_line(error)) from error
         self._size = size
 
@@ -111,6 +128,59 @@ def opened(path: str | Path) -> Iterator[Archive]:
         yield Archive(file, size)
 
 
+class Numbers(NamedTuple):
+    """What an array of a file of numpy has to be.
+
+    Attributes:
+        dtype: Its numbers, such as "int16".
+        shape: Its length along each axis; None where any will do.
+    """
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+def read_arrays(file: Path | Traversable, wanted: Mapping[str, Numbers]) -> dict[str, np.ndarray]:
+    """Return arrays of an npz file, each as `wanted` says.
+
+    Raises:
+        InvalidArchive: It is none, is too large, or holds other arrays.
+        OSError: It cannot be read.
+    """
+    with file.open("rb") as stream:
+        content = stream.read(_MOST_NUMBERS + 1)
+    if len(content) > _MOST_NUMBERS:
+        raise InvalidArchive(f"it holds more than {_MOST_NUMBERS} bytes")
+    _check_directory(BytesIO(content), len(content))
+    archive = Archive(BytesIO(content), len(content))
+    return {name: _array(archive.read(f"{name}.npy", _MOST_NUMBERS), name, wanted[name]) for name in wanted}
+
+
+def _array(content: bytes, name: str, wanted: Numbers) -> np.ndarray:
+    """Return the array of a member; its header is compared before anything is allocated."""
+    stream = BytesIO(content)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the format")
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    except Exception as error:  # numpy lets through almost anything
+        raise InvalidArchive(f"{name} is no array: {first_line(error)}") from error
+    fits = len(shape) == len(wanted.shape) and all(
+        type(n) is int and n >= 0 and most in (None, n) for n, most in zip(shape, wanted.shape, strict=True)
+    )
+    if dtype != np.dtype(wanted.dtype) or not fits or is_fortran:
+        raise InvalidArchive(
+            f"{name} is {first_line(ValueError(dtype))} {first_line(ValueError(shape))}; {wanted.dtype} "
+            f"{str(wanted.shape).replace('None', 'N')} would be right"
+        )
+    numbers = content[stream.tell() :]
+    if len(numbers) != math.prod(shape) * dtype.itemsize:
+        raise InvalidArchive(
+            f"{name} claims {printable(str(shape))[:_LONGEST_LINE]} numbers and holds {len(numbers)} bytes"
+        )
+    return np.frombuffer(numbers, dtype).reshape(shape).copy()
+
+
 def tensors_only(content: bytes) -> bytes:
     """Return a file of torch.save with nothing left in it but tensors of 32-bit numbers.
 
@@ -170,5 +240,5 @@ def _check_directory(file: IO[bytes], size: int) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, printable."""
-    return printable((str(error) or type(error).__name__).splitlines()[0])
+    """Return the first line of what an error says, printable and not too long."""
+    return printable((str(error) or type(error).__name__).splitlines()[0])[:_LONGEST_LINE]

@@ -1,0 +1,166 @@
+"""A process that has imported everything and starts programs by forking itself, in milliseconds.
+
+Most attacks start a training or an arena in order to kill it; from scratch that is some seconds of imports
+each. The starter has one thread, so that its forks are as good as new processes.
+"""
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NOBODY = 65534
+"""A user that owns nothing, where this process may become another."""
+
+# A training whose updates take milliseconds, with a checkpoint after each.
+UPDATE = 256
+TINY = (
+    "--config", str(ROOT / "configs" / "smoke.yaml"), "--name", "run", "--threads", "1",
+    "--selfplay.games", "64", "--ppo.steps", "4", "--ppo.batch_size", "128", "--network.hidden", "8",
+    "--checkpoint_minutes", "0", "--evaluation.games", "2", "--evaluation.opponents", "[random]",
+)  # fmt: skip
+
+
+def _arena(results: str, games: str) -> int:
+    from mancala_env.arena import round_robin
+
+    specs = ["random", "greedy", "minimax:3"]
+    round_robin(specs, "leyla", games=int(games), results=results, num_threads=1)
+    return 0
+
+
+def _program(name: str, words: list[str]) -> int:
+    if name == "train":
+        from mancala_env.learning import loop
+
+        return loop.main(words)
+    if name == "arena":
+        from mancala_env import programs
+
+        return programs.run("arena", lambda: _arena(*words))
+    if name == "book":
+        from mancala_env.solver import make_book
+
+        return make_book.main(words)
+    raise ValueError(name)
+
+
+def _child(order: dict[str, Any]) -> None:
+    """Become the program that was asked for; never returns."""
+    status = 1
+    try:
+        file = os.open(order["says"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        os.chdir(order["folder"])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if order["user"] is not None:
+            os.setgroups([])
+            os.setgid(order["user"])
+            os.setuid(order["user"])
+        status = _program(order["program"], order["words"])
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def serve() -> None:
+    """Warm up, then start what each line asks for, and wait for it where a line says so."""
+    with tempfile.TemporaryDirectory() as place:
+        said = sys.stdout
+        sys.stdout = sys.stderr
+        _program("train", [*TINY, "--folder", place, "--environment_steps", str(UPDATE)])
+        _program("arena", [str(Path(place) / "games.jsonl"), "2"])
+        sys.stdout = said
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        order = json.loads(line)
+        if "wait" in order:
+            _, status = os.waitpid(order["wait"], 0)
+            print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+            continue
+        pid = os.fork()
+        if pid == 0:
+            _child(order)
+        print(json.dumps(pid), flush=True)
+
+
+class Program:
+    """A program that was started.
+
+    Attributes:
+        pid: Its process.
+    """
+
+    def __init__(self, starter: "Starter", pid: int, says: Path) -> None:
+        self.pid, self._starter, self._says = pid, starter, says
+
+    def send(self, number: int) -> None:
+        """Send it a signal; it has not been waited for, so its number is its own."""
+        os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """Return its exit status; that of a signal is negative."""
+        return self._starter.ask({"wait": self.pid})
+
+    @property
+    def said(self) -> str:
+        """What it has written to both streams."""
+        return self._says.read_text(errors="replace")
+
+
+class Starter:
+    """The other process, from this side."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve())],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        atexit.register(self._process.kill)
+        self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def ask(self, order: dict[str, Any]) -> Any:
+        """Give an order and return the answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def start(self, program: str, *words: str, folder: Path, user: int | None = None) -> Program:
+        """Start "train", "arena" or "book" in a folder, as a user."""
+        handle, says = tempfile.mkstemp(dir=folder.parent if user is None else None, suffix=".said")
+        os.close(handle)
+        order = {"program": program, "words": words, "folder": str(folder), "says": says, "user": user}
+        return Program(self, self.ask(order), Path(says))
+
+
+@lru_cache
+def starter() -> Starter:
+    """Return the one starter of this process."""
+    return Starter()
+
+
+if __name__ == "__main__":
+    serve()
