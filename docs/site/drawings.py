@@ -13,14 +13,12 @@ def board(position: Position, caption: str = "", values: dict[int, int] | None =
         caption: A line under the board.
         values: The exact value of each action, written beside its hole.
     """
-    return figure(f"<pre>{html.escape(str(position))}</pre>", caption)
+    return figure(position.to_svg(values=values), caption)
 
 
 def turn(position: Position, action: int, caption: str = "") -> str:
     """Return a turn as a figure of a Markdown page: seed by seed, lap by lap."""
-    after = position.copy()
-    after.play(action)
-    return figure(f"<pre>{html.escape(str(position))}\n\n{html.escape(str(after))}</pre>", caption)
+    return figure(position.to_svg(action=action), caption)
 
 
 def figure(drawing: str, caption: str) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from mancala_env import Ruleset
 from mancala_env.engine.timeline import Timeline
-from mancala_env.squares import action_of
+from mancala_env.render.motion import sentence, turn_name
 
 SEATS = ("South", "North")
-_OWNED = {"uur": "uur", "pair": "captured hole", "weg": "weg"}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], to_the_right: Sequence[str] = ()) -> str:
@@ -90,27 +89,9 @@ def _ransom(ruleset: Ruleset) -> str:
 
 
 def turn_in_words(ruleset: Ruleset, turn: Timeline) -> str:
-    """Return a turn of a first round in words: who sows what, how many laps, what comes of it."""
-    who, other = SEATS[turn.player], SEATS[1 - turn.player]
+    """Return a turn in words: who sows what, how many laps, and what comes of it."""
     laps = "one lap" if turn.laps == 1 else f"{turn.laps} laps"
-    said = [f"{who} sows {_square(ruleset, turn.hole)}: {laps}."]
-    won = sum(event.seeds for event in turn.events if event.kind == "store")
-    if won:
-        said.append(f"{won} seed{'s' * (won > 1)} go{'es' * (won == 1)} to {who}'s store.")
-    owned = [_square(ruleset, event.hole) for event in turn.events if event.kind == "own"]
-    word = _OWNED[ruleset.landing]
-    if len(owned) == 1:
-        said.append(f"{owned[0]} becomes a {word} of {who}'s.")
-    elif owned:
-        said.append(f"{' and '.join(owned)} become {who}'s {word}{'s' * (word != 'uur')}.")
-    if turn.events[-1].kind == "end":
-        said.append("The round is over.")
-    elif turn.events[-1].player == turn.player:
-        said.append(f"{other} has no hole to sow from and passes.")
-    return " ".join(said)
-
-
-def _square(ruleset: Ruleset, hole: int) -> str:
-    """Return a hole as the board names it in a first round: by the row it lies in."""
-    row = int(hole >= ruleset.row_width)
-    return f"{SEATS[row][0]}{action_of(ruleset, row, hole) + 1}"
+    said = [f"{SEATS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
+    outcome = ("capture", "ransom", "own", "put_back", "pass", "end")
+    said += [sentence(ruleset, event) for event in turn.events if event.kind in outcome]
+    return ". ".join(said) + "."
