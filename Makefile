@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench soak notebooks lint format dist matrix clean
+.PHONY: help setup run test bench soak notebooks docs lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,11 @@ setup: .venv/.installed  ## make .venv and install everything into it
 # What tests, linters and notebooks need besides.
 .venv/.installed: .venv/.run-installed
 	$(INSTALL) -e ".[ray,openspiel,window,play,serve,onnx]" --group dev
+	touch $@
+
+# What the documentation needs besides.
+.venv/.docs-installed: .venv/.run-installed
+	$(INSTALL) --group docs
 	touch $@
 
 # Libraries that figures are compared with. Without them `make bench` measures the rest.
@@ -45,6 +50,9 @@ soak: setup  ## attack everything that should hold; MINUTES=10, goes on where it
 notebooks: setup  ## run the notebooks again and keep what they print
 	$(BIN)/python notebooks/execute.py
 
+docs: .venv/.docs-installed  ## build the documentation site into docs/_build/html and check its links
+	$(BIN)/python docs/site/make_site.py
+
 lint: setup  ## ruff, pyright, the order of imports, the workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,4 +73,4 @@ matrix: setup  ## the tests with newest and lowest versions, other Pythons, and 
 	$(BIN)/nox
 
 clean:  ## remove what set-up and runs made
-	rm -rf .venv .nox runs build dist *.egg-info
+	rm -rf .venv .nox runs build dist docs/_build *.egg-info

@@ -1,7 +1,7 @@
 """What happens between two rollouts of a run, a callback an errand.
 
 All are callbacks of Stable-Baselines3, whose ``on_step`` SelfPlayPPO asks once before each rollout. A run
-has them in this order, with a user's own before the last two:
+has them in this order, with a user's own before the last two::
 
     WeightHealth    ends the run where the network no longer gives numbers
     Metrics         figures of speed, of the pool, of the games of self-play

@@ -1,0 +1,50 @@
+"""How Sphinx makes the site; make_site.py calls it with the pages it has laid out."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from pages import REPOSITORY
+
+from mancala_env.version import __version__
+
+project = "mancala-env"
+author = "the mancala-env contributors"
+project_copyright = author
+version = release = __version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstrings"]
+# Classes of one name in several modules: the link goes to the nearest.
+suppress_warnings = ["ref.python"]
+# A single backtick is code, as in the Markdown pages.
+default_role = "literal"
+pygments_style, pygments_dark_style = "friendly", "monokai"
+highlight_language = "default"  # Python where it is, without a warning where it is not
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "off"  # notebooks/execute.py runs them, and the tests
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
+napoleon_google_docstring, napoleon_numpy_docstring = True, False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"mancala-env {__version__}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = html_copy_source = False
+html_theme_options = {
+    "footer_icons": [{"name": "GitHub", "url": REPOSITORY, "html": "", "class": ""}],
+    "light_css_variables": {"color-brand-primary": "#a5462c", "color-brand-content": "#a5462c"},
+    "dark_css_variables": {"color-brand-primary": "#e79a72", "color-brand-content": "#e79a72"},
+}

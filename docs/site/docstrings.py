@@ -1,0 +1,37 @@
+"""What Sphinx does not know of how this package writes docstrings."""
+
+import re
+from typing import Any
+
+from sphinx.domains.python._object import PyObject
+
+_HEADING = re.compile(r"^## (.+)$")
+# "B." alone would be read as the second item of a list.
+_LETTER = re.compile(r"^(\s*:\w+ \w+: )([A-Z]\.)")
+
+
+def write_as_restructured_text(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Make reStructuredText of the Markdown headings of environments, and of single letters."""
+    written: list[str] = []
+    for line in lines:
+        heading = _HEADING.match(line)
+        written += ["", f".. rubric:: {heading[1]}", ""] if heading else [_LETTER.sub(r"\1\\\2", line)]
+    lines[:] = written
+
+
+def without_object(app: Any, name: str, thing: Any, options: Any, bases: list[Any]) -> None:
+    """Leave out the base that every class has."""
+    bases[:] = [base for base in bases if base is not object]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Be an extension of Sphinx."""
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"
+    # After napoleon, whose hook has the usual priority of 500.
+    app.connect("autodoc-process-docstring", write_as_restructured_text, priority=600)
+    app.connect("autodoc-process-bases", without_object)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,56 @@
+"""Whether every link inside the built site leads somewhere. Nothing is fetched."""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class _Page(HTMLParser):
+    """The links of a page, and the places in it that a link can lead to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what a tag links to and what it can be linked by."""
+        for name, value in attrs:
+            if value and name in ("href", "src", "data"):
+                self.links.append(value)
+            elif value and name in ("id", "name"):
+                self.places.add(value)
+
+
+def _read(path: Path) -> _Page:
+    page = _Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return every link inside a built site that leads nowhere, as `page: link`, sorted."""
+    site = site.resolve()
+    pages = {path: _read(path) for path in site.rglob("*.html")}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if target.is_dir():
+                target /= "index.html"
+            place = unquote(parts.fragment)
+            if not target.is_relative_to(site) or not target.is_file():
+                broken.append(f"{path.relative_to(site)}: {link}")
+            elif place and target in pages and place not in pages[target].places:
+                broken.append(f"{path.relative_to(site)}: {link} (no such place on the page)")
+    return sorted(set(broken))
+
+
+if __name__ == "__main__":
+    found = broken_links(Path(sys.argv[1]))
+    print("\n".join(found) or "every link leads somewhere")
+    sys.exit(bool(found))

@@ -1,0 +1,95 @@
+"""Make the documentation site: lay out its pages, let Sphinx build them, check every link.
+
+python docs/site/make_site.py                 # into docs/_build/html
+python docs/site/make_site.py --into FOLDER   # somewhere else
+
+Warnings are errors. Nothing is fetched.
+"""
+
+import argparse
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import reference_pages
+import ruleset_pages
+from links import broken_links
+from pages import ROOT, pages, pictures, site_text
+from sphinx.cmd.build import main as sphinx
+
+from mancala_env.rulesets import lookup
+
+_HERE = Path(__file__).resolve().parent
+_SHOWN = "layli_goobalay"  # on the start page
+_MORE = "<!-- more pages -->"
+
+
+def lay_out(folder: Path) -> None:
+    """Write every page of the site into a folder; files that are as they should be are left alone.
+
+    Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
+    """
+    wanted: dict[str, bytes] = {
+        path: text.encode()
+        for path, text in (ruleset_pages.all_pages() | reference_pages.all_pages()).items()
+    }
+    for source, path in pages().items():
+        wanted[path] = site_text(source, (ROOT / source).read_text(encoding="utf-8")).encode()
+    for source, path in pictures().items():
+        wanted[path] = (ROOT / source).read_bytes()
+    wanted["index.md"] = _start_page(set(wanted)).encode()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and str(path.relative_to(folder)) not in wanted:
+            path.unlink()
+    for path, content in wanted.items():
+        file = folder / path
+        if not file.is_file() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+def _start_page(written: set[str]) -> str:
+    """Return the start page, whose table of contents ends with the pages that it does not name."""
+    text = (_HERE / "index.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^(?:.+ <)?([\w/]+)>?$", text, re.MULTILINE))
+    more = sorted(
+        stem
+        for stem in (path.rsplit(".", 1)[0] for path in written)
+        if stem not in named and "/" not in stem and stem != "index"
+    )
+    text = text.replace("<!-- a turn -->", ruleset_pages.drawn_turn(lookup(_SHOWN)))
+    text = text.replace("<!-- games -->", ruleset_pages.table_of_games())
+    return text.replace(_MORE, "\n".join(more))
+
+
+def build(into: Path) -> int:
+    """Build the site into `into`/html and return the exit status: 0, or 1 after saying what is wrong."""
+    lay_out(into / "source")
+    words = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(_HERE), "-d", str(into / "doctrees")]
+    status = sphinx([*words, str(into / "source"), str(into / "html")])
+    if status:
+        return int(status)
+    (into / "html" / ".nojekyll").touch()  # folders that begin with _ are served as they are
+    broken = broken_links(into / "html")
+    for link in broken:
+        print(f"link leads nowhere: {link}", file=sys.stderr)
+    return int(bool(broken))
+
+
+def main() -> int:
+    """Read the command line and build."""
+    parser = argparse.ArgumentParser(prog="make_site.py", description="Make the documentation site.")
+    parser.add_argument("--into", type=Path, default=ROOT / "docs" / "_build", help="folder to build in")
+    parser.add_argument("--fresh", action="store_true", help="forget what was built before")
+    options = parser.parse_args()
+    if options.fresh:
+        shutil.rmtree(options.into, ignore_errors=True)
+    status = build(options.into)
+    if not status:
+        print(f"{options.into / 'html' / 'index.html'}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""The API reference: which modules stand on which page, written out by autodoc from their docstrings."""
+
+import importlib.util
+from typing import NamedTuple
+
+from in_words import hidden_contents, table
+
+
+class Chapter(NamedTuple):
+    """A page of the reference: its title, a sentence, and its modules in order."""
+
+    title: str
+    about: str
+    modules: tuple[str, ...]
+
+
+CHAPTERS = {
+    "games": Chapter(
+        "Games",
+        "One game, many games, and the rules as data. Everything here is imported with `import mancala_env`.",
+        (
+            "mancala_env",
+            "mancala_env.rulesets",
+            "mancala_env.squares",
+            "mancala_env.notation",
+            "mancala_env.records",
+        ),
+    ),
+    "turns": Chapter(
+        "Turns and pictures",
+        "What happens in a turn, in order, and what draws it.",
+        (
+            "mancala_env.engine.timeline",
+            "mancala_env.render",
+            "mancala_env.render.scene",
+            "mancala_env.render.svg",
+            "mancala_env.render.pixels",
+            "mancala_env.render.window",
+            "mancala_env.render.text",
+        ),
+    ),
+    "environments": Chapter(
+        "Environments",
+        "The games for PettingZoo, Gymnasium, Stable-Baselines3 and OpenSpiel. "
+        "[Environments](../environments.md) says which is for what.",
+        (
+            "mancala_env.layli_goobalay_v0",
+            "mancala_env.leyla_v0",
+            "mancala_env.gabata_v0",
+            "mancala_env.envs.families",
+            "mancala_env.envs.aec",
+            "mancala_env.envs.single",
+            "mancala_env.envs.vector",
+            "mancala_env.envs.sb3",
+            "mancala_env.envs.duel",
+            "mancala_env.envs.spaces",
+            "mancala_env.open_spiel",
+        ),
+    ),
+    "observation": Chapter("Observations", "What a player is shown of a game.", ("mancala_env.observation",)),
+    "agents": Chapter(
+        "Agents",
+        "Everything that can sit in a player's seat. [Agents](../agents.md) says how strong each is.",
+        (
+            "mancala_env.agents",
+            "mancala_env.agents.simple",
+            "mancala_env.agents.minimax",
+            "mancala_env.agents.mcts",
+            "mancala_env.agents.perfect",
+            "mancala_env.agents.checkpoint",
+            "mancala_env.agents.network",
+            "mancala_env.agents.policy_mcts",
+            "mancala_env.agents.policy_minimax",
+            "mancala_env.agents.own",
+        ),
+    ),
+    "solver": Chapter(
+        "Solver",
+        "Exact values of positions. [Perfect play](../perfect_play.md) says how it works.",
+        ("mancala_env.solver", "mancala_env.solver.book"),
+    ),
+    "arena": Chapter(
+        "Arena",
+        "Matches, ratings, regret. [Measuring an agent](../evaluation.md) says how to read the numbers.",
+        (
+            "mancala_env.arena",
+            "mancala_env.arena.intervals",
+            "mancala_env.arena.coverage",
+            "mancala_env.arena.report",
+            "mancala_env.arena.on_ray",
+        ),
+    ),
+    "learning": Chapter(
+        "Learning",
+        "Self-play training. [Training](../training.md) says how a run goes.",
+        (
+            "mancala_env.learning.config",
+            "mancala_env.learning.loop",
+            "mancala_env.learning.callbacks",
+            "mancala_env.learning.selfplay",
+            "mancala_env.learning.policy",
+            "mancala_env.learning.pool",
+            "mancala_env.learning.distillation",
+            "mancala_env.learning.schedule",
+            "mancala_env.learning.run_folder",
+            "mancala_env.learning.report",
+        ),
+    ),
+}
+
+
+def all_pages() -> dict[str, str]:
+    """Return the text of every page, by its path on the site."""
+    written = {f"reference/{name}.md": _page(chapter) for name, chapter in CHAPTERS.items()}
+    return written | {"reference/index.md": _index()}
+
+
+def modules_of(chapter: Chapter) -> list[str]:
+    """Return the modules of a chapter that there are."""
+    return [module for module in chapter.modules if importlib.util.find_spec(module) is not None]
+
+
+def _page(chapter: Chapter) -> str:
+    parts = [f"# {chapter.title}", chapter.about]
+    for module in modules_of(chapter):
+        parts += [
+            f"## {module}",
+            f"```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n   :show-inheritance:\n```",
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _index() -> str:
+    rows = [(f"[{chapter.title}]({name}.md)", chapter.about) for name, chapter in CHAPTERS.items()]
+    return "\n\n".join(
+        [
+            "# API reference",
+            "From the docstrings. Symbols: W holes in a row, H = 2W holes, A actions, F features, B games.",
+            table(("page", "what is on it"), rows),
+            hidden_contents(CHAPTERS),
+            "",
+        ]
+    )

@@ -1,0 +1,140 @@
+"""The documentation site is built without a warning, its links lead somewhere, and nothing is missing."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mancala_env
+from mancala_env import Position, rulesets
+from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
+from mancala_env.solver.book import rulesets_with_book
+
+pytest.importorskip("sphinx", reason="pip install --group docs")
+
+import links
+import pages
+import ruleset_pages
+from sphinx.util.inventory import InventoryFile
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site as `make docs` does, into a folder of its own."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "site" / "make_site.py"), "--into", str(folder)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "html"
+
+
+def test_the_site_is_built_without_a_warning_and_links_lead_somewhere(site: Path) -> None:
+    assert (site / "index.html").is_file()
+    assert links.broken_links(site) == []
+
+
+def test_every_ruleset_has_its_page_with_pictures(site: Path) -> None:
+    for name in rulesets.names():
+        text = (site / "rulesets" / f"{name}.html").read_text()
+        assert text.count("<svg") >= 2, name
+        assert "@keyframes" in text, f"nothing moves on the page of {name}"
+        assert f"{name}.html" in (site / "rulesets" / "index.html").read_text()
+
+
+def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(site: Path) -> None:
+    start = (site / "index.html").read_text()
+    for path in set(pages.pages().values()) - {"index.md"}:
+        page = path.rsplit(".", 1)[0] + ".html"
+        assert (site / page).is_file(), page
+        assert f'href="{page}"' in start, page
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
+    written = {name for kind in inventory.values() for name in kind}
+    for module in ("mancala_env", "mancala_env.agents", "mancala_env.arena", "mancala_env.solver"):
+        public = importlib.import_module(module).__all__
+        missing = {f"{module}.{name}" for name in public if not name.startswith("__")} - written
+        # A module says what it is, and a type alias or a number has no docstring that autodoc finds.
+        assert {name for name in missing if callable(_thing(name))} == set(), module
+
+
+def _thing(name: str) -> object:
+    module, _, attribute = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), attribute)
+    return thing if isinstance(thing, type) or hasattr(thing, "__code__") else None
+
+
+def test_links_to_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">1</a><a href="b.html#there">2</a><img src="c.png">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<p id="here"><a href="https://example.org/gone">fine, not fetched</a></p>'
+    )
+    assert links.broken_links(tmp_path) == [
+        "a.html: b.html#there (no such place on the page)",
+        "a.html: c.png",
+    ]
+
+
+def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository() -> None:
+    text = (
+        "[1](rules.md#a-weg) [2](../CONTRIBUTING.md) [3](../Makefile) [4](https://ludii.games) "
+        "![5](img/pool.png)"
+    )
+    assert pages.site_text("docs/agents.md", text) == (
+        f"[1](rules.md#a-weg) [2](contributing.md) [3]({pages.REPOSITORY}/blob/main/Makefile) "
+        "[4](https://ludii.games) ![5](img/pool.png)"
+    )
+    assert pages.site_text("docs/agents.md", f"```text\n{text}\n```") == f"```text\n{text}\n```"
+    with pytest.raises(FileNotFoundError, match=r"agents\.md links to gone\.md"):
+        pages.site_text("docs/agents.md", "[1](gone.md)")
+    cells = [{"cell_type": kind, "source": ["[1](../docs/rules.md)"]} for kind in ("markdown", "code")]
+    notebook = json.loads(pages.site_text("notebooks/train_and_evaluate.ipynb", json.dumps({"cells": cells})))
+    assert notebook["cells"][0]["source"] == "[1](../rules.md)"
+    assert notebook["cells"][1]["source"] == ["[1](../docs/rules.md)"]
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_the_turn_that_is_shown_can_be_played_and_wins_something(name: str) -> None:
+    before, action = ruleset_pages.turn_to_show(rulesets.lookup(name))
+    turn = before.copy().play(action)
+    assert turn.captured or turn.new_owned
+    assert 1 < turn.laps < 10
+    assert before == ruleset_pages.turn_to_show(rulesets.lookup(name))[0]
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_the_values_on_a_page_are_those_of_book_and_solved_positions(name: str) -> None:
+    ruleset = rulesets.lookup(name)
+    start, values = Position(ruleset), ruleset_pages.first_values(ruleset)
+    value = ruleset_pages.opening_value(ruleset)
+    assert set(values) <= set(start.legal_actions)
+    if values:
+        assert max(values.values()) == value
+    if name in rulesets_with_book():
+        assert value is not None
+    if name in rulesets_with_positions():
+        shipped = positions(ruleset)
+        for row in (shipped.games == start.games).all(axis=1).nonzero()[0]:
+            exact = {a: int(v) for a, v in enumerate(shipped.action_values[row]) if v != ILLEGAL}
+            assert values in ({}, exact)
+            assert value == max(exact.values())
+
+
+def test_all_rulesets_are_in_the_catalogue_of_the_package() -> None:
+    assert set(ruleset_pages.all_pages()) == {
+        f"rulesets/{n}.md" for n in (*mancala_env.rulesets.names(), "index")
+    }
