@@ -21,12 +21,17 @@ from typing import Any
 import numba
 import numba.core.config
 from numba.core.event import Listener, register
+from numba.core.options import DefaultOptions
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORTED_MODULE = re.compile(
     rb"^\s*(?:from|import)\s+(mancala_env[\w.]*)(?:\s+import\s+(\([^)]*\)|[^(\n]+))?", re.M
 )
+# Kernels work on arrays that their caller holds and allocate none, so nobody need count references to them.
+# numba else does so, with atomic instructions, in kernels that take arrays and return in several places (a
+# tenth of the time of a search was that). The option is none of numba's public ones.
+_COUNTS_NO_REFERENCES: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 # Folders of older sources are dropped once nothing has been compiled there for a month.
 _KEEP_SECONDS = 30 * 24 * 3600
 
@@ -98,16 +103,22 @@ def cache_folder(path: Path) -> str | None:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a module-level function of integers and arrays, without the GIL, cached on disk.
 
-    With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+    It may write into arrays, and neither allocate nor return any. With ``NUMBA_DISABLE_JIT=1`` the function
+    stays plain Python.
     """
     _announce_compilation()
     folder = cache_folder(Path(function.__code__.co_filename).resolve())
     before = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder or ""
     try:
-        return numba.njit(cache=folder is not None, nogil=True, error_model="numpy", forceinline=True)(
-            function
+        compiled = numba.njit(
+            cache=folder is not None,
+            nogil=True,
+            error_model="numpy",
+            forceinline=True,
+            **_COUNTS_NO_REFERENCES,
         )
+        return compiled(function)
     finally:
         _numba_config.CACHE_DIR = before
 

@@ -286,8 +286,9 @@ def storage_of(game, keys, is_lower, conditions):
     """Return the key a proof is stored under, and the need and drain stored with it."""
     need, drain = conditions.need, conditions.drain
     against = 1 - game.player if is_lower else game.player
-    is_met = need < VERY_CONTENTS and all_hold(game.board, owned_by(game, against), need)
-    if not drain and (not need or is_met):
+    holes = owned_by(game, against)
+    # (Most proofs need nothing, so nothing is looked at for them.)
+    if not drain and (not need or (need < VERY_CONTENTS and all_hold(game.board, holes, need))):
         return keys.key, need, drain
     if need <= CAP and drain <= CAP:
         return keys.capped, need, drain
