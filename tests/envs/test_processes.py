@@ -18,16 +18,20 @@ import gymnasium
 import numpy as np
 import pytest
 from rich.console import Console
-from test_policy_minimax import checkpoint_of
 
 from mancala_env import Batch, agents, layli_goobalay_v0
-from mancala_env.learning import loop
-from mancala_env.learning.config import CONFIGS, read_config
-from mancala_env.learning.run_folder import RunFolder
 
 LAYLI = "mancala_env:mancala/LayliGoobalay-v0"
 # What is meant to end at once; generous, since machines are busy.
 SECONDS = 60.0
+
+
+def checkpoint(path: Path) -> str:
+    """Write a checkpoint; where torch is not installed (noxfile.py), skip the test."""
+    pytest.importorskip("torch", reason="torch is not installed: mancala-env[train]")
+    from test_policy_minimax import checkpoint_of
+
+    return str(checkpoint_of(path))
 
 
 def random_turns(seed: int) -> np.ndarray:
@@ -129,7 +133,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from mancala_env import Batch, Position, agents
 from mancala_env.arena import play_matches
-from mancala_env.learning.distillation import label_positions
 from mancala_env.observation import Observer
 from mancala_env.rulesets import lookup
 from mancala_env.solver import Solver
@@ -179,6 +182,7 @@ LONG = {
         "[o.write(g, o.empty(len(g)), num_threads=1) for _ in range(100)]",
     ),
     "labels": (
+        "from mancala_env.learning.distillation import label_positions; "
         "label_positions('minimax:2', LAYLI, 9, exploration=0.5, num_games=2)",
         "label_positions('minimax:10', LAYLI, 10**9, exploration=0.5)",
     ),
@@ -253,7 +257,8 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     ready, work = LONG[name]
     if work.startswith("."):
         work = ready.rpartition(".")[0] + work
-    path = str(checkpoint_of(tmp_path / "agent.zip")) if "{path}" in work else ""
+    needs_torch = "{path}" in work or "learning" in ready
+    path = checkpoint(tmp_path / "agent.zip") if needs_torch else ""
     if not workers:
         workers.append(Worker())
     try:
@@ -321,7 +326,7 @@ def test_environments_hold_no_more_after_many_episodes() -> None:
 
 def test_searches_hold_no_more_after_many_positions(tmp_path: Path) -> None:
     batch = Batch("layli_goobalay", 16, seed=1, num_threads=1, opening_turns=4)
-    path = checkpoint_of(tmp_path / "agent.zip")
+    path = checkpoint(tmp_path / "agent.zip")
     specs = ("minimax:4", "mcts:50", f"policy+mcts:20:{path}", f"policy+minimax:3:{path}")
     players = [agents.make(spec, "layli_goobalay", seed=1, num_threads=1) for spec in specs]
 
@@ -334,6 +339,11 @@ def test_searches_hold_no_more_after_many_positions(tmp_path: Path) -> None:
 
 
 def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: mancala-env[train]")
+    from mancala_env.learning import loop
+    from mancala_env.learning.config import CONFIGS, read_config
+    from mancala_env.learning.run_folder import RunFolder
+
     numbers = iter(range(100))
 
     def train() -> None:
