@@ -23,7 +23,8 @@ TORCH = next(pin for pin in PINS if pin.startswith("torch=="))
 # What needs no torch, pages or notebooks: rooms of tests/, less the learners of other libraries.
 WITHOUT_LEARNERS = "--ignore=tests/envs/test_learners.py"
 GAMES = ("tests/rules", "tests/envs", WITHOUT_LEARNERS, "tests/solver", "tests/render")
-TOOLS = ("pytest>=8", "hypothesis>=6")
+# (pytest-asyncio: pytest refuses settings that it does not know.)
+TOOLS = ("pytest>=8", "pytest-asyncio>=1.0", "hypothesis>=6")
 
 
 def pins_of(session: nox.Session) -> Path:
@@ -48,7 +49,8 @@ def run_tests(session: nox.Session, *what: str, **variables: str) -> None:
 @nox.session(python="3.11")
 def newest(session: nox.Session) -> None:
     """Every test with the newest versions of everything."""
-    session.install("--upgrade", "-c", only_torch_pinned(session), "-e", ".[ray]", "--group", "test")
+    everything = ".[ray,openspiel,window,play,serve,onnx]"
+    session.install("--upgrade", "-c", only_torch_pinned(session), "-e", everything, "--group", "test")
     run_tests(session)
 
 

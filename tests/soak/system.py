@@ -331,6 +331,7 @@ class _Tired(Agent):
             if self.error is signal.SIGINT:
                 os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(5)  # Ctrl-C ends this at once
+                raise AssertionError("Ctrl-C did not end it")
             raise self.error
         return np.array(
             [Position.from_games(self.ruleset, games, b).legal_actions[0] for b in range(len(games))]
