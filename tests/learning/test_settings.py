@@ -100,6 +100,7 @@ def test_a_configuration_made_in_python_is_checked_too() -> None:
     )[0].as_dict() | {"name": None}
 
 
+@pytest.mark.generated
 def test_generated_files_are_not_stale() -> None:
     for name, text in generated().items():
         assert (CONFIGS / name).read_text() == text, "python -m mancala_env.learning.default_files --write"
