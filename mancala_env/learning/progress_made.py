@@ -7,8 +7,6 @@ written, for ``MaskablePPO.load``, and never opened here.
 
 import json
 import math
-import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mancala_env.agents.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
+from mancala_env.archive import InvalidArchive, NoMember, first_line, opened
 
 PROGRESS_MEMBER, OPTIMIZER_MEMBER = "progress.json", "policy.optimizer.pth"
 # Where Stable-Baselines3 keeps the plain numbers of a run, as JSON; earlier versions had them there alone.
@@ -156,19 +155,23 @@ def _tensors(path: Path, member: str) -> Any:
 
 
 def members(path: Path) -> list[str]:
-    """Return the names of a checkpoint's members."""
-    with zipfile.ZipFile(path) as archive:
-        return archive.namelist()
+    """Return the names of a checkpoint's members.
+
+    Raises:
+        InvalidCheckpoint: The file is no zip.
+    """
+    try:
+        with opened(path) as archive:
+            return archive.names
+    except (InvalidArchive, OSError) as error:
+        raise InvalidCheckpoint(f"it cannot be read: {first_line(error)}") from error
 
 
 def _read(path: Path, member: str) -> bytes:
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = archive.getinfo(member).file_size
-            if size > _MOST_BYTES:
-                raise InvalidCheckpoint(f"{member} claims {size} bytes; at most {_MOST_BYTES} are read")
-            return archive.read(member)
-    except KeyError as error:
-        raise InvalidCheckpoint(f"it has no member {member}") from error
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError) as error:
-        raise InvalidCheckpoint(f"{member} cannot be read: {error}") from error
+        with opened(path) as archive:
+            return archive.read(member, _MOST_BYTES)
+    except NoMember as error:
+        raise InvalidCheckpoint(str(error)) from error
+    except (InvalidArchive, OSError) as error:
+        raise InvalidCheckpoint(f"{member} cannot be read: {first_line(error)}") from error
