@@ -106,7 +106,9 @@ def _check_kind(path: Path, kind: str, is_game: bool, action: int | None) -> Non
     allowed = _MOVING[1:] if is_game else (_STILL if action is None else _MOVING)
     if kind not in allowed:
         what = "a game" if is_game else ("a position" if action is None else "a turn")
-        raise InvalidArgument(f"{what} is drawn into a file that ends in {_listed(allowed)}, not {path.name!r}")
+        raise InvalidArgument(
+            f"{what} is drawn into a file that ends in {_listed(allowed)}, not {path.name!r}"
+        )
     if is_game and action is not None:
         raise InvalidArgument("action is for a position; a record has its own turns")
 
@@ -174,7 +176,9 @@ def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Itera
     yield Frame(pixels_of(record.start_position.scene(), **still), _ROUND_SECONDS)
     for step in record.replay():
         rest = _ROUND_SECONDS if step.after.is_over else _TURN_SECONDS
-        yield from frames_of_turn(step.before, step.turn.action, max_laps=max_laps, rest_seconds=rest, **looks)
+        yield from frames_of_turn(
+            step.before, step.turn.action, max_laps=max_laps, rest_seconds=rest, **looks
+        )
         if step.following.round != step.after.round:
             yield Frame(pixels_of(step.following.scene(), **still), _ROUND_SECONDS)
 
@@ -199,7 +203,9 @@ def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
             yield image
 
     images = shown()
-    next(images).save(path, format="GIF", save_all=True, append_images=images, loop=0, optimize=False, disposal=1)
+    next(images).save(
+        path, format="GIF", save_all=True, append_images=images, loop=0, optimize=False, disposal=1
+    )
 
 
 def _palette_for(image: Any) -> Any:
@@ -210,16 +216,20 @@ def _palette_for(image: Any) -> Any:
 
     corner = image.getpixel((0, 0))
     palette = next((one for one in PALETTES.values() if rgb(one["paper"]) == corner), PALETTES["light"])
-    grounds = [rgb(palette[role]) for role in ("paper", "board", "hole", "badge", "seed", "seed_edge")]
-    colours = dict.fromkeys(grounds)
+    grounds = ("paper", "board", "hole", "badge", "seed", "seed_edge")
+    colours = {rgb(palette[ground]): None for ground in grounds}
     for part in (1.0, 0.66, 0.33):
-        for role, colour in palette.items():
+        for colour in palette.values():
             for ground in grounds:
-                colours[tuple(round(part * c + (1 - part) * g) for c, g in zip(rgb(colour), ground))] = None
-    colours = list(colours)[:256]
+                colours[_mixed(rgb(colour), rgb(palette[ground]), part)] = None
     swatch = Image.new("P", (1, 1))
-    swatch.putpalette([value for colour in colours for value in colour])
+    swatch.putpalette([value for colour in list(colours)[:256] for value in colour])
     return swatch
+
+
+def _mixed(one: tuple[int, int, int], other: tuple[int, int, int], part: float) -> tuple[int, int, int]:
+    red, green, blue = (round(part * c + (1 - part) * g) for c, g in zip(one, other))
+    return red, green, blue
 
 
 def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -> None:
@@ -261,4 +271,6 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
         raise
     said = ffmpeg.communicate()[1].decode(errors="replace").strip()
     if ffmpeg.returncode:
-        raise OSError(f"ffmpeg could not write {path}: {said.splitlines()[-1] if said else 'no reason given'}")
+        raise OSError(
+            f"ffmpeg could not write {path}: {said.splitlines()[-1] if said else 'no reason given'}"
+        )

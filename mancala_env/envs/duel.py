@@ -187,6 +187,24 @@ class Duel:
         """Whether an episode has ended and no other has started, bool `[B]`."""
         return self._now.rows[:, play.PHASE] == play.OVER
 
+    def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
+        """Return what the last step, or reset, played in game b, for pictures.
+
+        Returns:
+            The game before, uint64 `[1, NUM_COLUMNS]`, and the holes sown from since, of both players and at
+            most the last twelve; None where that is not known.
+        """
+        trail = int(self._now.rows[b, play.TRAIL])
+        began = trail & int(play.BEGAN)
+        if not began and self._spare is None:
+            return None
+        games = self._now.starts if began or self._spare is None else self._spare.games
+        left, holes = trail & int(play.TRAIL_MASK), []
+        while left:
+            holes.append((left & 31) - 1)
+            left >>= int(play.HOLE_BITS)
+        return games[b][None].copy(), tuple(holes[::-1])
+
     def set_opponents(
         self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
     ) -> None:

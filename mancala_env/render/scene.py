@@ -95,8 +95,8 @@ class Scene(NamedTuple):
     Attributes:
         width: In units.
         height: In units.
-        shapes: In the order they are drawn; the first ones, without a name, are the board, which stays as it is
-            while a round is played.
+        shapes: In the order they are drawn; the first ones, without a name, are the board, which stays as it
+            is while a round is played.
         title: What it shows, in some words.
         description: What it shows, in full: for those who hear it.
     """

@@ -161,6 +161,12 @@ def _main(title: str) -> int:
 
     try:
         pygame.display.init()
+        if pygame.display.get_driver() != os.environ.get("SDL_VIDEODRIVER", pygame.display.get_driver()):
+            print("SDL_VIDEODRIVER names none that is there", flush=True)
+            return 1
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            print("there is no display", flush=True)  # what SDL takes then shows nothing to anybody
+            return 1
         pygame.display.set_mode((640, 360), pygame.RESIZABLE)
         pygame.display.set_caption(title)
     except pygame.error as error:
@@ -195,9 +201,14 @@ def _draw(pygame: Any, picture: Any) -> None:
     width, height = picture.get_size()
     scale = min(screen.get_width() / width, screen.get_height() / height)
     if scale != 1:
-        picture = pygame.transform.smoothscale(picture, (max(1, int(width * scale)), max(1, int(height * scale))))
+        picture = pygame.transform.smoothscale(
+            picture, (max(1, int(width * scale)), max(1, int(height * scale)))
+        )
     screen.fill(picture.get_at((0, 0)))
-    screen.blit(picture, ((screen.get_width() - picture.get_width()) // 2, (screen.get_height() - picture.get_height()) // 2))
+    screen.blit(
+        picture,
+        ((screen.get_width() - picture.get_width()) // 2, (screen.get_height() - picture.get_height()) // 2),
+    )
     pygame.display.flip()
 
 
