@@ -434,9 +434,13 @@ def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
     dx, dy = (x1 - x0) / length, (y1 - y0) / length
     tip = (x1 - 6 * dx, y1 - 6 * dy)
     neck = (tip[0] - 16 * dx, tip[1] - 16 * dy)
-    yield Outline(((x0 + 10 * dx, y0 + 10 * dy), neck), "", "mark", 5, False, name="arrow")
+    shaft = ((x0 + 10 * dx, y0 + 10 * dy), neck)
     side = (-8 * dy, 8 * dx)
     head = (tip, (neck[0] + side[0], neck[1] + side[1]), (neck[0] - side[0], neck[1] - side[1]))
+    # First its rim, which sets it off from the seeds it runs over.
+    yield Outline(shaft, "", "badge", 9, False, name="arrow")
+    yield Outline(head, "badge", "badge", 4, name="arrow")
+    yield Outline(shaft, "", "mark", 5, False, name="arrow")
     yield Outline(head, "mark", name="arrow")
 
 
