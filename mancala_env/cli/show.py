@@ -16,8 +16,8 @@ from mancala_env.records import InvalidRecord, read_games
 
 HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (
-    "Draw a position, a turn from it or a recorded game, as text or into a picture file; or say what a checkpoint "
-    "or an agent is."
+    "Draw a position, a turn from it or a recorded game, as text or into a picture file; or say what a "
+    "checkpoint or an agent is."
 )
 
 
