@@ -1,7 +1,7 @@
 """How a run ended: its matches, a table, and a page with plots."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +191,7 @@ def write_page(
         page.text("The run saved too few checkpoints for a curve.")
     if regret:
         page.text(f"{_regret_in_words(regret)}.")
-        add_regret(page, [regret])
+        add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
     learned = curves.learning(metrics) + curves.games(metrics) + curves.pool(metrics, config.pool.opponents)
     if learned or curves.speed(metrics):
         page.heading("Learning")
