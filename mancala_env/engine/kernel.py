@@ -22,6 +22,8 @@ import numba
 import numba.core.config
 from numba.core.event import Listener, register
 
+from mancala_env.engine.interrupts import hearing_ctrl_c
+
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORTED_MODULE = re.compile(
@@ -105,9 +107,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     before = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder or ""
     try:
-        return numba.njit(cache=folder is not None, nogil=True, error_model="numpy", forceinline=True)(
+        compiled = numba.njit(cache=folder is not None, nogil=True, error_model="numpy", forceinline=True)(
             function
         )
+        return compiled if _numba_config.DISABLE_JIT else hearing_ctrl_c(compiled)
     finally:
         _numba_config.CACHE_DIR = before
 
