@@ -21,6 +21,8 @@ MAX_OPENING_TURNS = 12
 # A set of at most so many openings is listed. All positions of four turns on 2x8 are 4,096 at the most.
 _MOST_LISTED = 5000
 _DRAWN_AT_ONCE = 512
+# Fewer would be the same few games again and again; four turns on the smallest boards hold out more.
+_FEWEST_HELD_OUT = 20
 
 
 class InvalidMatch(MancalaError):
@@ -89,6 +91,16 @@ def openings(
     dealt = [np.random.default_rng([seed, deck]).permutation(len(listed)) for deck in decks]
     first = start - decks.start * len(listed)
     return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + count]]
+
+
+def set_to_evaluate(opening_set: OpeningSet | None, ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
+    """Return the set that was asked for; None is "evaluation", or "all" where hardly any are held out."""
+    ruleset = lookup(ruleset)
+    if opening_set is not None or not 0 < opening_turns <= MAX_OPENING_TURNS:
+        return opening_set or "all"
+    listed = every_opening(ruleset, int(opening_turns))
+    is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
+    return "evaluation" if is_enough else "all"
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ import numpy as np
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings, set_to_evaluate
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
@@ -281,7 +281,7 @@ def own_games_regret(
     *,
     games: int = 20,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: OpeningSet | None = None,
     seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,
@@ -299,7 +299,7 @@ def own_games_regret(
         opponent: Whom it plays; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all", "evaluation" or "training"; see :func:`~mancala_env.arena.openings`.
+        opening_set: "all", "training" or, by default, "evaluation"; see :func:`~mancala_env.arena.openings`.
         seed: Seed of the openings, both agents and the choice of positions.
         max_positions: Most positions to solve, drawn from all it moved in.
         time_limit: Seconds to give each of them.
@@ -313,7 +313,8 @@ def own_games_regret(
     opponent = opponent or agent
     if opponent is not agent:
         opponent.seed(for_opponent)
-    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=opening_set)
+    chosen_set = set_to_evaluate(opening_set, ruleset, opening_turns)
+    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=chosen_set)
     met, actions = _moves_of(agent, opponent, drawn)
     positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
     has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])

@@ -15,6 +15,7 @@ from mancala_env.agents import Agent, Spec
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.engine.threads import default_num_threads, run_in_slices
 from mancala_env.envs import play
@@ -74,6 +75,7 @@ class Duel:
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 0,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observer: Observer,
         autoreset: bool = False,
@@ -90,7 +92,7 @@ class Duel:
         self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
         self._settings = play.encode_settings(
             ruleset,
-            encode_episode(rounds, first_player, opening_turns, reward),
+            encode_episode(rounds, first_player, opening_turns, reward, opening_set),
             SEATS[one_of("seat", seat, tuple(SEATS))],
             _ILLEGAL[illegal],
             autoreset,

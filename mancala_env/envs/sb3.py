@@ -20,6 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from mancala_env.agents import Agent
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import FirstPlayer, Reward, UnknownRenderMode, render_mode_of
 from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
@@ -51,6 +52,7 @@ class MancalaVecEnv(VecEnv):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
@@ -69,6 +71,7 @@ class MancalaVecEnv(VecEnv):
             reward: "outcome" or "margin".
             first_player: Who starts round 1.
             opening_turns: Uniformly random turns before an episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does; algorithms without masks learn with "random".
             observation: What the learner sees.
             flatten: Whether the observation of a game is one vector whatever is seen.
@@ -95,6 +98,7 @@ class MancalaVecEnv(VecEnv):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,

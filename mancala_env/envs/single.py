@@ -11,6 +11,7 @@ from gymnasium.error import ResetNeeded
 from mancala_env.agents import Agent
 from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -84,6 +85,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
@@ -103,6 +105,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             reward: "outcome" or "margin".
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
             opening_turns: Uniformly random turns before the episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
@@ -128,6 +131,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,

@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from mancala_env.agents import Agent
 from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -69,6 +70,7 @@ class MancalaVectorEnv(VectorEnv):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
@@ -89,6 +91,7 @@ class MancalaVectorEnv(VectorEnv):
             reward: "outcome" or "margin".
             first_player: Who starts round 1; "random" draws it for each game and episode.
             opening_turns: Uniformly random turns before an episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", "afterstates", "replies" or "lines".
@@ -118,6 +121,7 @@ class MancalaVectorEnv(VectorEnv):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,

@@ -93,10 +93,7 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     draw = np.random.default_rng(seed)
     chance = make("random", agent.ruleset, seed=seed)
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
-    # A seed for each length: with one for all, a longer opening would go on from a shorter.
-    seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
-    drawn = [openings(agent.ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n]
-    table = Table(agent, agent, np.concatenate(drawn))
+    table = Table(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
     steady = draw.integers(0, _STEADY, num_games)
     games, rows_of, turn = [], [], 0
     while not table.is_over.all():
@@ -115,6 +112,22 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     order = np.argsort(rows, kind="stable")
     positions, south = np.concatenate(games)[order], table.margins[rows][order]
     return Played(positions, np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south), rows[order])
+
+
+def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
+    """Draw openings, the shorter ones first.
+
+    Args:
+        ruleset: The ruleset.
+        lengths: How many of 0 turns, of 1, and so on.
+        seed: Seed of them all.
+
+    Returns:
+        uint64 `[N, NUM_COLUMNS]`.
+    """
+    # A seed for each length: with one for all, a longer opening would go on from a shorter.
+    seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
+    return np.concatenate([openings(ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n])
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
