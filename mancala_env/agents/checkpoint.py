@@ -36,8 +36,6 @@ WEIGHTS_PREFIX = "network."
 # What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
 _MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
 _DEEPEST = 20
-# What a ruleset is called, and where it comes from, changes no turn.
-_WORDS = ("name", "title", "region", "source")
 
 
 class InvalidCheckpoint(MancalaError):
@@ -199,7 +197,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
     """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
-    theirs, ours = _dials(identity.ruleset), _dials(ruleset)
+    theirs, ours = identity.ruleset.dials, ruleset.dials
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])
         raise InvalidCheckpoint(
@@ -228,10 +226,6 @@ def _what_it_is(archive: Archive, member: str) -> str:
             "MaskablePPO.load, and agents.from_policy makes an agent of it"
         )
     return f"it has no member {member}; mancala train writes checkpoints that do"
-
-
-def _dials(ruleset: Ruleset) -> dict[str, Any]:
-    return {name: value for name, value in asdict(ruleset).items() if name not in _WORDS}
 
 
 class CheckpointAgent(Agent):
