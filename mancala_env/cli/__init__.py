@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env.cli import bench, evaluate, fit_value, replay, rulesets, serve, show, solve, train
+from mancala_env.cli import bench, evaluate, fit_value, grow_value, replay, rulesets, serve, show, solve, train
 from mancala_env.cli.parser import PROGRAM, new_parser
 from mancala_env.programs import in_one_line
 
@@ -22,7 +22,11 @@ _COMMANDS: dict[str, Any] = {
     "serve": serve,
 }
 # These read their words themselves.
-_PROGRAMS: dict[str, Any] = {"train": train, "fit-value": fit_value}
+_PROGRAMS: dict[str, Any] = {
+    "train": train,
+    "fit-value": fit_value,
+    "grow-value": grow_value,
+}
 
 
 @in_one_line(PROGRAM)
