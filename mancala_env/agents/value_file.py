@@ -12,7 +12,6 @@ from importlib import resources
 from pathlib import Path
 
 from mancala_env.agents import tensors
-from mancala_env.agents.archive import first_line
 from mancala_env.agents.value_network import (
     MINE,
     MOST_SEEDS,
@@ -21,6 +20,7 @@ from mancala_env.agents.value_network import (
     ValueNetworkConfig,
     ValueWeights,
 )
+from mancala_env.archive import first_line
 from mancala_env.rulesets import Ruleset, names
 
 FORMAT = "mancala-env value network"

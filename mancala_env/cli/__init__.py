@@ -8,7 +8,18 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env.cli import bench, evaluate, fit_value, grow_value, replay, rulesets, serve, show, solve, train
+from mancala_env.cli import (
+    bench,
+    evaluate,
+    fit_value,
+    grow_value,
+    replay,
+    rulesets,
+    serve,
+    show,
+    solve,
+    train,
+)
 from mancala_env.cli.parser import PROGRAM, new_parser
 from mancala_env.programs import in_one_line
 
