@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
+from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup
 
 _SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
@@ -190,7 +191,7 @@ class Spec:
         path = Path(text)
         _refuse_folder(text)
         try:
-            is_path = path.suffix == ".zip" or path.is_file()
+            is_path = path.suffix in (".zip", SUFFIX) or path.is_file()
         except (OSError, ValueError):  # too long for a path, or with a null character
             is_path = False
         if is_path:

@@ -11,6 +11,7 @@ from typing import Any
 from mancala_env.cli import (
     bench,
     evaluate,
+    export,
     fit_value,
     grow_value,
     replay,
@@ -37,6 +38,7 @@ _PROGRAMS: dict[str, Any] = {
     "train": train,
     "fit-value": fit_value,
     "grow-value": grow_value,
+    "export": export,
 }
 
 

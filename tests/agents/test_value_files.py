@@ -27,8 +27,8 @@ SHIPPED = (
 )  # fmt: skip
 
 
-def written(folder: Path, ruleset: Ruleset = LAYLI, **texts: str) -> Path:
-    """Write a network of random weights."""
+def written(folder: Path, ruleset: Ruleset = LAYLI, texts: dict[str, str] | None = None) -> Path:
+    """Write a network of random weights, with other texts."""
     path = folder / "network.safetensors"
     content = ValueFile(ruleset, weights_of(ruleset), {"command": "by hand"}).to_bytes()
     if texts:
@@ -204,7 +204,7 @@ def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_a_file_says_is_checked(texts: dict[str, str], said: str, tmp_path: Path) -> None:
-    path = written(tmp_path, **texts)
+    path = written(tmp_path, texts=texts)
     if texts == {"ruleset": "{}"}:  # a ruleset of its own, of the default dials: the same game
         assert read_for(path, LAYLI) is not None
         return
