@@ -116,6 +116,12 @@ _KINDS = {
         "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
         ("budget",),
     ),
+    "perfect+traps": _Kind(
+        "traps",
+        "TrappingAgent",
+        "perfect+traps",
+        "perfect play that, of several optimal turns, takes the one where a fallible opponent loses most",
+    ),
     "python": _Kind(
         "own",
         "agent_from_file",
@@ -138,8 +144,8 @@ class Spec:
     """Who plays: a spec, taken apart once.
 
     Attributes:
-        kind: "random", "greedy", "minimax", "mcts", "perfect", "sample", "value+minimax", "value+mcts",
-            "policy+minimax", "policy+mcts", "python", or "checkpoint" for a bare path.
+        kind: "random", "greedy", "minimax", "mcts", "perfect", "perfect+traps", "sample", "value+minimax",
+            "value+mcts", "policy+minimax", "policy+mcts", "python", or "checkpoint" for a bare path.
         budget: How long it may search; None where the kind has none, or `perfect` takes its time.
         checkpoint: Path of its checkpoint, as written.
         source: Path of its Python file, as written.
