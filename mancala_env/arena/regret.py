@@ -15,7 +15,7 @@ import numpy as np
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import InvalidMatch, Openings, openings
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import ILLEGAL, PHASES, Solver, positions, rulesets_with_positions
@@ -230,7 +230,7 @@ def own_games_regret(
     *,
     games: int = 20,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings = "all",
     seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,

@@ -34,9 +34,9 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
     parser.add_argument(
         "--opening_set",
-        type=Literal["all", "training", "evaluation"],
+        type=Literal["all", "training", "evaluation", "balanced"],
         default="all",
-        help="which openings: all, or a fifth held out for evaluation (without the ladder)",
+        help="which openings: all, a fifth held out for evaluation, or balanced ones (without the ladder)",
     )
     parser.add_argument(
         "--rounds",
