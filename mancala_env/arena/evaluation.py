@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.arena.matches import MatchResult, Progress
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, set_to_evaluate
+from mancala_env.arena.openings import InvalidMatch, Openings, set_to_evaluate
 from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
 from mancala_env.arena.regret import (
     FIXED_POSITIONS,
@@ -51,7 +51,7 @@ class Evaluation:
     regrets: list[Regret]
     notes: list[str] = field(default_factory=list)
     regret_differences: list[RegretDifference] = field(default_factory=list)
-    opening_set: OpeningSet = "all"
+    opening_set: Openings = "all"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -73,7 +73,7 @@ def evaluate(
     *,
     games: int = 200,
     opening_turns: int = 4,
-    opening_set: OpeningSet | None = None,
+    opening_set: Openings | None = None,
     ladder: bool = True,
     regret: bool = True,
     own_games: int = 0,

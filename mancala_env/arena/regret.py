@@ -16,7 +16,7 @@ import numpy as np
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings, set_to_evaluate
+from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
@@ -281,7 +281,7 @@ def own_games_regret(
     *,
     games: int = 20,
     opening_turns: int = 4,
-    opening_set: OpeningSet | None = None,
+    opening_set: Openings | None = None,
     seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,

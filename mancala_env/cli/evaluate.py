@@ -34,9 +34,10 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
     parser.add_argument(
         "--opening_set",
-        type=Optional[Literal["all", "training", "evaluation"]],  # noqa: UP045  (as below)
+        type=Optional[Literal["all", "training", "evaluation", "balanced"]],  # noqa: UP045  (as below)
         default=None,
-        help="which openings; by default the ladder's, or without it the fifth held out for evaluation",
+        help="which openings; by default the ladder's, or without it the fifth held out for evaluation; "
+        "balanced ones without the ladder",
     )
     parser.add_argument(
         "--rounds",
