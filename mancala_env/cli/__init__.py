@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env.cli import bench, evaluate, fit_value, replay, rulesets, serve, show, solve, train
+from mancala_env.cli import bench, evaluate, fit_value, play, replay, rulesets, serve, show, solve, train
 from mancala_env.cli.parser import PROGRAM, new_parser
 from mancala_env.programs import in_one_line
 
@@ -18,6 +18,7 @@ _COMMANDS: dict[str, Any] = {
     "bench": bench,
     "show": show,
     "replay": replay,
+    "play": play,
     "rulesets": rulesets,
     "serve": serve,
 }

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
 HEAVY = {"torch", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",
-         "tensorboard", "rich", "jsonargparse"}  # fmt: skip
+         "tensorboard", "rich", "textual", "jsonargparse"}  # fmt: skip
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
