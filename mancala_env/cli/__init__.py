@@ -14,6 +14,7 @@ from mancala_env.cli import (
     export,
     fit_value,
     grow_value,
+    play,
     replay,
     rulesets,
     serve,
@@ -30,6 +31,7 @@ _COMMANDS: dict[str, Any] = {
     "bench": bench,
     "show": show,
     "replay": replay,
+    "play": play,
     "rulesets": rulesets,
     "serve": serve,
 }
