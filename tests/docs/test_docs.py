@@ -20,8 +20,8 @@ import mancala_env
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
-HEAVY = {"torch", "PIL", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",
-         "tensorboard", "rich", "jsonargparse"}  # fmt: skip
+HEAVY = {"torch", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",
+         "PIL", "tensorboard", "rich", "jsonargparse"}  # fmt: skip
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
