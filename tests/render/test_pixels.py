@@ -204,7 +204,7 @@ def test_a_game_shows_every_turn():
 
 
 def test_the_next_round_is_shown_too():
-    record = game("gabata_five_holes", 25, rounds="match")
+    record = game("gabata_five_holes", 30, rounds="match")
     followed = [step.following for step in record.replay() if step.following.round != step.after.round]
     assert followed
     frames = [frame.pixels for frame in pictures.game_frames(record, width=80, max_laps=1)]
