@@ -9,6 +9,7 @@ from PIL import Image
 from scipy import ndimage
 
 from mancala_env import Position, Ruleset, pictures, records, rulesets
+from mancala_env.engine.episode import Rounds
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.colours import PALETTES, rgb
 from mancala_env.render.motion import ends_of
@@ -27,7 +28,8 @@ def seeds_seen(pixels, position, hole, theme="light"):
     is_inside = np.hypot(rows + 0.5 + top - y, columns + 0.5 + left - x) < scale * (HOLE - 3)
     seed, ground = (np.array(rgb(PALETTES[theme][role])) for role in ("seed", "hole"))
     is_seed = np.abs(part - seed).sum(axis=2) < 0.4 * np.abs(ground - seed).sum()
-    return ndimage.label(is_seed & is_inside)[1]
+    _, count = ndimage.label(is_seed & is_inside)  # type: ignore[misc]
+    return count
 
 
 def colour_at(pixels, position, point):
@@ -176,7 +178,7 @@ def _played(position, action):
     return after
 
 
-def game(name, turns, rounds=1):
+def game(name, turns, rounds: Rounds = 1):
     position, played, random = Position(name), [], np.random.default_rng(3)
     for _ in range(turns):
         action = int(random.choice(position.legal_actions))
@@ -202,7 +204,7 @@ def test_a_game_shows_every_turn():
 
 
 def test_the_next_round_is_shown_too():
-    record = game("gabata_five_holes", 25, rounds="match")
+    record = game("gabata_five_holes", 30, rounds="match")
     followed = [step.following for step in record.replay() if step.following.round != step.after.round]
     assert followed
     frames = [frame.pixels for frame in pictures.game_frames(record, width=80, max_laps=1)]

@@ -117,6 +117,7 @@ def test_what_is_on_the_screen_is_the_picture(monkeypatch, tmp_path):
             monkeypatch.delenv("SDL_VIDEODRIVER", raising=False)
             window = Window()
             window.show(PICTURE)
+            is_shown = False
             for _ in range(100):
                 if is_shown := _is_on(tmp_path / "Xvfb_screen0", PICTURE):
                     break
