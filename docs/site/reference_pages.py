@@ -30,9 +30,12 @@ CHAPTERS = {
         "What happens in a turn, in order, and what draws it.",
         (
             "mancala_env.engine.timeline",
+            "mancala_env.pictures",
             "mancala_env.render.scene",
             "mancala_env.render.motion",
             "mancala_env.render.svg",
+            "mancala_env.render.pixels",
+            "mancala_env.render.window",
             "mancala_env.render.text",
         ),
     ),
@@ -88,6 +91,11 @@ CHAPTERS = {
             "mancala_env.arena.page",
             "mancala_env.arena.on_ray",
         ),
+    ),
+    "serving": Chapter(
+        "Serving",
+        "A page that plays, served from this machine. [Serving](../serving.md) says what it can do.",
+        ("mancala_env.web.house", "mancala_env.web.requests", "mancala_env.web.server"),
     ),
     "learning": Chapter(
         "Learning",
