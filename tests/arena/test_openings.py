@@ -6,8 +6,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mancala_env import Batch, rulesets
+from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
+from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
+from mancala_env.arena.make_openings import margins_by_book
 from mancala_env.arena.openings import every_opening
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
@@ -15,6 +17,8 @@ from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.selfplay import SelfPlayEnv
+from mancala_env.solver import Solver
+from mancala_env.solver.book import load_book
 
 
 def rows(games):
@@ -207,3 +211,46 @@ def test_the_ladder_is_for_its_own_openings():
         ["greedy", "random"], "leyla", games=2, opening_set="evaluation", ladder=False, regret=False
     )
     assert found.as_dict()["opening_set"] == "evaluation"
+
+
+@pytest.mark.parametrize("name", rulesets_with_openings())
+def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
+    ruleset = rulesets.lookup(name)
+    games = balanced_openings(ruleset)
+    assert len(games) >= 50
+    assert len(rows(games)) == len(games)
+    assert rows_in_set(ruleset, games, "evaluation").all()
+    book = load_book(ruleset)
+    if book is not None:
+        margins = margins_by_book(book, games)
+        assert (np.abs(margins[~np.isnan(margins)]) <= 2).all()
+        assert (~np.isnan(margins)).any()
+
+
+def test_balanced_openings_are_dealt_like_a_deck():
+    games = balanced_openings(rulesets.lookup("layli_goobalay"))
+    dealt = openings("layli_goobalay", len(games), 4, seed=3, opening_set="balanced")
+    assert rows(dealt) == rows(games)
+    later = openings("layli_goobalay", 20, 0, seed=3, start=len(games) - 10, opening_set="balanced")
+    assert (later[:10] == dealt[-10:]).all()
+    (match,) = round_robin(["greedy", "random"], "layli_goobalay", games=20, opening_set="balanced")
+    assert match.games == 20
+
+
+def test_a_margin_by_the_book_is_what_the_solver_finds():
+    ruleset = rulesets.lookup("layli_goobalay")
+    book = load_book(ruleset)
+    assert book is not None
+    games = book.games[book.depths == 5][::500]
+    for n, margin in enumerate(margins_by_book(book, games)):
+        position = Position.from_games(ruleset, games, n)
+        lead = position.stores[position.player] - position.stores[1 - position.player]
+        assert margin == lead + Solver(ruleset, memory_mb=16).value(position)
+
+
+def test_a_ruleset_without_balanced_openings_says_which_have_some():
+    mine = Ruleset(row_width=3, seeds_per_hole=3)
+    with pytest.raises(NoBalancedOpenings, match="layli_goobalay"):
+        openings(mine, 4, 4, seed=1, opening_set="balanced")
+    with pytest.raises(InvalidMatch, match="not 'even'"):
+        openings("leyla", 4, 4, seed=1, opening_set=cast(Any, "even"))
