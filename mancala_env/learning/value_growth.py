@@ -137,7 +137,8 @@ def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, 
             f"({low:.1%} to {high:.1%}) against the best before it"
         )
         grown.append(one)
-        if best is None or one.match.win_rate > 0.5:
+        # Where the opening decides every round (gabata_3), the margin says more than the score.
+        if best is None or (one.match.win_rate, one.match.mean_margin) > (0.5, 0.0):
             best = one
         if number - best.number >= _PATIENCE:
             say(f"the last {_PATIENCE} gained nothing")
