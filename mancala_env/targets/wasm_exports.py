@@ -1,0 +1,293 @@
+"""The functions of ``mancala.wasm``: the package's kernels behind plain numbers.
+
+A function takes and returns 32-bit whole numbers; those called `rules`, `game`, `block`, ... are addresses
+of linear memory, which the caller allocates, aligned to 64 bytes. Nothing here knows a rule or a search: it
+turns addresses into the arrays that kernels take.
+
+============  ============================================================================================
+address of    what lies there
+============  ============================================================================================
+`rules`       int64 `[10]`, the dials of a ruleset in the order of ``engine.state.Rules``
+`game`        uint64 `[NUM_COLUMNS]`, a row of a games array
+`random`      uint64 `[1]`, a generator, or the seed of one choice
+`network`     int64, a packed value network; 0: none
+`block`       what a search keeps between two calls; as long as the function `..._bytes` says
+`out`         float64, what a function has to say beside the number it returns
+============  ============================================================================================
+
+A search works in slices: called again with the same block it goes on where it stopped, until it returns 1.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from mancala_env.agents import minimax
+from mancala_env.agents.search import ACTIVE
+from mancala_env.agents.simple import greedy_action, random_action
+from mancala_env.batch import _play_random
+from mancala_env.engine.episode import MATCH, OUTCOME, Episode
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.openings import ALL
+from mancala_env.engine.possible import _first_wrong
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH, Rules, load
+from mancala_env.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
+
+# A block is cut into arrays that begin on a cache line, which the solver's table needs.
+_LINE = 64
+
+
+def _array_at(typing_context: Any, address: Any, dtype: Any, shape: Any) -> Any:
+    """Return the array of a shape that lies at an address.
+
+    `numba.carray` would do, but for the runtime it counts references with.
+    """
+    array = types.Array(dtype.dtype, len(shape), "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        made = context.make_array(array)(context, builder)
+        item = context.get_value_type(array.dtype)
+        sizes = [
+            context.cast(builder, size, of, types.intp)
+            for size, of in zip(cgutils.unpack_tuple(builder, arguments[2]), signature.args[2], strict=True)
+        ]
+        item_size = context.get_constant(types.intp, array.dtype.bitwidth // 8)
+        strides, stride = [], item_size
+        for size in reversed(sizes):
+            strides.insert(0, stride)
+            stride = builder.mul(stride, size)
+        place = context.cast(builder, arguments[0], signature.args[0], types.intp)
+        context.populate_array(
+            made,
+            data=builder.inttoptr(place, item.as_pointer()),
+            shape=sizes,
+            strides=strides,
+            itemsize=item_size,
+            meminfo=None,
+            parent=None,
+        )
+        return made._getvalue()
+
+    return array(address, dtype, shape), generate
+
+
+array_at: Any = intrinsic(_array_at)
+
+# Without its runtime numba compiles no function that returns an array; such are written out where called.
+written_out = numba.njit(inline="always", error_model="numpy")
+
+
+@kernel
+def _rules_at(address):
+    n = array_at(address, np.int64, (10,))
+    return Rules(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9])
+
+
+@written_out
+def _games_at(address):
+    return array_at(address, np.uint64, (1, NUM_COLUMNS))
+
+
+@kernel
+def _whole_lines(num_bytes):
+    """Return the bytes of the cache lines that so many bytes fill."""
+    return (num_bytes + _LINE - 1) // _LINE * _LINE
+
+
+# A game.
+
+
+def start(rules, game, starter):
+    """Write the first round of a match."""
+    _start(_rules_at(rules), _games_at(game), np.int64(starter))
+    return 0
+
+
+def legal(rules, game):
+    """Return the bits of the actions that the player to move has."""
+    return _legal(_rules_at(rules), _games_at(game))
+
+
+def play(rules, game, action, out):
+    """Play an action; returns the laps sown, 0 where it is not legal and nothing has changed.
+
+    `out` takes the seeds captured, and the bits of the holes that became the mover's.
+    """
+    said = array_at(out, np.float64, (2,))
+    laps, said[0], said[1] = _play(_rules_at(rules), _games_at(game), np.int64(action))
+    return laps
+
+
+def next_round(rules, game):
+    """Set up the round after a finished one; returns 1 where the match is over, and nothing has changed."""
+    return 1 if _next_round(_rules_at(rules), _games_at(game)) else 0
+
+
+def settle(rules, game):
+    """Write who moves in a position that was set up by hand, or that its round is over."""
+    _settle(_rules_at(rules), _games_at(game))
+    return 0
+
+
+def what_is_wrong(rules, game):
+    """Return 0 for a position that the ruleset allows, else which of the reasons it breaks."""
+    return _first_wrong(_rules_at(rules), _games_at(game))[1]
+
+
+def count(rules, game, player):
+    """Return a player's count."""
+    south, north = _counts(_rules_at(rules), _games_at(game))
+    return south if player == SOUTH else north
+
+
+def match_margin(rules, game):
+    """Return by how many seeds South leads at the end of a match."""
+    return _match_margin(_rules_at(rules), _games_at(game))
+
+
+def play_random(rules, game, random, turns):
+    """Play so many random turns of matches, one after another; leaves the last game and the generator."""
+    r, games, generator = _rules_at(rules), _games_at(game), array_at(random, np.uint64, (1,))
+    _play_random(r, Episode(MATCH, SOUTH, 0, OUTCOME, ALL), games, generator, np.int64(turns), 0, 1)
+    return 0
+
+
+# Agents that look at most one turn ahead.
+
+
+def choose_random(rules, game, random):
+    """Return an action, each equally likely."""
+    draw = array_at(random, np.uint64, (1,))
+    return random_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
+
+
+def choose_greedy(rules, game, random):
+    """Return the action after which the mover's count leads by most."""
+    draw = array_at(random, np.uint64, (1,))
+    return greedy_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
+
+
+# minimax, with a value network or without.
+
+
+@written_out
+def _minimax_block(block, width, plies, table_bits):
+    """Return the memory of a search, its answers, and where the block ends."""
+    actions = 2 * width
+    rows = plies * actions
+    at = np.int64(block)
+    frames = array_at(at, np.int64, (plies, minimax._FRAME_COLUMNS))
+    at += _whole_lines(8 * plies * minimax._FRAME_COLUMNS)
+    keys = array_at(at, np.uint64, (plies,))
+    at += _whole_lines(8 * plies)
+    children = array_at(at, np.uint64, (rows, NUM_COLUMNS))
+    at += _whole_lines(8 * rows * NUM_COLUMNS)
+    scores = array_at(at, np.int64, (rows,))
+    at += _whole_lines(8 * rows)
+    holes = array_at(at, np.int64, (rows,))
+    at += _whole_lines(8 * rows)
+    root_values = array_at(at, np.int64, (actions,))
+    at += _whole_lines(8 * actions)
+    progress = array_at(at, np.int64, (minimax._PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * minimax._PROGRESS_COLUMNS)
+    values = array_at(at, np.int16, (1, actions))
+    at += _whole_lines(2 * actions)
+    numbers = array_at(at, np.int64, (4, 1))
+    at += _whole_lines(8 * 4)
+    table = array_at(at, np.uint64, (1 << table_bits, 2))
+    at += 16 << table_bits
+    memory = minimax.Memory(frames, keys, children, scores, holes, root_values, table, progress)
+    answers = minimax.Answers(numbers[0], values, numbers[1], numbers[2], numbers[3])
+    return memory, answers, at
+
+
+def minimax_bytes(rules, deepest, table_bits):
+    """Return how long the block of a search so many turns deep is; zeros before the first search.
+
+    The table that lies in it serves later searches too, of the same ruleset and network.
+    """
+    return _minimax_block(0, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))[2]
+
+
+def minimax_start(rules, deepest, table_bits, block):
+    """Begin a new search."""
+    block_of = _minimax_block(block, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))
+    memory, answers, _ = block_of
+    memory.progress[ACTIVE] = 0
+    answers.values[:] = minimax.ILLEGAL
+    answers.actions[0] = -1
+    answers.depths[0] = 0
+    answers.nodes[0] = 0
+    return 0
+
+
+def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants_all, turns, block, out):
+    """Search on for about so many turns; returns 1 once the search is done.
+
+    The search goes `step` turns deeper at a time, to the `deepest`. `out` takes the action, the depth it was
+    found at (0: none yet), the turns played, the value, and with `wants_all` the value of each of H actions;
+    values are in seeds, with a network in sixteenths of a seed.
+    """
+    r, games = _rules_at(rules), _games_at(game)
+    memory, answers, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
+    randoms = array_at(random, np.uint64, (1,))
+    if network == 0:
+        done = minimax._search_piece(
+            r,
+            None,
+            games,
+            randoms,
+            np.int64(deepest),
+            np.int64(step),
+            wants_all != 0,
+            np.int64(turns),
+            answers,
+            memory,
+            0,
+            1,
+        )
+    else:
+        # (No kernel asks how long a network is.)
+        done = minimax._search_piece(
+            r,
+            array_at(network, np.int64, (1,)),
+            games,
+            randoms,
+            np.int64(deepest),
+            np.int64(step),
+            wants_all != 0,
+            np.int64(turns),
+            answers,
+            memory,
+            0,
+            1,
+        )
+    said = array_at(out, np.float64, (4 + 2 * r.width,))
+    said[0], said[1] = answers.actions[0], answers.depths[0]
+    said[2], said[3] = answers.nodes[0], answers.best[0]
+    for action in range(2 * r.width):
+        said[4 + action] = answers.values[0, action]
+    return done
+
+
+EXPORTS = (
+    start,
+    legal,
+    play,
+    next_round,
+    settle,
+    what_is_wrong,
+    count,
+    match_margin,
+    play_random,
+    choose_random,
+    choose_greedy,
+    minimax_bytes,
+    minimax_start,
+    minimax_go_on,
+)
+"""Everything that ``mancala.wasm`` exports, beside its memory and where the heap begins."""

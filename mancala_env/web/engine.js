@@ -1,0 +1,726 @@
+/**
+ * The package's kernels in JavaScript: games, searches and exact values, in a browser, a worker or node.
+ *
+ *     import { Engine } from "./engine.js";
+ *     const engine = await Engine.fetch();              // in node: Engine.load(bytes, description)
+ *     const game = engine.newGame("layli_goobalay");
+ *     game.legal;                                       // [0, 1, 2, 3, 4, 5]
+ *     game.play(2);                                     // {player: 0, action: 2, laps: 5, captured: 7, ...}
+ *     const search = engine.minimax(game, { depth: 6 });
+ *     while (!search.goOn(20)) { ... }                  // 20 ms at a time; stop whenever you like
+ *     search.result.action;
+ *     search.close();
+ *
+ * Nothing here knows a rule. Everything is synchronous and takes as long as it says: what takes more than a few
+ * milliseconds is a {@link Search}, which works in slices, and belongs in a worker.
+ *
+ * Words: a *hole* is 0 to H-1 in sowing order, 0 to W-1 South's row; an *action* is a hole seen from the player to
+ * move; players are 0 (South) and 1 (North). docs/rules.md has the rest.
+ */
+
+/** @typedef {Object} Turn  What one turn did.
+ * @property {number} player  Who played it.
+ * @property {number} action
+ * @property {number} laps  Laps sown, 1 to 1000.
+ * @property {number} captured  Seeds that went to their store.
+ * @property {number[]} newOwned  Holes that became theirs, in hole order.
+ * @property {boolean} endless  Whether the relay never ended: every seed went back, and the round is over.
+ */
+
+/** @typedef {Object} Dials  What differs between rulesets; see `Engine.dials` for the values each can take.
+ * @property {string} [name]  One word.
+ * @property {string} [title]
+ * @property {number} row_width
+ * @property {number} seeds_per_hole
+ * @property {string} direction
+ * @property {string} landing
+ * @property {boolean} captures_last
+ * @property {string} owns_on
+ * @property {boolean} ransoms_empty
+ * @property {string} round_end
+ * @property {string} match
+ * @property {string} opening
+ */
+
+const PLAYERS = ["South", "North"];
+const LETTERS = "SN";
+const LINE = 64; // what is allocated begins on a cache line
+const SCRATCH_BYTES = 1024;
+
+/** Input that cannot be: a position, a ruleset, an action. The message says what would be right. */
+export class InvalidInput extends Error {}
+
+/** The kernels with a memory of their own. Several engines in one page share nothing. */
+export class Engine {
+  #wasm;
+  #bytes; // views of memory, made again when it has grown
+  #heap;
+  #scratch;
+  #minimaxBlocks = new Map();
+
+  /**
+   * @param {BufferSource | WebAssembly.Module} wasm  mancala.wasm.
+   * @param {object} description  mancala.json.
+   * @returns {Promise<Engine>}
+   */
+  static async load(wasm, description) {
+    const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
+    return new Engine(await WebAssembly.instantiate(module, {}), description);
+  }
+
+  /** Load the two files that lie beside this one, or in another folder.
+   * @param {string | URL} [folder]
+   * @returns {Promise<Engine>}
+   */
+  static async fetch(folder = new URL(".", import.meta.url)) {
+    const [wasm, description] = await Promise.all(
+      ["mancala.wasm", "mancala.json"].map(async (name) => {
+        const response = await fetch(new URL(name, folder));
+        if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+        return name.endsWith(".json") ? response.json() : response.arrayBuffer();
+      }),
+    );
+    return Engine.load(wasm, description);
+  }
+
+  /** Use {@link Engine.load}. */
+  constructor(instance, description) {
+    this.#wasm = instance.exports;
+    this.description = description;
+    this.#heap = new Heap(this.#wasm);
+    this.#scratch = this.#heap.take(SCRATCH_BYTES);
+    /** The catalogue, the written sources' rulesets before Ludii's. @type {Ruleset[]} */
+    this.rulesets = description.rulesets.map((dials) => new Ruleset(dials, description));
+  }
+
+  /** What dials there are and the values each can take: `{name, choices}` or `{name, least, most}`. */
+  get dials() {
+    return this.description.dials;
+  }
+
+  /** @param {string} name  A ruleset of the catalogue. @returns {Ruleset} */
+  ruleset(name) {
+    const found = this.rulesets.find((ruleset) => ruleset.name === name);
+    if (!found) throw new InvalidInput(`no ruleset "${name}"; all rulesets: ${this.rulesets.map((r) => r.name).join(", ")}`);
+    return found;
+  }
+
+  /** A ruleset of one's own. Dials left out are as in Layli Goobalay, single rounds.
+   * @param {Partial<Dials>} dials
+   * @returns {Ruleset}
+   */
+  ownRuleset(dials) {
+    return new Ruleset({ ...this.description.defaults, ...dials }, this.description);
+  }
+
+  /** Start a match.
+   * @param {string | Ruleset} ruleset
+   * @param {{starter?: 0 | 1}} [options]
+   * @returns {Game}
+   */
+  newGame(ruleset, { starter = 0 } = {}) {
+    const game = this.#blank(ruleset);
+    this.#with(game, (rules, row) => this.#wasm.start(rules, row, starter), true);
+    return game;
+  }
+
+  /** Set up a position, as `Position` of the Python package does.
+   * @param {string | Ruleset} ruleset
+   * @param {{seeds: number[], owner?: number[], stores?: number[], player?: 0 | 1, stall?: number,
+   *          territory?: number[], round?: number, starter?: 0 | 1, debts?: number[], endless?: boolean}} position
+   *   Arrays by hole; owner -1 nobody, 0 South, 1 North; territory 0 or 1.
+   * @returns {Game}
+   */
+  setUp(ruleset, position) {
+    const game = this.#blank(ruleset);
+    const { numHoles, rowWidth } = game.ruleset;
+    const own = Array.from({ length: numHoles }, (_, hole) => (hole < rowWidth ? 0 : 1));
+    const { seeds, owner = own.map(() => -1), territory = own, stores = [0, 0], debts = [0, 0] } = position;
+    wholeNumbers("seeds", seeds, numHoles, 0, 255);
+    wholeNumbers("owner", owner, numHoles, -1, 1);
+    wholeNumbers("territory", territory, numHoles, 0, 1);
+    wholeNumbers("stores", stores, 2, 0, 255);
+    wholeNumbers("debts", debts, 2, 0, 255);
+    const { player = 0, stall = 0, round = 1, starter = 0, endless = false } = position;
+    wholeNumbers("player", [player], 1, 0, 1);
+    wholeNumbers("stall", [stall], 1, 0, this.description.stall_limit);
+    wholeNumbers("round", [round], 1, 1, 2 ** 31 - 1);
+    wholeNumbers("starter", [starter], 1, 0, 1);
+    game.write({ seeds, owner, territory, stores, debts, player, stall, round, starter });
+    this.#with(game, (rules, row) => this.#wasm.settle(rules, row), true);
+    if (endless) game.write({ end: this.description.ends.indexOf("endless"), player });
+    const wrong = this.#with(game, (rules, row) => this.#wasm.what_is_wrong(rules, row));
+    if (wrong) throw new InvalidInput(this.description.wrongs[wrong]);
+    return game;
+  }
+
+  /** Read a position as `Game.text` writes it, which is as the Python package does.
+   * @param {string} text
+   * @param {Ruleset} [ruleset]  Your own ruleset where the text names one that is not in the catalogue.
+   * @returns {Game}
+   */
+  fromText(text, ruleset) {
+    const { name, ...position } = parsePosition(text);
+    if (ruleset && ruleset.name !== name) throw new InvalidInput(`the text is of ruleset "${name}", not of "${ruleset.name}"`);
+    return this.setUp(ruleset ?? name, position);
+  }
+
+  /** What games ask of the kernels; use the methods of {@link Game}. */
+  legalBits(game) {
+    return this.#with(game, (rules, row) => this.#wasm.legal(rules, row));
+  }
+
+  play(game, action) {
+    return this.#with(
+      game,
+      (rules, row, _random, out) => {
+        const laps = this.#wasm.play(rules, row, action, out);
+        const [captured, taken] = this.float64(out, 2);
+        return { laps, captured, taken };
+      },
+      true,
+    );
+  }
+
+  nextRound(game) {
+    return this.#with(game, (rules, row) => this.#wasm.next_round(rules, row), true) === 1;
+  }
+
+  count(game, player) {
+    return this.#with(game, (rules, row) => this.#wasm.count(rules, row, player));
+  }
+
+  matchMargin(game) {
+    return this.#with(game, (rules, row) => this.#wasm.match_margin(rules, row));
+  }
+
+  /** Play so many random turns of matches, one after another: for tests, and to measure the speed.
+   * @param {Game} game  Ends up where the last turn led. @param {bigint} seed @param {number} turns
+   * @returns {bigint}  The generator afterwards.
+   */
+  playRandom(game, seed, turns) {
+    return this.#with(
+      game,
+      (rules, row, random) => {
+        this.#writeRandom(random, seed);
+        this.#wasm.play_random(rules, row, random, turns);
+        return this.uint32(random, 2).reduceRight((sum, word) => (sum << 32n) | BigInt(word), 0n);
+      },
+      true,
+    );
+  }
+
+  /** The action of an agent that draws one. @param {Game} game @param {bigint | number} [seed] @returns {number} */
+  random(game, seed = anySeed()) {
+    return this.#choose(game, seed, this.#wasm.choose_random);
+  }
+
+  /** The action after which the mover's count leads by most; ties are drawn.
+   * @param {Game} game @param {bigint | number} [seed] @returns {number}
+   */
+  greedy(game, seed = anySeed()) {
+    return this.#choose(game, seed, this.#wasm.choose_greedy);
+  }
+
+  #choose(game, seed, kernel) {
+    refuseFinished(game);
+    return this.#with(game, (rules, row, random) => {
+      this.#writeRandom(random, seed);
+      return kernel(rules, row, random);
+    });
+  }
+
+  /** Alpha-beta search to a depth, or as deep as it goes while it is asked to go on.
+   *
+   * `result`: `{action, depth, nodes, value, values}`; `values` maps each legal action to its value with
+   * `values: true`, in seeds. Searches of one ruleset, depth and network share a table, so only one of them may be
+   * under way at a time.
+   *
+   * @param {Game} game
+   * @param {{depth?: number, values?: boolean, network?: ValueNetwork, seed?: bigint | number}} [options]  Without
+   *   `depth` it goes one turn deeper at a time until the round is seen through.
+   * @returns {Search}
+   */
+  minimax(game, { depth, values = false, network, seed = anySeed() } = {}) {
+    refuseFinished(game);
+    if (depth !== undefined) wholeNumbers("depth", [depth], 1, 1, 99);
+    const deepest = depth ?? 99;
+    const tableBits = Math.min(20, deepest + 4);
+    const rules = this.#rulesAt(game);
+    const key = `${game.ruleset.rules} ${deepest} ${network?.id ?? ""}`;
+    let block = this.#minimaxBlocks.get(key);
+    if (!block) {
+      for (const [old, address] of this.#minimaxBlocks) {
+        if (this.#minimaxBlocks.size < 4) break;
+        this.#heap.giveBack(address);
+        this.#minimaxBlocks.delete(old);
+      }
+      block = this.#heap.take(this.#wasm.minimax_bytes(rules, deepest, tableBits));
+      this.#minimaxBlocks.set(key, block);
+    }
+    this.#rulesAt(game);
+    this.#wasm.minimax_start(this.#scratch, deepest, tableBits, block);
+    const unit = network ? network.unit : 1;
+    const numHoles = game.ruleset.numHoles;
+    const out = this.#scratch + 512;
+    const root = game.copy();
+    const result = { action: -1, depth: 0, nodes: 0, value: 0, values: null };
+    const goOn = (turns) =>
+      this.#with(root, (rules, row, random) => {
+        this.#writeRandom(random, seed);
+        const step = depth === undefined ? 1 : 2;
+        const done = this.#wasm.minimax_go_on(
+          rules, row, random, network?.address ?? 0, deepest, tableBits, step, values ? 1 : 0, turns, block, out,
+        );
+        const said = this.float64(out, 4 + numHoles);
+        [result.action, result.depth, result.nodes] = said;
+        result.value = said[3] / unit;
+        if (values && result.depth > 0)
+          result.values = Object.fromEntries(root.legal.map((action) => [action, said[4 + action] / unit]));
+        return done;
+      });
+    return new Search(goOn, result, { first: 2000, most: 1 << 22 });
+  }
+
+  /** @param {number} address @param {number} length @returns {Float64Array}  A view that lives until memory grows. */
+  float64(address, length) {
+    return new Float64Array(this.#wasm.memory.buffer, address, length);
+  }
+
+  uint32(address, length) {
+    return new Uint32Array(this.#wasm.memory.buffer, address, length);
+  }
+
+  #blank(ruleset) {
+    const known = typeof ruleset === "string" ? this.ruleset(ruleset) : ruleset;
+    return new Game(this, known, new Uint32Array(this.description.layout.game_bytes / 4));
+  }
+
+  #rulesAt(game) {
+    this.uint32(this.#scratch, 20).set(game.ruleset.rules.flatMap((dial) => [dial, 0])); // 64 bits each
+    return this.#scratch;
+  }
+
+  /** Call with the addresses of a game's rules, its row, a generator and room for numbers. */
+  #with(game, call, isWritten = false) {
+    const rules = this.#rulesAt(game), row = rules + 128, random = rules + 256, out = rules + 512;
+    const words = game.row.length;
+    this.uint32(row, words).set(game.row);
+    const result = call(rules, row, random, out);
+    if (isWritten) game.row.set(this.uint32(row, words));
+    return result;
+  }
+
+  #writeRandom(address, seed) {
+    const bits = BigInt.asUintN(64, BigInt(seed));
+    this.uint32(address, 2).set([Number(bits & 0xffffffffn), Number(bits >> 32n)]);
+  }
+}
+
+/** A game's rules as data. */
+export class Ruleset {
+  /** Use {@link Engine#ruleset} or {@link Engine#ownRuleset}. */
+  constructor(dials, description) {
+    /** @type {Dials} */
+    this.dials = dials;
+    this.name = dials.name;
+    this.title = dials.title;
+    /** Where the rules were recorded, and by whom. */
+    this.region = dials.region;
+    this.source = dials.source;
+    /** W, holes in a row. */
+    this.rowWidth = dials.row_width;
+    /** H, holes of the board. */
+    this.numHoles = 2 * dials.row_width;
+    this.totalSeeds = this.numHoles * dials.seeds_per_hole;
+    /** How the board is drawn: South's holes run from left to right where it is anticlockwise. */
+    this.isClockwise = dials.direction === "clockwise";
+    /** The dials as kernels take them. @type {number[]} */
+    this.rules = encode(dials, description);
+  }
+
+  /** Rows of the board as drawn, North's above: holes from left to right. @returns {[number[], number[]]} */
+  get rows() {
+    const south = Array.from({ length: this.rowWidth }, (_, n) => n);
+    const north = south.map((n) => this.numHoles - 1 - n);
+    return this.isClockwise ? [north.reverse(), south.reverse()] : [north, south];
+  }
+}
+
+function encode(dials, description) {
+  const rules = description.dials.map(({ name, choices, least, most }) => {
+    const value = dials[name];
+    if (choices) {
+      const code = choices.indexOf(value);
+      if (code < 0) throw new InvalidInput(`${name} must be one of ${choices.join(", ")}, not ${value}`);
+      return code;
+    }
+    wholeNumbers(name, [value], 1, least, most);
+    return value;
+  });
+  if (2 * dials.row_width * dials.seeds_per_hole > description.max_total_seeds)
+    throw new InvalidInput(`seeds_per_hole must be at most ${Math.floor(description.max_total_seeds / (2 * dials.row_width))} on this board, not ${dials.seeds_per_hole}`);
+  for (const { dial, values, needs, allowed, why } of description.conditions ?? [])
+    if (values.includes(dials[dial]) && !allowed.includes(dials[needs])) throw new InvalidInput(why);
+  return rules;
+}
+
+/** One game: everything on and beside the board, and who is to move. Cheap to copy and to send to a worker (`text`). */
+export class Game {
+  /** Use {@link Engine#newGame}, {@link Engine#setUp} or {@link Engine#fromText}. */
+  constructor(engine, ruleset, row) {
+    /** @type {Engine} */
+    this.engine = engine;
+    /** @type {Ruleset} */
+    this.ruleset = ruleset;
+    /** The game as kernels have it. @type {Uint32Array} */
+    this.row = row;
+  }
+
+  #column(name, offset = 0) {
+    return this.row[2 * (this.engine.description.layout.columns[name] + offset)];
+  }
+
+  #perHole(value) {
+    return Array.from({ length: this.ruleset.numHoles }, (_, hole) => value(hole));
+  }
+
+  /** Seeds in each hole. @returns {number[]} */
+  get seeds() {
+    return Array.from(new Uint8Array(this.row.buffer, this.row.byteOffset, this.ruleset.numHoles));
+  }
+
+  /** Who owns each hole: -1 nobody, 0 South, 1 North. @returns {number[]} */
+  get owner() {
+    const south = this.#column("owned"), north = this.#column("owned", 1);
+    return this.#perHole((hole) => ((south >> hole) & 1 ? 0 : (north >> hole) & 1 ? 1 : -1));
+  }
+
+  /** Who may sow from each hole while nobody owns it: 0 or 1. @returns {number[]} */
+  get territory() {
+    const south = this.#column("territory");
+    return this.#perHole((hole) => 1 - ((south >> hole) & 1));
+  }
+
+  /** Captured seeds of South and North. @returns {[number, number]} */
+  get stores() {
+    return [this.#column("store"), this.#column("store", 1)];
+  }
+
+  /** Counts of South and North: stores, owned holes, and free seeds in their territory. @returns {[number, number]} */
+  get counts() {
+    return [this.engine.count(this, 0), this.engine.count(this, 1)];
+  }
+
+  /** Seeds each player owes the other (Leyla). @returns {[number, number]} */
+  get debts() {
+    return [this.#column("debt"), this.#column("debt", 1)];
+  }
+
+  /** The player to move. @returns {0 | 1} */
+  get player() {
+    return this.#column("player");
+  }
+
+  /** Turns in a row that left the number of free seeds unchanged. */
+  get stall() {
+    return this.#column("stall");
+  }
+
+  /** Number of the round in its match, from 1. */
+  get round() {
+    return this.#column("round");
+  }
+
+  /** Who moved first in this round. @returns {0 | 1} */
+  get starter() {
+    return this.#column("starter");
+  }
+
+  /** Why the round is over: "" while it runs, "stuck", "stall" or "endless". @returns {string} */
+  get end() {
+    return this.engine.description.ends[this.#column("end")];
+  }
+
+  get isOver() {
+    return this.#column("end") !== 0;
+  }
+
+  /** Legal actions, ascending; none once the round is over. @returns {number[]} */
+  get legal() {
+    return bitsOf(this.engine.legalBits(this));
+  }
+
+  /** The hole an action of a player means. @param {number} action @param {0 | 1} [player]  Default: who is to move. */
+  holeOf(action, player = this.player) {
+    return (action + this.ruleset.rowWidth * player) % this.ruleset.numHoles;
+  }
+
+  /** The action of a player that means a hole. @param {number} hole @param {0 | 1} [player] */
+  actionOf(hole, player = this.player) {
+    return this.holeOf(hole, player); // half a turn of the board undoes itself
+  }
+
+  /** Play an action.
+   * @param {number} action
+   * @returns {Turn}
+   * @throws {InvalidInput} It is not legal; nothing has changed.
+   */
+  play(action) {
+    const player = this.player;
+    const isAction = Number.isInteger(action) && action >= 0 && action < this.ruleset.numHoles;
+    const { laps, captured, taken } = isAction ? this.engine.play(this, action) : { laps: 0 };
+    if (!laps)
+      throw new InvalidInput(
+        this.isOver
+          ? `the round is over (${this.end})`
+          : `${PLAYERS[player]} cannot sow hole ${action}; legal holes: ${this.legal.join(", ")}`,
+      );
+    return { player, action, laps, captured, newOwned: bitsOf(taken), endless: this.end === "endless" };
+  }
+
+  /** The game after an action; this one stays as it is. @param {number} action @returns {Game} */
+  after(action) {
+    const next = this.copy();
+    next.play(action);
+    return next;
+  }
+
+  /** The first position of the next round, or null where the match is over. @returns {Game | null} */
+  nextRound() {
+    if (!this.isOver) throw new InvalidInput(`round ${this.round} is not over`);
+    const [south, north] = this.counts;
+    if (south + north !== this.ruleset.totalSeeds)
+      throw new InvalidInput(`the next round is set up from all ${this.ruleset.totalSeeds} seeds, and ${south + north} are here`);
+    const after = this.copy();
+    return this.engine.nextRound(after) ? null : after;
+  }
+
+  /** By how many seeds South leads at the end of a match. */
+  get matchMargin() {
+    return this.engine.matchMargin(this);
+  }
+
+  /** @returns {Game} */
+  copy() {
+    return new Game(this.engine, this.ruleset, this.row.slice());
+  }
+
+  /** @param {Game} other */
+  equals(other) {
+    return this.ruleset.rules.join() === other.ruleset.rules.join() && this.row.every((word, n) => word === other.row[n]);
+  }
+
+  /** The position as one line of text; {@link Engine#fromText} reads it back. @returns {string} */
+  get text() {
+    const { rowWidth } = this.ruleset;
+    const owner = this.owner;
+    const holes = this.seeds.map((seeds, hole) => `${seeds}${["", "s", "n"][owner[hole] + 1]}`);
+    const words = [
+      this.ruleset.name,
+      `${holes.slice(0, rowWidth)}/${holes.slice(rowWidth)}`,
+      this.stores.join("-"),
+      LETTERS[this.player],
+    ];
+    if (this.stall) words.push(`stall=${this.stall}`);
+    if (this.round !== 1) words.push(`round=${this.round}`);
+    if (this.starter !== 0) words.push(`starter=${LETTERS[this.starter]}`);
+    if (this.debts.some((debt) => debt)) words.push(`debts=${this.debts.join("-")}`);
+    if (this.territory.some((player, hole) => player !== Math.floor(hole / rowWidth)))
+      words.push(`territory=${this.territory.map((player) => LETTERS[player]).join("")}`);
+    if (this.end === "endless") words.push("end=endless");
+    return words.join(" ");
+  }
+
+  /** Write parts of the position; {@link Engine#setUp} checks them. */
+  write({ seeds, owner, territory, stores, debts, player, stall, round, starter, end }) {
+    const { columns } = this.engine.description.layout;
+    const bits = (array, of) => array.reduce((sum, each, hole) => sum | (each === of ? 1 << hole : 0), 0);
+    const set = (name, value, offset = 0) => {
+      if (value !== undefined) this.row[2 * (columns[name] + offset)] = value;
+    };
+    if (seeds) new Uint8Array(this.row.buffer, this.row.byteOffset, seeds.length).set(seeds);
+    if (owner) [0, 1].forEach((who) => set("owned", bits(owner, who), who));
+    if (territory) set("territory", bits(territory, 0));
+    if (stores) [0, 1].forEach((who) => set("store", stores[who], who));
+    if (debts) [0, 1].forEach((who) => set("debt", debts[who], who));
+    set("player", player);
+    set("stall", stall);
+    set("round", round);
+    set("starter", starter);
+    set("end", end);
+  }
+}
+
+/** A search under way. */
+export class Search {
+  #goOn;
+  #piece;
+  #most;
+  #close;
+
+  /** Use the methods of {@link Engine}. */
+  constructor(goOn, result, { first, most, close = () => {} }) {
+    this.#goOn = goOn;
+    this.#piece = first;
+    this.#most = most;
+    this.#close = close;
+    /** What has been found so far; it changes with every slice. */
+    this.result = result;
+    /** Whether there is no more to find. */
+    this.isDone = false;
+  }
+
+  /** Search on for about so many milliseconds; returns whether the search is done.
+   * @param {number} [milliseconds]  Infinity: to the end.
+   * @returns {boolean}
+   */
+  goOn(milliseconds = 20) {
+    const end = performance.now() + milliseconds;
+    while (!this.isDone) {
+      const started = performance.now();
+      this.isDone = this.#goOn(this.#piece) === 1;
+      const now = performance.now();
+      if (now >= end) break;
+      // A piece shall take some two milliseconds, so that no slice lasts much longer than it may.
+      const change = Math.min(2, Math.max(1 / 8, 2 / Math.max(now - started, 1e-3)));
+      this.#piece = Math.max(1, Math.min(this.#most, Math.round(this.#piece * change)));
+    }
+    return this.isDone;
+  }
+
+  /** Let other work in between slices: resolves with `result` when done, when time is up, or when cancelled.
+   * @param {{milliseconds?: number, slice?: number, signal?: AbortSignal, onSlice?: (result: object) => void}} [options]
+   */
+  async run({ milliseconds = Infinity, slice = 20, signal, onSlice } = {}) {
+    const end = performance.now() + milliseconds;
+    while (!signal?.aborted && !this.goOn(Math.min(slice, end - performance.now())) && performance.now() < end) {
+      onSlice?.(this.result);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return this.result;
+  }
+
+  /** Give its memory back. */
+  close() {
+    this.isDone = true;
+    this.#close();
+    this.#close = () => {};
+  }
+}
+
+/** Memory that grows; what is given back is used again. */
+class Heap {
+  #memory;
+  #top;
+  #sizes = new Map();
+  #free = []; // [address, size], by address
+
+  constructor(wasm) {
+    this.#memory = wasm.memory;
+    this.#top = Math.ceil(wasm.__heap_base.value / LINE) * LINE;
+  }
+
+  /** Return the address of so many zero bytes. */
+  take(size) {
+    size = Math.ceil(size / LINE) * LINE;
+    const at = this.#free.findIndex(([, room]) => room >= size);
+    let address;
+    if (at >= 0) {
+      const [place, room] = this.#free[at];
+      address = place;
+      if (room > size) this.#free[at] = [place + size, room - size];
+      else this.#free.splice(at, 1);
+      new Uint8Array(this.#memory.buffer, address, size).fill(0);
+    } else {
+      address = this.#top;
+      const missing = address + size - this.#memory.buffer.byteLength;
+      if (missing > 0) {
+        try {
+          this.#memory.grow(Math.ceil(missing / 65536));
+        } catch {
+          throw new Error(`this browser has no ${Math.ceil(size / 2 ** 20)} MB of memory left`);
+        }
+      }
+      this.#top += size;
+    }
+    this.#sizes.set(address, size);
+    return address;
+  }
+
+  giveBack(address) {
+    this.#free.push([address, this.#sizes.get(address)]);
+    this.#sizes.delete(address);
+    this.#free.sort(([a], [b]) => a - b);
+    this.#free = this.#free.reduce((joined, [place, room]) => {
+      const last = joined.at(-1);
+      if (last && last[0] + last[1] === place) last[1] += room;
+      else joined.push([place, room]);
+      return joined;
+    }, []);
+  }
+}
+
+function bitsOf(bits) {
+  const found = [];
+  for (let n = 0; bits >>> n; n++) if ((bits >>> n) & 1) found.push(n);
+  return found;
+}
+
+function anySeed() {
+  return crypto.getRandomValues(new BigUint64Array(1))[0];
+}
+
+function refuseFinished(game) {
+  if (game.isOver) throw new InvalidInput(`the round is over (${game.end})`);
+}
+
+function wholeNumbers(name, values, length, least, most) {
+  if (!Array.isArray(values) || values.length !== length)
+    throw new InvalidInput(`${name} must be ${length} whole numbers`);
+  values.forEach((value, n) => {
+    if (!Number.isInteger(value) || value < least || value > most)
+      throw new InvalidInput(`${length > 1 ? `${name}[${n}]` : name} must be a whole number from ${least} to ${most}, not ${value}`);
+  });
+}
+
+const FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]";
+
+/** Read a line of text as the name of a ruleset and the arguments of {@link Engine#setUp}. */
+function parsePosition(text) {
+  const words = text.trim().split(/\s+/);
+  if (words.length < 4) throw new InvalidInput(`"${text}" is not a position; the form is: ${FORM}`);
+  const number = (word, what) => {
+    if (!/^\d+$/.test(word)) throw new InvalidInput(`${what}: "${word}" is not a whole number`);
+    return Number(word);
+  };
+  const player = (letter, what) => {
+    if (letter !== "S" && letter !== "N") throw new InvalidInput(`${what}: "${letter}" must be S or N`);
+    return LETTERS.indexOf(letter);
+  };
+  const pair = (word, what) => {
+    const parts = word.split("-");
+    if (parts.length !== 2) throw new InvalidInput(`${what}: "${word}" must be South's and North's, such as 5-3`);
+    return parts.map((part) => number(part, what));
+  };
+  const [name, rows, stores, mover, ...options] = words;
+  if (rows.split("/").length !== 2) throw new InvalidInput(`"${rows}" must be South's row / North's row`);
+  const holes = rows.split("/").flatMap((row) => row.split(","));
+  const position = {
+    name,
+    seeds: holes.map((hole) => number(hole.replace(/[sn]$/, ""), "seeds")),
+    owner: holes.map((hole) => "sn".indexOf(hole.at(-1) ?? " ")),
+    stores: pair(stores, "stores"),
+    player: player(mover, "player"),
+  };
+  for (const option of options) {
+    const [key, value = ""] = option.split("=");
+    if (key === "stall" || key === "round") position[key] = number(value, key);
+    else if (key === "starter") position.starter = player(value, key);
+    else if (key === "debts") position.debts = pair(value, key);
+    else if (key === "territory") position.territory = [...value].map((letter) => player(letter, key));
+    else if (option === "end=endless") position.endless = true;
+    else throw new InvalidInput(`"${option}" is no part of a position; the form is: ${FORM}`);
+  }
+  return position;
+}
