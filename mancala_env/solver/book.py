@@ -36,6 +36,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver.proofs import board_key
+from mancala_env.solver.study import owned_margin
 
 UNKNOWN = -32768
 """Stands where a book has no value."""
@@ -116,10 +117,16 @@ def checksum_of(keys: np.ndarray) -> int:
     return zlib.crc32(keys.tobytes())
 
 
+@kernel
+def owned_part(games):
+    """Return the part of the value of row 0 that lies in owned holes."""
+    game = load(games, 0)
+    return owned_margin(game, game.player)
+
+
 def sure_part(position: Position) -> int:
     """Return the part of a position's value that lies in owned holes."""
-    owned = [int(position.seeds[position.owner == player].sum()) for player in (SOUTH, NORTH)]
-    return owned[position.player] - owned[1 - position.player]
+    return int(owned_part(position.games))
 
 
 class Book:

@@ -1,8 +1,8 @@
 """Exact values of rounds: what is asked, in which order, and on how many threads.
 
 A :class:`Solver` keeps the table of a ruleset between positions; :func:`solve` makes one for a single
-position. Values are found by null-window searches ("is the rest worth at least so many seeds?") that start
-from a guess and follow the answers (MTD(f), Plaat et al. 1996).
+position. Values are found by null-window searches ("is the rest worth at least so many seeds?");
+:mod:`mancala_env.solver.study` says which.
 """
 
 import threading
@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 
 from mancala_env.arguments import whole
+from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
-from mancala_env.engine.state import NORTH, OWNED_COLUMN, RIGHTMOST_OPENING, SOUTH, TERRITORY_COLUMN, encode
+from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import search
-from mancala_env.solver.book import load_book, sure_part
+from mancala_env.solver import search, study
+from mancala_env.solver.book import load_book, owned_part, sure_part
 from mancala_env.solver.proofs import Scope
+from mancala_env.solver.study import LOWER, ROW, UPPER, Study
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
@@ -37,6 +39,7 @@ _NODES_ALONE = 60_000
 _PROGRESS_SECONDS = 0.2
 _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
+_KNOWS_NOTHING = new_table(0.001)
 
 
 class SolverInputError(InvalidArgument):
@@ -273,21 +276,12 @@ class Solver:
 
         They are equal where the round is over or the book has the position.
         """
-        if position.is_over:
-            return _final_value(position), _final_value(position)
-        games, sure = position.games, sure_part(position)
-        known = self.book.rest(games) if self.book else None
+        games = position.games
+        known = self.book.rest(games) if self.book and not position.is_over else None
         if known is not None:
-            return sure + known, sure + known
-        free = _num_free(games)
-        if self.ruleset.landing != "uur":
-            free *= 3  # a ransom moves two seeds more
-        everything = int(position.seeds.sum())
-        lower, upper = max(sure - free, -everything), min(sure + free, everything)
-        if self._table is not None:
-            low, high, _ = search.known(self._rules, games, 0, self._scope(games), self._table)
-            lower, upper = max(lower, sure + int(low)), min(upper, sure + int(high))
-        return lower, upper
+            return sure_part(position) + known, sure_part(position) + known
+        table = _KNOWS_NOTHING if self._table is None else self._table
+        return _known_bounds(self._rules, games, self._scope(games), table)
 
     def hint(self, position: Position) -> int:
         """Return an action that proved well, or one that need not be legal where none did."""
@@ -330,13 +324,10 @@ class Solver:
             OutOfTime: The deadline struck.
         """
         games, sure = position.games, sure_part(position)
-        beta = min(max(guess + (guess - lower) % 2, lower + 2), upper)
+        beta = study.first_beta(lower, upper, guess)
         while lower < upper:
             answer = sure + self.prove(games, beta - sure)
-            if answer >= beta:
-                lower, beta = min(answer, upper), answer + 2
-            else:
-                upper, beta = max(answer, lower), answer
+            lower, upper, beta = study.narrowed(lower, upper, beta, answer)
             if narrowed:
                 narrowed(lower, upper)
         return lower
@@ -381,7 +372,8 @@ class Solver:
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
     def _scope(self, games: np.ndarray) -> Scope:
-        return Scope(*_seats(self.ruleset, games), self._shares)
+        south, north, shares = _scope(self._rules, games, self._shares)
+        return Scope(np.uint64(south), np.uint64(north), shares)
 
     def _prepare(self, n: int, games: np.ndarray, scope: Scope, beta: int) -> None:
         while len(self._lines) <= n:
@@ -444,34 +436,18 @@ ILLEGAL = -32768
 """Stands in an array of action values where an action is not legal."""
 
 
-def _num_free(games: np.ndarray) -> int:
-    """Return the seeds in free holes of row 0."""
-    owned = int(games[0, OWNED_COLUMN] | games[0, OWNED_COLUMN + 1])
-    seeds = games[0, :3].copy().view(np.uint8)
-    return int(sum(int(n) for hole, n in enumerate(seeds) if not owned >> hole & 1))
+@kernel
+def _scope(rules, games, shares):
+    return study.scope_of(rules, load(games, 0), shares)
 
 
-def _seats(ruleset: Ruleset, games: np.ndarray) -> tuple[np.uint64, np.uint64]:
-    """Return what tells apart, in a position's key, two that look alike from the mover's side.
-
-    With rows as territories South's and North's views are the same game. Other territories are told
-    by their bits and the seat. So are all positions where South's first turn is restricted (RULES 7).
-    """
-    territory, width = int(games[0, TERRITORY_COLUMN]), ruleset.row_width
-    if territory == (1 << width) - 1 and encode(ruleset).opening != RIGHTMOST_OPENING:
-        return np.uint64(0), np.uint64(0)
-    # An odd 64-bit constant spreads the numbers over the word they are mixed into.
-    south, north = ((2 * territory + player + 1) * 0x9E3779B97F4A7C15 % 2**64 for player in (SOUTH, NORTH))
-    return np.uint64(south), np.uint64(north)
+@kernel
+def _known_bounds(rules, games, scope, table):
+    return study.known_bounds(rules, load(games, 0), scope, table)
 
 
 def _margin(pair: tuple[int, int], player: int) -> int:
     return pair[player] - pair[1 - player]
-
-
-def _final_value(position: Position) -> int:
-    """Return the value of a round that is over."""
-    return _margin(position.counts, position.player) - _margin(position.stores, position.player)
 
 
 @dataclass
@@ -514,11 +490,13 @@ class _Study:
         self.started = self.reported = time.monotonic()
         self.deadline = np.inf if time_limit is None else self.started + time_limit
         self.nodes_before = solver.nodes
-        self.turns = turns_of(position)
-        everything = int(position.seeds.sum())
-        self.lower, self.upper = -everything, everything
-        self.bounds = {turn.action: (self.lower, self.upper) for turn in self.turns}
-        self.action: int | None = None
+        size = 1 + solver.ruleset.num_holes
+        self.study = Study(
+            games=np.zeros((size, NUM_COLUMNS), np.uint64),
+            rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
+            window=np.zeros(study.WINDOW_COLUMNS, np.int64),
+        )
+        study.begin(solver._rules, position.games, 0, self.study)
 
     def run(self, with_line: bool) -> Solution:
         """Close the bounds until all are exact or time is up, then find the line in what is left of it."""
@@ -526,9 +504,7 @@ class _Study:
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
             self.read_known()
-            self.close_position()
-            for turn in self.turns:
-                self.close_action(turn)
+            self.close()
             if with_line:
                 self.follow_best(line)
         except OutOfTime:
@@ -536,63 +512,48 @@ class _Study:
         finally:
             self.solver.deadline, self.solver.on_call = np.inf, None
         self.report(force=True)
-        exact = all(lower == upper for lower, upper in self.bounds.values())
+        (lower, upper), bounds = self.bounds_of(0), self.action_bounds()
         return Solution(
-            value=self.lower,
-            action_values={action: lower for action, (lower, _) in self.bounds.items()},
+            value=lower,
+            action_values={action: least for action, (least, _) in bounds.items()},
             principal_variation=tuple(line),
             nodes=self.solver.nodes - self.nodes_before,
             seconds=time.monotonic() - self.started,
-            is_exact=exact and self.lower == self.upper,
-            lower=self.lower,
-            upper=self.upper,
-            action_bounds=self.bounds,
+            is_exact=lower == upper and all(least == most for least, most in bounds.values()),
+            lower=lower,
+            upper=upper,
+            action_bounds=bounds,
         )
 
     def read_known(self) -> None:
         """Take over what the book and the table have."""
-        lower, upper = self.solver.known_bounds(self.position)
-        self.lower, self.upper = max(self.lower, lower), min(self.upper, upper)
-        for turn in self.turns:
-            self.bound(turn, *self.solver.known_bounds(turn.after))
-        self.agree()
+        for row in self.rows():
+            position = Position.from_games(self.solver.ruleset, self.study.games, row)
+            study.take_bounds(self.study.rows, row, *self.solver.known_bounds(position))
+        study.agree(self.study.rows)
 
-    def bound(self, turn: Turn, lower: int, upper: int) -> None:
-        """Take over bounds of the position after an action."""
-        ends = turn.won + turn.sign * lower, turn.won + turn.sign * upper
-        old_lower, old_upper = self.bounds[turn.action]
-        self.bounds[turn.action] = max(old_lower, min(ends)), min(old_upper, max(ends))
+    def close(self) -> None:
+        """Search what the study asks until all bounds are equal."""
+        while (row := int(study.next_window(self.study, True))) >= 0:
+            games, beta = self.study.games[row : row + 1], int(self.study.window[study.BETA])
+            sure = int(owned_part(games))
+            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
 
-    def close_position(self) -> None:
-        def narrowed(lower: int, upper: int) -> None:
-            self.lower, self.upper = lower, upper
-            self.agree()
+    def rows(self) -> list[int]:
+        """Return the rows of the position and of its legal actions."""
+        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
 
-        self.solver.narrow(self.position, self.lower, self.upper, 0, narrowed)
+    def bounds_of(self, row: int) -> tuple[int, int]:
+        """Return the bounds of a row."""
+        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
 
-    def close_action(self, turn: Turn) -> None:
-        """Find an action's value, asking first whether it is a best one."""
-        lower, upper = self.bounds[turn.action]
-        if lower == upper:
-            return
-        self.action = turn.action
-        low, high = sorted((turn.sign * (lower - turn.won), turn.sign * (upper - turn.won)))
-        best = turn.sign * (self.upper - turn.won)
-        guess = best if turn.sign > 0 else best + 2
-        self.solver.narrow(turn.after, low, high, guess, lambda a, b: self.bound(turn, a, b))
-        self.action = None
-
-    def agree(self) -> None:
-        """Let the position's bounds and its actions' follow from each other."""
-        if self.bounds:
-            self.lower = max(self.lower, max(lower for lower, _ in self.bounds.values()))
-            self.upper = min(self.upper, max(upper for _, upper in self.bounds.values()))
-        for action, (lower, upper) in self.bounds.items():
-            self.bounds[action] = lower, min(upper, self.upper)
+    def action_bounds(self) -> dict[int, tuple[int, int]]:
+        """Return the bounds of every legal action."""
+        return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
 
     def follow_best(self, line: list[tuple[int, int]]) -> None:
         """Write down a line of best play; the book and the table have most of its proofs."""
-        position, value = self.position, self.lower
+        position, value = self.position, self.bounds_of(0)[0]
         while not position.is_over:
             if time.monotonic() >= self.deadline:
                 raise OutOfTime
@@ -619,7 +580,9 @@ class _Study:
         if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
             self.reported = now
             nodes = self.solver.nodes - self.nodes_before
-            self.progress(Progress(self.lower, self.upper, nodes, now - self.started, self.action))
+            row = int(self.study.window[ROW])
+            action = row - 1 if 0 < row < len(self.study.rows) else None
+            self.progress(Progress(*self.bounds_of(0), nodes, now - self.started, action))
 
 
 def solve(

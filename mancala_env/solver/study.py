@@ -1,0 +1,248 @@
+"""Bounds, and the searches that close them: what a position and each of its actions are worth.
+
+A *study* holds a position (row 0) and the positions after its turns (row 1 + action), each with bounds of
+what it is worth to the player to move in row 0: ``won + sign * value``, where the value is that of the row's
+position to whoever moves there. The bounds of a row are closed by null-window searches that start from a
+guess and follow the answers (MTD(f), Plaat et al. 1996), first those of the position, then those of the
+actions in order, each asked first whether it is a best one.
+
+Nothing here searches: :func:`next_window` says what to ask next, and :func:`take_answer` is told. So Python,
+with its threads and its clock, and other machines (:mod:`mancala_env.targets`) ask the same in order.
+
+Symbols: H holes.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import (
+    RIGHTMOST_OPENING,
+    RUNNING,
+    SOUTH,
+    UUR,
+    hole_of,
+    load,
+    owned_by,
+    row_of,
+    save,
+    seeds_within,
+    store_of,
+)
+from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.solver.proofs import U0, Scope, keys_of, look_up
+from mancala_env.solver.search import _free_margin
+
+# Columns of a row: whether there is such a turn, how its value follows from its position's, and the bounds.
+IS_LEGAL, SIGN, WON, LOWER, UPPER = range(5)
+ROW_COLUMNS = 5
+# What is being closed: a row (-1: none yet), and the window of its position's value.
+ROW, _LOW, _HIGH, BETA = range(4)
+WINDOW_COLUMNS = 4
+
+_ALL_BOARD = 0xFFFFFF
+# An odd 64-bit constant spreads the numbers over the word they are mixed into.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Study(NamedTuple):
+    """The arrays of a study.
+
+    Attributes:
+        games: uint64 `[1 + H, NUM_COLUMNS]`, the position and those after its turns.
+        rows: int64 `[1 + H, ROW_COLUMNS]`, what is known of them.
+        window: int64 `[WINDOW_COLUMNS]`, which row is being closed.
+    """
+
+    games: Any
+    rows: Any
+    window: Any
+
+
+@kernel
+def scope_of(rules, game, shares):
+    """Return what tells apart, in a position's key, two that look alike from the mover's side.
+
+    With rows as territories South's and North's views are the same game. Other territories are told
+    by their bits and the seat. So are all positions where South's first turn is restricted (RULES 7).
+    """
+    if game.territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
+        return Scope(U0, U0, shares)
+    twice = np.uint64(2 * game.territory)
+    return Scope((twice + np.uint64(1)) * _GOLDEN, (twice + np.uint64(2)) * _GOLDEN, shares)
+
+
+@kernel
+def owned_margin(game, player):
+    """Return by how many seeds a player leads in owned holes: the part of a value that is certain."""
+    return seeds_within(game.board, owned_by(game, player)) - seeds_within(
+        game.board, owned_by(game, 1 - player)
+    )
+
+
+@kernel
+def known_bounds(rules, game, scope, table):
+    """Return the bounds of a position's value that need no search: equal where the round is over."""
+    sure = owned_margin(game, game.player)
+    if game.end != RUNNING:
+        value = sure + _free_margin(rules, game, game.player)
+        return value, value
+    everything = seeds_within(game.board, _ALL_BOARD)
+    free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
+    if rules.landing != UUR:
+        free *= 3  # a ransom moves two seeds more
+    least, _, most, _, _ = look_up(table, game, keys_of(rules, game, scope))
+    lower = max(max(sure - free, -everything), sure + least)
+    upper = min(min(sure + free, everything), sure + most)
+    return lower, upper
+
+
+@kernel
+def first_beta(lower, upper, guess):
+    """Return what to ask first of a value within bounds of its parity: is it at least that?"""
+    return min(max(guess + (guess - lower) % 2, lower + 2), upper)
+
+
+@kernel
+def narrowed(lower, upper, beta, answer):
+    """Return the bounds after an answer, and what to ask next.
+
+    The value is at least `answer` if that is at least `beta`, else at most that.
+    """
+    if answer >= beta:
+        return min(answer, upper), upper, answer + 2
+    return lower, max(answer, lower), answer
+
+
+@kernel
+def begin(rules, games, b, study):
+    """Set up the study of row b of a games array, with bounds that say nothing."""
+    game = load(games, b)
+    save(study.games, 0, game)
+    everything = seeds_within(game.board, _ALL_BOARD)
+    _write_row(study.rows, 0, 1, 0, everything)
+    holes = legal_holes(rules, game)
+    for action in range(2 * rules.width):
+        hole = hole_of(rules, game.player, action)
+        if not (holes >> hole) & 1:
+            study.rows[1 + action, IS_LEGAL] = 0
+            continue
+        after = play_turn(rules, game, hole)[0]
+        save(study.games, 1 + action, after)
+        won = _store_margin(after, game.player) - _store_margin(game, game.player)
+        _write_row(study.rows, 1 + action, 1 if after.player == game.player else -1, won, everything)
+    study.window[ROW] = -1
+    study.window[_LOW] = study.window[_HIGH] = 0
+
+
+@kernel
+def _store_margin(game, player):
+    return store_of(game, player) - store_of(game, 1 - player)
+
+
+@kernel
+def _write_row(rows, row, sign, won, everything):
+    rows[row, IS_LEGAL] = 1
+    rows[row, SIGN] = sign
+    rows[row, WON] = won
+    rows[row, LOWER] = -everything
+    rows[row, UPPER] = everything
+
+
+@kernel
+def take_bounds(rows, row, lower, upper):
+    """Take over bounds of the value of a row's position."""
+    sign, won = rows[row, SIGN], rows[row, WON]
+    first, second = won + sign * lower, won + sign * upper
+    rows[row, LOWER] = max(rows[row, LOWER], min(first, second))
+    rows[row, UPPER] = min(rows[row, UPPER], max(first, second))
+
+
+@kernel
+def agree(rows):
+    """Let the position's bounds and its actions' follow from each other."""
+    lower, upper = -_ALL_BOARD, -_ALL_BOARD
+    for row in range(1, len(rows)):
+        if rows[row, IS_LEGAL]:
+            lower, upper = max(lower, rows[row, LOWER]), max(upper, rows[row, UPPER])
+    if upper == -_ALL_BOARD:
+        return
+    rows[0, LOWER] = max(rows[0, LOWER], lower)
+    rows[0, UPPER] = min(rows[0, UPPER], upper)
+    for row in range(1, len(rows)):
+        rows[row, UPPER] = min(rows[row, UPPER], rows[0, UPPER])
+
+
+@kernel
+def read_known(rules, study, shares, table):
+    """Take over what the table has of every row."""
+    for row in range(len(study.rows)):
+        if study.rows[row, IS_LEGAL]:
+            game = load(study.games, row)
+            lower, upper = known_bounds(rules, game, scope_of(rules, game, shares), table)
+            take_bounds(study.rows, row, lower, upper)
+    agree(study.rows)
+
+
+@kernel
+def bounds_now(rules, study, row, shares, table):
+    """Return the bounds of a row as far as they are known while others are being closed; nothing changes."""
+    rows = study.rows
+    lower, upper = rows[row, LOWER], rows[row, UPPER]
+    if not rows[row, IS_LEGAL] or lower == upper:
+        return lower, upper
+    game = load(study.games, row)
+    sign, won = rows[row, SIGN], rows[row, WON]
+    least, most = known_bounds(rules, game, scope_of(rules, game, shares), table)
+    first, second = won + sign * least, won + sign * most
+    return max(lower, min(first, second)), min(min(upper, rows[0, UPPER]), max(first, second))
+
+
+@kernel
+def next_window(study, wants_all):
+    """Say what to search next; returns its row, -1 where all is known.
+
+    The search is whether the value of the row's position is at least ``window[BETA]``. Without `wants_all`
+    actions are only told apart into those that keep the position's value and those that do not.
+    """
+    rows, window = study.rows, study.window
+    row = window[ROW]
+    if row >= 0 and window[_LOW] < window[_HIGH] and not _is_decided(rows, row, wants_all):
+        return row
+    while row + 1 < len(rows):
+        row += 1
+        if not rows[row, IS_LEGAL] or _is_decided(rows, row, wants_all):
+            continue
+        sign, won = rows[row, SIGN], rows[row, WON]
+        first, second = sign * (rows[row, LOWER] - won), sign * (rows[row, UPPER] - won)
+        # Is the action a best one?
+        best = sign * (rows[0, UPPER] - won)
+        guess = 0 if row == 0 else (best if sign > 0 else best + 2)
+        window[ROW] = row
+        window[_LOW], window[_HIGH] = min(first, second), max(first, second)
+        window[BETA] = first_beta(window[_LOW], window[_HIGH], guess)
+        return row
+    window[ROW] = row
+    return -1
+
+
+@kernel
+def _is_decided(rows, row, wants_all):
+    lower, upper, best = rows[row, LOWER], rows[row, UPPER], rows[0, LOWER]
+    if row == 0 or wants_all:
+        return lower == upper
+    return lower >= best or upper < best
+
+
+@kernel
+def take_answer(study, answer):
+    """Take over the answer to the search that :func:`next_window` asked for: the value is at least that if it
+    is at least beta, else at most that.
+    """
+    window = study.window
+    low, high, beta = narrowed(window[_LOW], window[_HIGH], window[BETA], answer)
+    window[_LOW], window[_HIGH], window[BETA] = low, high, beta
+    take_bounds(study.rows, window[ROW], low, high)
+    if window[ROW] == 0:
+        agree(study.rows)
