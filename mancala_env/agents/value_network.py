@@ -143,22 +143,53 @@ class ValueWeights(NamedTuple):
 
     def packed(self) -> np.ndarray:
         """Return the network as kernels take it, int64 `[1 + 2 * U + H * C * U / 4]`."""
-        embeddings, unit_biases, unit_weights, bias = (part.astype(np.float64) for part in self)
-        lowest = embeddings.min(axis=1, keepdims=True)
-        # A unit that never changes still needs a scale.
-        span = np.maximum((embeddings.max(axis=1) - lowest[:, 0]).sum(axis=0), 1e-3)
-        scale = _MOST_SUM / span
-        table = np.rint((embeddings - lowest) * scale).astype(np.uint64)
-        lanes = table.reshape(*table.shape[:2], _WORDS, 4) << (np.arange(4, dtype=np.uint64) * _U16)
-        thresholds = -(lowest.sum(axis=(0, 1)) + unit_biases) * scale
-        weights = unit_weights / scale * (UNIT << _SHIFT)
-        return np.concatenate(
-            [
-                np.rint(bias * (UNIT << _SHIFT)).astype(np.int64),
-                np.rint(np.stack([thresholds, weights], axis=1)).astype(np.int64).ravel(),
-                lanes.sum(axis=-1, dtype=np.uint64).ravel().view(np.int64),
-            ]
-        )
+        num_holes = len(self.embeddings)
+        network = np.zeros(_TABLE_AT + num_holes * NUM_CODES * _WORDS, np.int64)
+        write_packed(np.concatenate([part.ravel() for part in self]), num_holes, network)
+        return network
+
+
+@kernel
+def write_packed(weights, num_holes, network):
+    """Write a network as kernels take it.
+
+    Args:
+        weights: float32, all numbers of :class:`ValueWeights` in order.
+        num_holes: H.
+        network: int64 `[1 + 2 * U + H * C * U / 4]`, zeros, written.
+    """
+    biases_at = num_holes * NUM_CODES * NUM_UNITS
+    scale_of_weights = np.float64(UNIT << _SHIFT)
+    network[0] = np.int64(np.rint(np.float64(weights[biases_at + 2 * NUM_UNITS]) * scale_of_weights))
+    for unit in range(NUM_UNITS):
+        span, base = 0.0, 0.0
+        for hole in range(num_holes):
+            lowest, highest = _range_of(weights, hole, unit)
+            span += highest - lowest
+            base += lowest
+        scale = _MOST_SUM / max(span, 1e-3)  # a unit that never changes still needs one
+        threshold = -(base + np.float64(weights[biases_at + unit])) * scale
+        weight = np.float64(weights[biases_at + NUM_UNITS + unit]) / scale * scale_of_weights
+        network[_UNITS_AT + 2 * unit] = np.int64(np.rint(threshold))
+        network[_UNITS_AT + 2 * unit + 1] = np.int64(np.rint(weight))
+        lane = 16 * (unit % 4)
+        for hole in range(num_holes):
+            lowest, _ = _range_of(weights, hole, unit)
+            for code in range(NUM_CODES):
+                row = hole * NUM_CODES + code
+                number = np.rint((np.float64(weights[row * NUM_UNITS + unit]) - lowest) * scale)
+                network[_TABLE_AT + row * _WORDS + unit // 4] |= np.int64(number) << lane
+
+
+@kernel
+def _range_of(weights, hole, unit):
+    """Return the least and the greatest number of a unit in a hole."""
+    first = hole * NUM_CODES * NUM_UNITS + unit
+    lowest = highest = np.float64(weights[first])
+    for code in range(1, NUM_CODES):
+        number = np.float64(weights[first + code * NUM_UNITS])
+        lowest, highest = min(lowest, number), max(highest, number)
+    return lowest, highest
 
 
 def codes_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:

@@ -31,9 +31,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from mancala_env.agents import value_network
 from mancala_env.engine import state
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import _WRONG
+from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
 from mancala_env.errors import MancalaError
 from mancala_env.programs import in_one_line
@@ -168,6 +170,14 @@ def description() -> dict[str, Any]:
             "game_bytes": 8 * state.NUM_COLUMNS,
             "rules_bytes": 8 * len(state.Rules._fields),
         },
+        "events": list(KINDS),
+        "network": {
+            "version": value_network.VERSION,
+            "codes": value_network.NUM_CODES,
+            "units": value_network.NUM_UNITS,
+            "unit": value_network.UNIT,
+            "largest": value_network._LARGEST,
+        },
         "ends": list(state.END_REASONS),
         "wrongs": list(_WRONG),
         "stall_limit": STALL_LIMIT,
@@ -200,7 +210,7 @@ def digest_of_kernels() -> str:
     for file in (_COMPILE, Path(inspect.getfile(wasm_exports))):
         parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text())))
     parts["kernel"] = ast.unparse(_without_docstrings(ast.parse(inspect.getsource(kernel))))
-    for function in wasm_exports.EXPORTS:
+    for function in (*wasm_exports.EXPORTS, *wasm_exports.PROVIDED.values()):
         _add_function(function, parts)
     return _sha256(json.dumps(sorted(parts.items())).encode())[:20]
 
@@ -260,7 +270,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build into the package, or another folder; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m mancala_env.targets.wasm", description=__doc__.split("\n")[0]
+        prog="python -m mancala_env.targets.wasm", description="Build mancala.wasm from the kernels."
     )
     parser.add_argument("--out", type=Path, default=WEB, help="folder to write into")
     options = parser.parse_args(arguments)

@@ -37,8 +37,8 @@ def _without_runtime() -> None:
     numba.njit = njit_without_runtime
 
 
-def _compiled(function: Callable[..., int], num_arguments: int) -> tuple[str, str]:
-    """Return the LLVM code of a function of whole numbers, and what it is called there."""
+def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str, str]:
+    """Return the LLVM code of a function of whole numbers, or of real ones, and what it is called there."""
     from numba.core import compiler, types
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
@@ -49,13 +49,14 @@ def _compiled(function: Callable[..., int], num_arguments: int) -> tuple[str, st
     flags.no_cpython_wrapper = True
     flags.no_cfunc_wrapper = True
     context: Any = cpu_target
+    number = types.float64 if is_real else types.int32
     with global_compiler_lock:
         result = compiler.compile_extra(
             context.typing_context,
             context.target_context,
             function,
-            (types.int32,) * num_arguments,
-            types.int32,
+            (number,) * function.__code__.co_argcount,
+            number,
             flags,
             {},
         )
@@ -64,28 +65,28 @@ def _compiled(function: Callable[..., int], num_arguments: int) -> tuple[str, st
     return result.library.get_llvm_str(), result.fndesc.llvm_func_name
 
 
-def _wrapper(name: str, callee: str, num_arguments: int) -> str:
+def _wrapper(name: str, callee: str, num_arguments: int, number: str = "i32") -> str:
     """Return a function that calls numba's, which returns a status and writes what it has to say.
 
     Kernels never raise, so the optimiser finds that no status but 0 is possible.
     """
-    parameters = ", ".join(f"i32 %a{n}" for n in range(num_arguments))
-    types = "".join(", i32" for _ in range(num_arguments))
+    parameters = "".join(f", {number} %a{n}" for n in range(num_arguments))
+    types = f", {number}" * num_arguments
     return f"""
 declare i32 @"{callee}"(ptr, ptr{types})
 declare void @llvm.trap()
-define i32 @{name}({parameters}) {{
-  %value = alloca i32
+define {number} @{name}({parameters[2:]}) {{
+  %value = alloca {number}
   %error = alloca ptr
-  %status = call i32 @"{callee}"(ptr %value, ptr %error{", " if parameters else ""}{parameters})
+  %status = call i32 @"{callee}"(ptr %value, ptr %error{parameters})
   %has_raised = icmp ne i32 %status, 0
   br i1 %has_raised, label %raised, label %fine
 raised:
   call void @llvm.trap()
   unreachable
 fine:
-  %result = load i32, ptr %value
-  ret i32 %result
+  %result = load {number}, ptr %value
+  ret {number} %result
 }}
 """
 
@@ -93,7 +94,7 @@ fine:
 def _compile(out: Path) -> None:
     import llvmlite.binding as llvm
 
-    from mancala_env.targets.wasm_exports import EXPORTS
+    from mancala_env.targets.wasm_exports import EXPORTS, PROVIDED
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -104,15 +105,25 @@ def _compile(out: Path) -> None:
     named = re.compile(r"^target (triple|datalayout) = .*$", re.M)
 
     whole: Any = llvm.parse_assembly(header)
-    names = []
+    names = [function.__name__ for function in EXPORTS]
+
+    def add(code: str) -> None:
+        code = named.sub("", code)
+        for asked, function in PROVIDED.items():
+            code = code.replace(f"@{asked}(", f"@provided_{function.__name__}(")
+        code = code.replace("@sqrt(", "@llvm.sqrt.f64(")  # an instruction of WebAssembly
+        module = llvm.parse_assembly(header + code)
+        module.verify()
+        whole.link_in(module)
+
     for function in EXPORTS:
-        num_arguments = function.__code__.co_argcount
-        code, callee = _compiled(function, num_arguments)
-        for part in (named.sub("", code), _wrapper(function.__name__, callee, num_arguments)):
-            module = llvm.parse_assembly(header + part)
-            module.verify()
-            whole.link_in(module)
-        names.append(function.__name__)
+        code, callee = _compiled(function)
+        add(code)
+        add(_wrapper(function.__name__, callee, function.__code__.co_argcount))
+    for function in PROVIDED.values():
+        code, callee = _compiled(function, is_real=True)
+        add(code)
+        add(_wrapper(f"provided_{function.__name__}", callee, function.__code__.co_argcount, "double"))
     for function in whole.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"

@@ -26,16 +26,29 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mancala_env.agents import minimax
+from mancala_env.agents import mcts, minimax
 from mancala_env.agents.search import ACTIVE
 from mancala_env.agents.simple import greedy_action, random_action
+from mancala_env.agents.value_network import write_packed
 from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, OUTCOME, Episode
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.openings import ALL
 from mancala_env.engine.possible import _first_wrong
-from mancala_env.engine.state import NUM_COLUMNS, SOUTH, Rules, load
+from mancala_env.engine.state import (
+    NUM_COLUMNS,
+    PLAYER_COLUMN,
+    SOUTH,
+    Rules,
+    action_of,
+    hole_of,
+    load,
+)
+from mancala_env.engine.timeline import write_timeline
+from mancala_env.engine.turn import STALL_LIMIT, legal_holes
 from mancala_env.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
+from mancala_env.solver import search, study
+from mancala_env.solver.table import WORDS_PER_BUCKET
 
 # A block is cut into arrays that begin on a cache line, which the solver's table needs.
 _LINE = 64
@@ -120,6 +133,19 @@ def play(rules, game, action, out):
     said = array_at(out, np.float64, (2,))
     laps, said[0], said[1] = _play(_rules_at(rules), _games_at(game), np.int64(action))
     return laps
+
+
+def timeline(rules, game, action, events, most):
+    """Write the events of the turn an action would be, of which there is room for `most`; the game stays.
+
+    `events` takes four int32 an event: kind, player, hole and seeds. Returns how many there are, 0 where the
+    action is not legal.
+    """
+    r, before = _rules_at(rules), load(_games_at(game), 0)
+    hole = hole_of(r, before.player, np.int64(action))
+    if not (legal_holes(r, before) >> hole) & 1:
+        return 0
+    return write_timeline(r, before, hole, array_at(events, np.int32, (np.int64(most), 4)))[2]
 
 
 def next_round(rules, game):
@@ -274,10 +300,216 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
     return done
 
 
+def pack_network(weights, num_holes, network):
+    """Write a value network as kernels take it, from the float32 numbers of a checkpoint."""
+    # (No kernel asks how long an array is.)
+    write_packed(array_at(weights, np.float32, (1,)), np.int64(num_holes), array_at(network, np.int64, (1,)))
+    return 0
+
+
+# mcts.
+
+
+@written_out
+def _mcts_block(block, nodes):
+    """Return the memory of a search, its action and simulations, and where the block ends."""
+    at = np.int64(block)
+    tree = array_at(at, np.int32, (nodes, mcts.NODE_COLUMNS))
+    at += _whole_lines(4 * nodes * mcts.NODE_COLUMNS)
+    promise = array_at(at, np.float32, (nodes, 2))
+    at += _whole_lines(4 * nodes * 2)
+    path = array_at(at, np.int32, (mcts._MOST_TURNS, 2))
+    at += _whole_lines(4 * mcts._MOST_TURNS * 2)
+    random = array_at(at, np.uint64, (1,))
+    at += _LINE
+    progress = array_at(at, np.int64, (mcts._PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * mcts._PROGRESS_COLUMNS)
+    numbers = array_at(at, np.int64, (2, 1))
+    at += _LINE
+    return mcts.Memory(tree, promise, path, random, progress), numbers[0], numbers[1], at
+
+
+def mcts_bytes(nodes):
+    """Return how long the block of a search is whose tree has so many nodes."""
+    return _mcts_block(0, np.int64(nodes))[3]
+
+
+def mcts_start(nodes, block):
+    """Begin a new search."""
+    memory, actions, done, _ = _mcts_block(block, np.int64(nodes))
+    memory.progress[ACTIVE] = 0
+    actions[0] = -1
+    done[0] = 0
+    return 0
+
+
+def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
+    """Search on for so many simulations, `most` in all; returns 1 once the search is done.
+
+    `out` takes the action and the simulations run, then for each of H actions its visits and its mean reward
+    to the player to move, -1 to 1.
+    """
+    r, games = _rules_at(rules), _games_at(game)
+    memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
+    randoms = array_at(random, np.uint64, (1,))
+    done = mcts._search_piece(
+        r, games, randoms, np.int64(most), actions, run, memory, 0, 1, np.int64(simulations)
+    )
+    said = array_at(out, np.float64, (2 + 4 * r.width,))
+    said[0], said[1] = actions[0], run[0]
+    for n in range(2, 2 + 4 * r.width):
+        said[n] = 0
+    player = np.int64(games[0, PLAYER_COLUMN])
+    first = np.int64(memory.tree[0, mcts.FIRST])
+    for child in range(first, first + np.int64(memory.tree[0, mcts.COUNT])):
+        action = action_of(r, player, np.int64(memory.tree[child, mcts.HOLE]))
+        visits = np.int64(memory.tree[child, mcts.VISITS])
+        said[2 + 2 * action] = visits
+        # (What is hopeless promises minus infinity, what was not tried infinity.)
+        promise = np.float64(memory.promise[child, mcts.VALUE])
+        said[3 + 2 * action] = promise if visits > 0 and promise >= -1.0 else -1.0
+    return done
+
+
+# Exact values.
+
+
+@written_out
+def _solver_block(block, rules, table_bits):
+    """Return a line, a study, attempts, other threads' positions (there are none), whether a search is under
+    way, the table, and where the block ends.
+    """
+    holes = 2 * rules.width
+    plies = STALL_LIMIT * (holes * rules.seeds + 1) + 2
+    at = np.int64(block)
+    words = array_at(at, np.uint64, (plies, search.NUM_WORDS))
+    at += _whole_lines(8 * plies * search.NUM_WORDS)
+    nums = array_at(at, np.int64, (plies, search.NUM_NUMS))
+    at += _whole_lines(8 * plies * search.NUM_NUMS)
+    turn_words = array_at(at, np.uint64, (plies * holes, search.NUM_WORDS))
+    at += _whole_lines(8 * plies * holes * search.NUM_WORDS)
+    turn_nums = array_at(at, np.int64, (plies * holes, search.NUM_TURN_NUMS))
+    at += _whole_lines(8 * plies * holes * search.NUM_TURN_NUMS)
+    registers = array_at(at, np.int64, (search.NUM_REGISTERS,))
+    at += _whole_lines(8 * search.NUM_REGISTERS)
+    games = array_at(at, np.uint64, (1 + holes, NUM_COLUMNS))
+    at += _whole_lines(8 * (1 + holes) * NUM_COLUMNS)
+    rows = array_at(at, np.int64, (1 + holes, study.ROW_COLUMNS))
+    at += _whole_lines(8 * (1 + holes) * study.ROW_COLUMNS)
+    window = array_at(at, np.int64, (study.WINDOW_COLUMNS,))
+    at += _whole_lines(8 * study.WINDOW_COLUMNS)
+    under_way = array_at(at, np.int64, (1,))
+    at += _LINE
+    busy = array_at(at, np.uint64, (1,))
+    at += _LINE
+    attempts = array_at(at, np.uint64, (search.NUM_ATTEMPTS,))
+    at += _whole_lines(8 * search.NUM_ATTEMPTS)
+    table = array_at(at, np.uint64, (WORDS_PER_BUCKET << table_bits,))
+    at += (8 * WORDS_PER_BUCKET) << table_bits
+    line = search.Line(words, nums, turn_words, turn_nums, registers)
+    return line, study.Study(games, rows, window), attempts, busy, under_way, table, at
+
+
+def solver_bytes(rules, table_bits):
+    """Return how long a solver's block is, whose table has 2**table_bits buckets; zeros at first.
+
+    The table serves all positions of the ruleset.
+    """
+    return _solver_block(0, _rules_at(rules), np.int64(table_bits))[6]
+
+
+def solver_start(rules, game, table_bits, block):
+    """Begin to solve a position."""
+    r = _rules_at(rules)
+    _, position, _, _, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
+    study.begin(r, _games_at(game), 0, position)
+    study.read_known(r, position, 1, table)
+    under_way[0] = 0
+    return 0
+
+
+def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
+    """Search on for about so many nodes; returns 1 once all is known.
+
+    With `wants_all` that is the value of every action, else which actions keep the position's value. `out`
+    takes the nodes searched since the block was made, the row that is being closed, and the bounds of the
+    position and of each of H actions.
+    """
+    r = _rules_at(rules)
+    line, position, attempts, busy, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
+    registers, window = line.registers, position.window
+    last = registers[search.NODES] + nodes
+    is_done = 0
+    while registers[search.NODES] < last:
+        if not under_way[0]:
+            row = study.next_window(position, wants_all != 0)
+            if row < 0:
+                is_done = 1
+                break
+            game = load(position.games, row)
+            beta = window[study.BETA] - study.owned_margin(game, game.player)
+            search.start(r, position.games, row, study.scope_of(r, game, 1), line, beta)
+            under_way[0] = 1
+        game = load(position.games, window[study.ROW])
+        left = last - registers[search.NODES]
+        scope = study.scope_of(r, game, 1)
+        search.search(r, game.territory, scope, table, attempts, busy, line, left)
+        if registers[search.DONE]:
+            under_way[0] = 0
+            answer = study.owned_margin(game, game.player) + registers[search.ANSWER]
+            study.take_answer(position, answer)
+    said = array_at(out, np.float64, (4 + 4 * r.width,))
+    said[0], said[1] = registers[search.NODES], window[study.ROW]
+    for row in range(1 + 2 * r.width):
+        said[2 + 2 * row], said[3 + 2 * row] = study.bounds_now(r, position, row, 1, table)
+    return is_done
+
+
+# What LLVM would otherwise import.
+
+_SQRT_2 = 1.4142135623730951
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_L1, _L2, _L3, _L4 = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+)
+_L5, _L6, _L7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01
+
+
+def log(number):
+    """Return the natural logarithm of a number from 1 on, within one unit in the last place.
+
+    After fdlibm's __ieee754_log (Sun Microsystems 1993).
+    """
+    exponent = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        power = np.float64(1 << step)
+        if number >= power:
+            number /= power
+            exponent += step
+    if number > _SQRT_2:
+        number *= 0.5
+        exponent += 1
+    f = number - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    r = w * (_L2 + w * (_L4 + w * _L6)) + z * (_L1 + w * (_L3 + w * (_L5 + w * _L7)))
+    half = 0.5 * f * f
+    k = np.float64(exponent)
+    return k * _LN2_HIGH - ((half - (s * (half + r) + k * _LN2_LOW)) - f)
+
+
+PROVIDED = {"llvm.log.f64": log}
+"""What LLVM asks for and WebAssembly does not have, as functions of a float64."""
+
 EXPORTS = (
     start,
     legal,
     play,
+    timeline,
     next_round,
     settle,
     what_is_wrong,
@@ -289,5 +521,12 @@ EXPORTS = (
     minimax_bytes,
     minimax_start,
     minimax_go_on,
+    pack_network,
+    mcts_bytes,
+    mcts_start,
+    mcts_go_on,
+    solver_bytes,
+    solver_start,
+    solver_go_on,
 )
 """Everything that ``mancala.wasm`` exports, beside its memory and where the heap begins."""

@@ -45,7 +45,7 @@
 const PLAYERS = ["South", "North"];
 const LETTERS = "SN";
 const LINE = 64; // what is allocated begins on a cache line
-const SCRATCH_BYTES = 1024;
+const SCRATCH_BYTES = 2048; // rules, a game, a generator, and at most 54 numbers
 
 /** Input that cannot be: a position, a ruleset, an action. The message says what would be right. */
 export class InvalidInput extends Error {}
@@ -57,6 +57,7 @@ export class Engine {
   #heap;
   #scratch;
   #minimaxBlocks = new Map();
+  #networks = 0;
 
   /**
    * @param {BufferSource | WebAssembly.Module} wasm  mancala.wasm.
@@ -246,6 +247,8 @@ export class Engine {
     if (depth !== undefined) wholeNumbers("depth", [depth], 1, 1, 99);
     const deepest = depth ?? 99;
     const tableBits = Math.min(20, deepest + 4);
+    if (network && network.ruleset.rules.join() !== game.ruleset.rules.join())
+      throw new InvalidInput(`the value network is of ${network.ruleset.name}, not of ${game.ruleset.name}`);
     const rules = this.#rulesAt(game);
     const key = `${game.ruleset.rules} ${deepest} ${network?.id ?? ""}`;
     let block = this.#minimaxBlocks.get(key);
@@ -280,6 +283,112 @@ export class Engine {
         return done;
       });
     return new Search(goOn, result, { first: 2000, most: 1 << 22 });
+  }
+
+  /** Monte-Carlo tree search, for so many simulations or while it is asked to go on.
+   *
+   * `result`: `{action, simulations, visits, values}`; the last two map each legal action to how often it was
+   * tried and to its mean reward to the player to move, -1 to 1. Close the search when you are done with it.
+   *
+   * @param {Game} game
+   * @param {{simulations?: number, megabytes?: number, seed?: bigint | number}} [options]  A tree of `megabytes`
+   *   (40 unless told) grows no more; simulations then start their rollouts at its leaves.
+   * @returns {Search}
+   */
+  mcts(game, { simulations = 10_000_000, megabytes = 40, seed = anySeed() } = {}) {
+    refuseFinished(game);
+    wholeNumbers("simulations", [simulations], 1, 1, 10_000_000);
+    const { numHoles } = game.ruleset;
+    const nodes = Math.min(1 + (simulations + 1) * numHoles, Math.max(1024, Math.floor((megabytes * 2 ** 20) / 40)));
+    const block = this.#heap.take(this.#wasm.mcts_bytes(nodes));
+    this.#wasm.mcts_start(nodes, block);
+    const root = game.copy();
+    const { legal } = root;
+    const result = { action: -1, simulations: 0, visits: {}, values: {} };
+    const goOn = (some) =>
+      this.#with(root, (rules, row, random, out) => {
+        this.#writeRandom(random, seed);
+        const done = this.#wasm.mcts_go_on(rules, row, random, nodes, simulations, some, block, out);
+        const said = this.float64(out, 2 + 2 * numHoles);
+        [result.action, result.simulations] = said;
+        result.visits = Object.fromEntries(legal.map((action) => [action, said[2 + 2 * action]]));
+        result.values = Object.fromEntries(legal.map((action) => [action, said[3 + 2 * action]]));
+        return done;
+      });
+    return new Search(goOn, result, { first: 100, most: 1 << 20, close: () => this.#heap.giveBack(block) });
+  }
+
+  /** A solver of a ruleset, whose table of proofs serves every position it is given.
+   * @param {string | Ruleset} ruleset
+   * @param {{megabytes?: number}} [options]  Most memory of the table; rounded down to a power of two.
+   * @returns {Solver}
+   */
+  solver(ruleset, { megabytes = 64 } = {}) {
+    const known = typeof ruleset === "string" ? this.ruleset(ruleset) : ruleset;
+    const tableBits = Math.max(4, Math.floor(Math.log2((megabytes * 2 ** 20) / 64)));
+    const rules = this.#rulesAt({ ruleset: known });
+    const block = this.#heap.take(this.#wasm.solver_bytes(rules, tableBits));
+    const kernels = {
+      start: (game) =>
+        this.#with(game, (rules, row) => this.#wasm.solver_start(rules, row, tableBits, block)),
+      goOn: (game, all, nodes) =>
+        this.#with(game, (rules, _row, _random, out) => {
+          const done = this.#wasm.solver_go_on(rules, all ? 1 : 0, nodes, tableBits, block, out);
+          return { done, said: this.float64(out, 4 + 2 * known.numHoles) };
+        }),
+      close: () => this.#heap.giveBack(block),
+    };
+    return new Solver(known, kernels);
+  }
+
+  /** Load a value network for {@link Engine#minimax}: the numbers of a checkpoint's `value_network.f32`.
+   * @param {ArrayBuffer | Uint8Array} bytes
+   * @param {Ruleset} ruleset  The one it was fitted to.
+   * @returns {ValueNetwork}
+   */
+  valueNetwork(bytes, ruleset) {
+    const { codes, units, unit, largest } = this.description.network;
+    const { numHoles } = ruleset;
+    const length = numHoles * codes * units + 2 * units + 1;
+    const content = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
+    if (content.length !== 4 * length)
+      throw new InvalidInput(`a value network of this board has ${4 * length} bytes, not ${content.length}`);
+    const numbers = new Float32Array(content.slice().buffer);
+    if (!numbers.every((number) => Math.abs(number) <= largest))
+      throw new InvalidInput(`the value network holds numbers that are not finite or beyond ${largest}`);
+    const weights = this.#heap.take(4 * length);
+    const address = this.#heap.take(8 * (1 + 2 * units + (numHoles * codes * units) / 4));
+    new Float32Array(this.#wasm.memory.buffer, weights, length).set(numbers);
+    this.#wasm.pack_network(weights, numHoles, address);
+    this.#heap.giveBack(weights);
+    this.#networks += 1;
+    return { address, unit, id: this.#networks, ruleset };
+  }
+
+  /** What a turn would do, event by event; the game stays as it is.
+   * @param {Game} game @param {number} action
+   * @returns {{kind: string, player: 0 | 1, hole: number, seeds: number, reason: string}[]}  As the Python package's
+   *   `Position.timeline`: lift, drop, relay, capture, ransom, store, own, put_back, pass, next, end.
+   */
+  timeline(game, action) {
+    let room = 512;
+    for (;;) {
+      const events = this.#heap.take(16 * room);
+      const count = this.#with(game, (rules, row) => this.#wasm.timeline(rules, row, action, events, room));
+      const numbers = Array.from(new Int32Array(this.#wasm.memory.buffer, events, 4 * Math.min(count, room)));
+      this.#heap.giveBack(events);
+      if (count > room) {
+        room = count;
+        continue;
+      }
+      if (!count) throw new InvalidInput(`action ${action} is not legal; legal actions: ${game.legal.join(", ")}`);
+      const { events: kinds, ends } = this.description;
+      return Array.from({ length: count }, (_, n) => {
+        const [kind, player, hole, seeds] = numbers.slice(4 * n, 4 * n + 4);
+        const isEnd = kinds[kind] === "end"; // it carries its reason where others have a hole
+        return { kind: kinds[kind], player, hole: isEnd ? -1 : hole, seeds, reason: isEnd ? ends[hole] : "" };
+      });
+    }
   }
 
   /** @param {number} address @param {number} length @returns {Float64Array}  A view that lives until memory grows. */
@@ -479,6 +588,11 @@ export class Game {
     return { player, action, laps, captured, newOwned: bitsOf(taken), endless: this.end === "endless" };
   }
 
+  /** What an action would do, event by event; see {@link Engine#timeline}. @param {number} action */
+  timeline(action) {
+    return this.engine.timeline(this, action);
+  }
+
   /** The game after an action; this one stays as it is. @param {number} action @returns {Game} */
   after(action) {
     const next = this.copy();
@@ -551,6 +665,73 @@ export class Game {
     set("end", end);
   }
 }
+
+/** Exact values of positions of one ruleset; see {@link Engine#solver}. */
+export class Solver {
+  #kernels;
+  #nodes = 0;
+  #current = 0;
+
+  /** Use {@link Engine#solver}. */
+  constructor(ruleset, kernels) {
+    /** @type {Ruleset} */
+    this.ruleset = ruleset;
+    this.#kernels = kernels;
+  }
+
+  /** Close the bounds of a position and of its actions, as `Solver.solve` of the Python package does.
+   *
+   * `result`: `{lower, upper, bounds, isExact, nodes, action, best}`: the position's bounds; `bounds` maps each
+   * legal action to `[lower, upper]` of its value, equal once it is proved; `action` is the one being proved, null
+   * while the position itself is; `best` are the actions that cannot be bettered as far as is known. Values are
+   * seeds, the final count of the player to move less the opponent's, stores counted from zero at the position.
+   *
+   * One position at a time: the next `study` takes the place of this one. What was proved stays.
+   *
+   * @param {Game} game
+   * @param {{all?: boolean}} [options]  `all: false` only tells which actions keep the position's value; faster.
+   * @returns {Search}
+   */
+  study(game, { all = true } = {}) {
+    if (game.ruleset.rules.join() !== this.ruleset.rules.join())
+      throw new InvalidInput(`this solver is for ${this.ruleset.name}, not for ${game.ruleset.name}`);
+    const root = game.copy();
+    const { legal } = root;
+    const before = this.#nodes;
+    const mine = ++this.#current;
+    const result = { lower: 0, upper: 0, bounds: {}, isExact: false, nodes: 0, action: null, best: [] };
+    const goOn = (nodes) => {
+      if (mine !== this.#current) throw new InvalidInput("this study was replaced by a later one");
+      const { done, said } = this.#kernels.goOn(root, all, nodes);
+      this.#nodes = said[0];
+      result.nodes = this.#nodes - before;
+      [result.lower, result.upper] = [said[2], said[3]];
+      result.action = said[1] > 0 && !done ? said[1] - 1 : null;
+      const bounds = legal.map((action) => [action, [said[4 + 2 * action], said[5 + 2 * action]]]);
+      result.bounds = Object.fromEntries(bounds);
+      result.isExact = result.lower === result.upper && bounds.every(([, [lower, upper]]) => lower === upper);
+      const ahead = bounds.map(([action, [lower, upper]]) => ({ action, lower, upper }));
+      ahead.sort((a, b) => b.lower - a.lower || b.upper - a.upper || a.action - b.action);
+      result.best = ahead
+        .filter(({ lower, upper }) => lower === ahead[0].lower && upper === ahead[0].upper)
+        .map(({ action }) => action);
+      if (done) result.best = bounds.filter(([, [lower]]) => lower >= result.lower).map(([action]) => action);
+      return done;
+    };
+    this.#kernels.start(root);
+    const search = new Search(goOn, result, { first: 200, most: 1 << 20 });
+    goOn(0); // what is known without a search
+    return search;
+  }
+
+  /** Give its memory back. */
+  close() {
+    this.#current = -1;
+    this.#kernels.close();
+  }
+}
+
+/** @typedef {Object} ValueNetwork  See {@link Engine#valueNetwork}. @property {Ruleset} ruleset */
 
 /** A search under way. */
 export class Search {
