@@ -31,8 +31,7 @@ def _without_runtime() -> None:
     njit: Any = numba.njit
 
     def njit_without_runtime(*arguments: Any, **options: Any) -> Any:
-        options["cache"] = False
-        return njit(*arguments, _nrt=False, **options)
+        return njit(*arguments, **options | {"cache": False, "_nrt": False})
 
     numba.njit = njit_without_runtime
 
