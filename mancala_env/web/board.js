@@ -78,7 +78,7 @@ export class BoardView {
     this.holes.setAttribute("role", "group");
     this.holes.setAttribute("aria-label", t("board.label"));
     place.append(this.holes);
-    new ResizeObserver(() => this.#fit()).observe(place);
+    new ResizeObserver(() => this.#fit()).observe(place.parentElement ?? place);
     place.addEventListener("click", () => this.skip(), true);
   }
 
@@ -153,7 +153,8 @@ export class BoardView {
     const { width, height } = this.#layout;
     this.svg.setAttribute("viewBox", `0 0 ${number(width)} ${number(height)}`);
     this.place.classList.toggle("upright", this.#layout instanceof UprightLayout);
-    this.place.style.setProperty("--units", String(width));
+    this.place.style.setProperty("--width", String(width));
+    this.place.style.setProperty("--height", String(height));
     this.place.style.aspectRatio = `${width} / ${height}`;
     this.seeds.replaceChildren();
     this.numbers.replaceChildren();
@@ -168,12 +169,12 @@ export class BoardView {
   }
 
   #isNarrow(ruleset) {
-    const room = this.place.clientWidth || this.place.parentElement?.clientWidth || window.innerWidth;
+    const room = this.place.parentElement?.clientWidth || window.innerWidth;
     return room / new Layout(ruleset).width < LEAST_SCALE;
   }
 
   #fit() {
-    if (!this.#layout || !this.place.clientWidth) return;
+    if (!this.#layout || !this.place.parentElement?.clientWidth) return;
     const isUpright = this.#layout instanceof UprightLayout;
     if (this.#isNarrow(this.#layout.ruleset) === isUpright) return;
     this.skip();

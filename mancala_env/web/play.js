@@ -353,7 +353,7 @@ export class PlayView {
   }
 
   #recordRow() {
-    const file = h("input", { type: "file", accept: ".txt,text/plain", class: "unseen", tabindex: "-1", "aria-hidden": "true", onchange: () => file.files[0] && this.app.take(file.files[0]) });
+    const file = h("input", { type: "file", accept: ".txt,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
     const copied = () => navigator.clipboard?.writeText(location.href).then(() => this.app.say(t("play.link_copied")), () => {});
     return h("div", { class: "row" },
       h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, this.#record()) }, t("play.save")),
