@@ -11,7 +11,7 @@ import { StudyView } from "./study.js";
 import { LANGUAGES, loadTexts, t } from "./texts.js";
 
 /** What a seed takes to fall, in seconds; and at most how long a turn is shown. */
-const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.13, 14], fast: [0.05, 6] };
+const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.1, 10], fast: [0.05, 6] };
 const VIEWS = { play: PlayView, study: StudyView, learn: LearnView };
 
 class App {

@@ -22,7 +22,7 @@ async function takeNetwork(app, name, bytes) {
   const shown = app.shownRuleset;
   const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
   if (!found || !ruleset) throw new Error(t("files.network_wrong"));
-  app.engine.network(ruleset, found.weights); // says what is wrong with it
+  app.engine.valueNetwork(found.weights, ruleset); // says what is wrong with it
   app.networks.set(ruleset.name, { name, weights: found.weights });
   app.tell(t("files.network", { name, title: ruleset.title }));
 }

@@ -3,7 +3,7 @@
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 600, HEIGHT = 150, LEFT = 34, RIGHT = 10, TOP = 12, BOTTOM = 12;
+const WIDTH = 600, HEIGHT = 150, LEFT = 50, RIGHT = 10, TOP = 12, BOTTOM = 12;
 
 /** Draw the leads of a game's positions.
  * @param {HTMLElement} place @param {({lower: number, upper: number} | null)[]} leads @param {number} at  Where one stands.
@@ -16,7 +16,7 @@ export function drawGraph(place, leads, at, total) {
   const y = (lead) => TOP + ((HEIGHT - TOP - BOTTOM) * (most - Math.max(-most, Math.min(most, lead)))) / (2 * most);
   const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "graph", role: "img", "aria-label": inWords(leads, at), preserveAspectRatio: "none" });
   make("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0), stroke: "var(--m-hole_edge)", "stroke-width": 1 }, svg);
-  for (const [lead, side] of [[most, "south"], [-most, "north"]]) make("text", { x: 4, y: y(lead) + (side === "south" ? 4 : 2), fill: "currentColor" }, svg).textContent = `${t(`graph.${side}`)}`;
+  for (const [lead, side] of [[most, "south"], [-most, "north"]]) make("text", { x: 4, y: y(lead) + (side === "south" ? 4 : 2), fill: "currentColor" }, svg).textContent = `${t(`graph.${side}`, { lead: most })}`;
   for (const [n, lead] of leads.entries()) {
     if (!lead || lead.lower === lead.upper) continue;
     make("line", { x1: x(n), x2: x(n), y1: y(lead.lower), y2: y(lead.upper), stroke: "var(--m-hole)", "stroke-width": 4, "stroke-linecap": "round" }, svg);

@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { h, kept } from "./dom.js";
 import { turnText } from "./game.js";
-import { inWords, positionInWords } from "./motion.js";
+import { inWords, positionInWords, timelineOf } from "./motion.js";
 import { playerName, statusOf } from "./scene.js";
 import { t } from "./texts.js";
 
@@ -131,7 +131,7 @@ export class LearnView {
 
   async #answer(action) {
     const { start, step } = this, after = start.copy();
-    const timeline = start.timeline(action), turn = after.play(action);
+    const timeline = timelineOf(start, action), turn = after.play(action);
     this.#isAnswered = true;
     this.#enable();
     this.told.textContent = "";

@@ -9,6 +9,13 @@ import { measures as m } from "./measures.js";
 import { LETTERS, playerName, statusOf, turnName } from "./scene.js";
 import { t } from "./texts.js";
 
+/** What an action would do: {player, hole, laps, events}, as `Position.timeline` of the Python package. */
+export function timelineOf(game, action) {
+  const events = game.timeline(action);
+  const laps = 1 + events.filter(({ kind }) => kind === "relay").length;
+  return { player: game.player, hole: game.holeOf(action), laps, events };
+}
+
 /** The positions after each event of a timeline, starting from the one before the turn. */
 export function* replay(state, events) {
   const before = copied(state);

@@ -14,7 +14,7 @@ export async function networkOf(engine, ruleset, file) {
   const key = `${ruleset.name} ${file?.name ?? ""}`;
   if (!known.has(key)) {
     const weights = file?.weights ?? (await shipped(ruleset.name));
-    known.set(key, weights ? engine.network(ruleset, weights) : undefined);
+    known.set(key, weights ? engine.valueNetwork(weights, ruleset) : undefined);
   }
   return known.get(key);
 }

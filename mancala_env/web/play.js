@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, MATCH, turnText } from "./game.js";
-import { inWords, positionInWords } from "./motion.js";
+import { inWords, positionInWords, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { rulesetFields } from "./rulesets.js";
 import { playerName, statusOf } from "./scene.js";
@@ -157,7 +157,7 @@ export class PlayView {
     const { board, line } = this;
     this.#thinking?.abort();
     const turn = line.play(action);
-    const timeline = turn.before.timeline(action);
+    const timeline = timelineOf(turn.before, action);
     this.#values = {};
     this.#isPaused = turn.following !== turn.after;
     this.app.say(`${t("play.turn", { player: playerName(turn.player), turn: turnText(turn) })} ${inWords(line.ruleset, timeline).join(" ")}`);
@@ -286,7 +286,7 @@ export class PlayView {
   lastTurn() {
     const { lastTurn } = this.line;
     if (!lastTurn) return this.app.say(t("play.no_turn_yet"));
-    const timeline = lastTurn.before.timeline(lastTurn.action);
+    const timeline = timelineOf(lastTurn.before, lastTurn.action);
     this.app.say(`${t("play.turn", { player: playerName(lastTurn.player), turn: turnText(lastTurn) })} ${inWords(this.line.ruleset, timeline).join(" ")}`);
     this.board.mark({ last: this.#lastHoles() });
   }

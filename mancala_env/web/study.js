@@ -4,14 +4,14 @@ import { BoardView } from "./board.js";
 import { download, field, h } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { drawGraph } from "./graph.js";
-import { inWords, positionInWords } from "./motion.js";
+import { inWords, positionInWords, timelineOf } from "./motion.js";
 import { writeRecord } from "./record.js";
 import { playerName, statusOf, valueText } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { SetUp } from "./set_up.js";
 import { t } from "./texts.js";
 
-const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 3000, GRAPH_MILLISECONDS = 4000;
+const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 1500, GRAPH_MILLISECONDS = 4000;
 const COLUMNS = ["exact", "book", "search", "mcts", "network"];
 
 export class StudyView {
@@ -29,10 +29,11 @@ export class StudyView {
     this.grader = new Searches();
     const place = h("div");
     const button = (name, act, label) => h("button", { type: "button", onclick: act, "aria-label": label, "data-does": name }, t(`study.${name}`));
-    this.status = h("p", { class: "status" });
+    this.status = h("p", { class: "status unseen" });
     this.text = h("input", { type: "text", spellcheck: "false", autocomplete: "off", class: "mono" });
     this.valuesTable = h("table", { class: "values" });
     this.note = h("p", {});
+    this.columnsNote = h("p", {}, h("small", {}, t("study.columns")));
     this.graph = h("div");
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
@@ -54,7 +55,7 @@ export class StudyView {
         h("section", { class: "card" },
           h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns)),
       h("aside", { class: "panel" },
-        h("section", { class: "card" }, h("h2", {}, t("study.values")), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.valuesTable), this.note),
+        h("section", { class: "card" }, h("h2", {}, t("study.values")), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.valuesTable), this.note, this.columnsNote),
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
             field(t("study.text"), this.text),
@@ -145,7 +146,7 @@ export class StudyView {
     const known = line.turns[line.at];
     if (known?.action === action) line.goTo(line.at + 1);
     else line.play(action);
-    const turn = line.lastTurn, timeline = turn.before.timeline(action);
+    const turn = line.lastTurn, timeline = timelineOf(turn.before, action);
     this.app.say(`${t("play.turn", { player: playerName(turn.player), turn: turnText(turn) })} ${inWords(line.ruleset, timeline).join(" ")}`);
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed);
@@ -170,7 +171,7 @@ export class StudyView {
   lastTurn() {
     const { lastTurn } = this.line;
     if (!lastTurn) return this.app.say(t("play.no_turn_yet"));
-    this.app.say(`${t("play.turn", { player: playerName(lastTurn.player), turn: turnText(lastTurn) })} ${inWords(this.line.ruleset, lastTurn.before.timeline(lastTurn.action)).join(" ")}`);
+    this.app.say(`${t("play.turn", { player: playerName(lastTurn.player), turn: turnText(lastTurn) })} ${inWords(this.line.ruleset, timelineOf(lastTurn.before, lastTurn.action)).join(" ")}`);
   }
 
   toggleValues() {
@@ -250,8 +251,7 @@ export class StudyView {
     const bounds = Object.entries(this.#bounds(game));
     if (bounds.length < game.legal.length || !bounds.length) return [];
     const most = Math.max(...bounds.map(([, { lower }]) => lower));
-    const rest = bounds.filter(([, { lower }]) => lower < most);
-    return rest.every(([, { upper }]) => upper <= most) ? bounds.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
+    return bounds.every(([, { upper }]) => upper <= most) ? bounds.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
   }
 
   #draw() {
@@ -277,6 +277,7 @@ export class StudyView {
       return;
     }
     const columns = COLUMNS.filter((name) => name === "exact" || known[name]?.values && Object.keys(known[name].values).length);
+    this.columnsNote.hidden = columns.length === 1;
     const cell = (name, action) => {
       if (name === "exact") return h("td", { class: bounds[action]?.lower === bounds[action]?.upper ? null : "open" }, this.#boundsText(bounds[action]));
       const value = known[name].values[action];

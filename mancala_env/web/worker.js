@@ -10,12 +10,13 @@ import { networkOf } from "./networks.js";
 
 const SLICE = 25; // milliseconds between two looks at the messages
 const TELL_EVERY = 120; // milliseconds between two reports
-const SOLVER_MEGABYTES = 128;
+const SOLVER_MEGABYTES = 64;
 
 const ready = Engine.fetch();
 const books = new Map();
 const cancelled = new Map();
 let last = Promise.resolve();
+let solver = null;
 
 self.addEventListener("message", ({ data }) => {
   const { id, cancel } = data;
@@ -51,23 +52,24 @@ const TASKS = {
   /** The action of an agent: {kind, strength, network}. */
   choose: async (engine, game, { kind, strength, network }, signal) => ({ action: await CHOOSE[kind](engine, game, strength, signal, network) }),
 
-  /** Exact values, with bounds until they are proved: {lower, upper, actions, nodes, isExact, hasEnded}. */
+  /** Exact values, with bounds until they are proved: {lower, upper, actions, nodes, isExact}, and hasEnded at last. */
   values: async (engine, game, { milliseconds }, signal, tell) => {
-    const search = engine.solve(game, { values: true, megabytes: SOLVER_MEGABYTES });
-    try {
-      await search.run({ milliseconds, slice: SLICE, signal, onSlice: () => tell(() => boundsOf(search, false)) });
-      return boundsOf(search, true);
-    } finally {
-      search.close();
-    }
+    const search = solverOf(engine, game.ruleset).study(game);
+    await search.run({ milliseconds, slice: SLICE, signal, onSlice: () => tell(() => found(search)) });
+    return { ...found(search), hasEnded: true };
   },
 
-  /** Values of a search that goes deeper until its time is over: {depth, nodes, values}. */
+  /** Values of a search that goes deeper until its time is over: {depth, nodes, values}, stores counted from zero
+   * as in exact values. */
   minimax: async (engine, game, { milliseconds, network }, signal, tell) => {
-    const found = network ? await networkOf(engine, game.ruleset, network === "shipped" ? null : network) : undefined;
-    if (network && !found) return { depth: 0, nodes: 0, values: {} };
-    const search = engine.minimax(game, { values: true, network: found });
-    const said = () => ({ depth: search.result.depth, nodes: search.result.nodes, values: { ...search.result.values } });
+    const weights = network ? await networkOf(engine, game.ruleset, network === "shipped" ? null : network) : undefined;
+    if (network && !weights) return { depth: 0, nodes: 0, values: {} };
+    const search = engine.minimax(game, { values: true, network: weights });
+    const [south, north] = game.stores, lead = game.player === 0 ? south - north : north - south;
+    const said = () => {
+      const { depth, nodes, values } = search.result;
+      return { depth, nodes, values: Object.fromEntries(Object.entries(values ?? {}).map(([action, value]) => [action, value - lead])) };
+    };
     await search.run({ milliseconds, slice: SLICE, signal, onSlice: () => tell(said) });
     search.close();
     return said();
@@ -111,12 +113,9 @@ const CHOOSE = {
   async perfect(engine, game, seconds, signal) {
     const known = (await bookOf(engine, game.ruleset))?.values(game) ?? {};
     if (Object.keys(known).length === game.legal.length) return anyBest(known);
-    const search = engine.solve(game, { values: false, megabytes: SOLVER_MEGABYTES });
+    const search = solverOf(engine, game.ruleset).study(game, { all: false });
     await search.run({ milliseconds: 1000 * seconds, slice: SLICE, signal });
-    const { actions, lower } = search.result, isDone = search.isDone;
-    const proved = Object.fromEntries(Object.entries(actions).filter(([, bounds]) => bounds.lower >= lower).map(([action, bounds]) => [action, bounds.lower]));
-    search.close();
-    if (isDone && Object.keys(proved).length) return anyBest(proved);
+    if (search.isDone) return anyOf(search.result.best);
     const deep = engine.minimax(game, { values: true });
     await deep.run({ milliseconds: 1500, slice: SLICE, signal });
     const { action } = deep.result;
@@ -136,14 +135,25 @@ async function searched(search, signal) {
 
 function anyBest(values) {
   const most = Math.max(...Object.values(values));
-  const best = Object.keys(values).filter((action) => values[action] === most);
-  return Number(best[Math.floor(Math.random() * best.length)]);
+  return anyOf(Object.keys(values).filter((action) => values[action] === most).map(Number));
 }
 
-function boundsOf(search, hasEnded) {
-  const { lower, upper, nodes, actions } = search.result;
-  const copied = Object.fromEntries(Object.entries(actions).map(([action, bounds]) => [action, { lower: bounds.lower, upper: bounds.upper }]));
-  return { lower, upper, nodes, actions: copied, isExact: Object.values(copied).every((bounds) => bounds.lower === bounds.upper), hasEnded };
+const anyOf = (actions) => actions[Math.floor(Math.random() * actions.length)];
+
+/** The one solver: its table serves every position of a ruleset. */
+function solverOf(engine, ruleset) {
+  if (solver && solver.ruleset.rules.join() !== ruleset.rules.join()) {
+    solver.close();
+    solver = null;
+  }
+  solver ??= engine.solver(ruleset, { megabytes: SOLVER_MEGABYTES });
+  return solver;
+}
+
+function found({ result }) {
+  const { lower, upper, nodes, isExact } = result;
+  const actions = Object.fromEntries(Object.entries(result.bounds).map(([action, [least, most]]) => [action, { lower: least, upper: most }]));
+  return { lower, upper, nodes, isExact, actions };
 }
 
 let bookFile = null;

@@ -18,7 +18,7 @@ const ANSWERS = {
     return { shapes, width, height, title };
   },
   turn({ dials, text, action, maxLaps }) {
-    const game = gameOf(dials, text), timeline = game.timeline(action);
+    const game = gameOf(dials, text), timeline = motion.timelineOf(game, action);
     const steps = motion.steps(game, timeline, 0.18, maxLaps);
     return {
       events: timeline.events.map(({ kind, player, hole, seeds, reason }) => [kind, player, hole, seeds, reason]),
