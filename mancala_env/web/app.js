@@ -87,6 +87,12 @@ class App {
     return this.#views[this.#shown]?.line?.ruleset;
   }
 
+  /** The game that is being played, as a copy; null where no turn has been played. */
+  get playedLine() {
+    const line = this.#views.play?.line;
+    return line?.turns.length ? line.copy() : null;
+  }
+
   /** Write what is shown into the address. */
   address(view, game) {
     const isOwn = !this.engine.rulesets.includes(game.ruleset);

@@ -77,6 +77,12 @@ export class GameLine {
     }
   }
 
+  /** The same game once more, for somebody else to go on with. */
+  copy() {
+    const line = new GameLine(this.start, this.rounds);
+    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned });
+  }
+
   /** Stand somewhere else. @param {number} at  Turns played, 0 to all. */
   goTo(at) {
     this.at = Math.max(0, Math.min(this.turns.length, at));

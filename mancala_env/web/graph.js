@@ -3,19 +3,20 @@
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 600, HEIGHT = 150, LEFT = 50, RIGHT = 10, TOP = 12, BOTTOM = 12;
+const HEIGHT = 150, LEFT = 50, RIGHT = 10, TOP = 12, BOTTOM = 12;
 
 /** Draw the leads of a game's positions.
  * @param {HTMLElement} place @param {({lower: number, upper: number} | null)[]} leads @param {number} at  Where one stands.
  * @param {number} total  All seeds.
  */
 export function drawGraph(place, leads, at, total) {
+  const width = Math.max(240, place.clientWidth || 600);
   const exact = leads.filter((lead) => lead && lead.lower === lead.upper).map(({ lower }) => Math.abs(lower));
   const most = Math.min(total, Math.max(12, ...exact) + 2);
-  const x = (n) => LEFT + ((WIDTH - LEFT - RIGHT) * n) / Math.max(1, leads.length - 1);
+  const x = (n) => LEFT + ((width - LEFT - RIGHT) * n) / Math.max(1, leads.length - 1);
   const y = (lead) => TOP + ((HEIGHT - TOP - BOTTOM) * (most - Math.max(-most, Math.min(most, lead)))) / (2 * most);
-  const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "graph", role: "img", "aria-label": inWords(leads, at), preserveAspectRatio: "none" });
-  make("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0), stroke: "var(--m-hole_edge)", "stroke-width": 1 }, svg);
+  const svg = make("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, class: "graph", role: "img", "aria-label": inWords(leads, at) });
+  make("line", { x1: LEFT, x2: width - RIGHT, y1: y(0), y2: y(0), stroke: "var(--m-hole_edge)", "stroke-width": 1 }, svg);
   for (const [lead, side] of [[most, "south"], [-most, "north"]]) make("text", { x: 4, y: y(lead) + (side === "south" ? 4 : 2), fill: "currentColor" }, svg).textContent = `${t(`graph.${side}`, { lead: most })}`;
   for (const [n, lead] of leads.entries()) {
     if (!lead || lead.lower === lead.upper) continue;

@@ -73,8 +73,12 @@ export class PlayView {
 
   /** Show the view, with a position that the address names or the game that was left. */
   enter({ game, line } = {}) {
+    this.isShown = true;
     if (line) return this.begin(line, this.players);
-    if (game && this.line && this.line.game.text === game.text) return this.#refresh();
+    if (this.line && (!game || this.line.game.text === game.text)) {
+      this.app.address("play", this.line.game);
+      return this.#next();
+    }
     const left = kept.read("game", null);
     if (left && !this.line) {
       try {
@@ -85,11 +89,11 @@ export class PlayView {
       }
     }
     if (game) return this.begin(new GameLine(game), this.players);
-    if (this.line) return this.#refresh();
     this.newGame();
   }
 
   leave() {
+    this.isShown = false;
     this.#thinking?.abort();
     this.board.skip();
   }
@@ -165,7 +169,7 @@ export class PlayView {
     this.goOnButton.hidden = true;
     this.status.textContent = t("play.sowing", { player: playerName(turn.player), turn: turnText(turn) });
     await board.move(turn.before, timeline, turn.after, this.app.speed);
-    if (this.line === line && line.lastTurn === turn) this.#next();
+    if (this.isShown && this.line === line && line.lastTurn === turn) this.#next();
   }
 
   /** What comes next: the end, another round, an agent's turn, or yours. */
@@ -250,7 +254,7 @@ export class PlayView {
   }
 
   study() {
-    this.app.go("study", { line: this.line });
+    this.app.go("study", { line: this.line.copy() });
   }
 
   toggleValues() {

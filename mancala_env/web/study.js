@@ -1,11 +1,11 @@
 /** Study: what every move is worth, over a whole game. */
 
 import { BoardView } from "./board.js";
-import { download, field, h } from "./dom.js";
+import { download, field, h, kept } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { drawGraph } from "./graph.js";
 import { inWords, positionInWords, timelineOf } from "./motion.js";
-import { writeRecord } from "./record.js";
+import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf, valueText } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { SetUp } from "./set_up.js";
@@ -84,13 +84,29 @@ export class StudyView {
   }
 
   enter({ game, line } = {}) {
-    if (line) this.begin(line);
-    else if (game && game.text !== this.line?.game.text) this.begin(new GameLine(game));
-    else if (!this.line) this.begin(new GameLine(this.app.engine.newGame("layli_goobalay")));
-    else this.#stand();
+    this.isShown = true;
+    if (line) return this.begin(line);
+    if (this.line && (!game || game.text === this.line.game.text)) return this.#stand();
+    this.begin(this.#left(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
+  }
+
+  /** The game that was studied last, where it comes by a position. */
+  #left(game) {
+    if (!game) return null;
+    try {
+      const { line } = readRecord(this.app.engine, kept.read("studied", ""));
+      for (let at = line.turns.length; at >= 0; at--) {
+        line.goTo(at);
+        if (line.game.text === game.text) return line;
+      }
+    } catch {
+      // What cannot be read any more is not missed.
+    }
+    return null;
   }
 
   leave() {
+    this.isShown = false;
     this.#looking?.abort();
     this.#grading?.abort();
     this.board.skip();
@@ -150,7 +166,7 @@ export class StudyView {
     this.app.say(`${t("play.turn", { player: playerName(turn.player), turn: turnText(turn) })} ${inWords(line.ruleset, timeline).join(" ")}`);
     this.#list();
     await this.board.move(turn.before, timeline, turn.after, this.app.speed);
-    if (this.line !== line || line.lastTurn !== turn) return;
+    if (!this.isShown || this.line !== line || line.lastTurn !== turn) return;
     this.#stand();
     this.#grade();
   }
@@ -208,6 +224,7 @@ export class StudyView {
   #stand() {
     const { game } = this.line;
     this.app.address("study", game);
+    kept.write("studied", writeRecord(this.line));
     if (document.activeElement !== this.text) this.text.value = game.text;
     this.#list();
     this.#draw();

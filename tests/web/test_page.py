@@ -1,7 +1,9 @@
 """The page in Chromium: games by mouse and by keyboard, study, learning, offline, and nothing that breaks it."""
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from typing import Any
 import pytest
 from conftest import Site
 
-from mancala_env import Position
+from mancala_env import Position, rulesets
+from mancala_env.agents.value_network import ValueNetworkConfig
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect  # noqa: E402
@@ -190,12 +193,7 @@ def test_a_saved_record_is_read_back(open_page: Open, tmp_path: Path) -> None:
     expect(page.get_by_role("link", name="Study")).to_have_attribute("aria-current", "page")
     turns = re.findall(r"[SN]\d+(?=\s|$)", record.split("\n\n")[1])
     expect(page.locator(".study .turns li")).to_have_count(len(turns))
-    (tmp_path / "wrong.txt").write_text('[Ruleset "leyla"]\nS7\n')
-    page.evaluate(
-        "content => { const data = new DataTransfer(); data.items.add(new File([content], 'wrong.txt'));"
-        "dispatchEvent(new DragEvent('drop', { dataTransfer: data })); }",
-        (tmp_path / "wrong.txt").read_text(),
-    )
+    drop(page, "wrong.txt", b'[Ruleset "leyla"]\nS7\n')
     expect(page.get_by_role("alert").first).to_contain_text("turn 1: S7 cannot be played")
 
 
@@ -393,3 +391,52 @@ def test_nothing_from_elsewhere_may_run(open_page: Open, site: Site) -> None:
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy
     assert "'unsafe-eval'" not in policy
+
+
+def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
+    ruleset = rulesets.lookup("layli_goobalay")
+    config = ValueNetworkConfig(num_holes=ruleset.num_holes)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as checkpoint:
+        checkpoint.writestr("identity.json", json.dumps({"ruleset": {"name": ruleset.name}}))
+        checkpoint.writestr("value_network.f32", bytes(config.num_bytes))
+    chosen = {"side": "south", "agent": "network", "strength": 3, "rounds": "round", "starter": "south"}
+    page = open_page(kept={"play": chosen})
+    drop(page, "mine.zip", packed.getvalue())
+    expect(page.locator(".news")).to_contain_text('"mine.zip" plays and searches Layli Goobalay')
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    expect(page.locator(".turns li.north")).to_have_count(1)
+    drop(page, "wrong.zip", b"PK\x03\x04" + bytes(100))
+    expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
+    drop(page, "short.f32", bytes(400))
+    expect(page.get_by_role("alert").first).to_contain_text(f"has {config.num_bytes} bytes, not 400")
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    page.evaluate(
+        "([name, content]) => { const data = new DataTransfer();"
+        "data.items.add(new File([new Uint8Array(content)], name));"
+        "dispatchEvent(new DragEvent('drop', { dataTransfer: data })); }",
+        [name, list(content)],
+    )
+
+
+def test_a_game_is_studied_without_changing_it(open_page: Open) -> None:
+    page = open_page()
+    page.keyboard.press("1")
+    wait_for_you(page)
+    played = text_of(page)
+    page.get_by_role("button", name="Study").click()
+    expect(page.locator(".study .turns li")).to_have_count(2)
+    page.keyboard.press("{")
+    page.keyboard.press("6")
+    expect(page.locator(".study .turns li")).to_have_count(1)
+    studied = text_of(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator(".study .turns li")).to_have_count(1)
+    assert text_of(page) == studied
+    page.get_by_role("link", name="Play").click()
+    assert wait_for_you(page)
+    assert text_of(page) == played
