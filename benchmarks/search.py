@@ -121,7 +121,9 @@ def print_strength(ruleset: str, games: int) -> None:
     print(f"| {ruleset} | against | score | 95 % interval | mean margin |\n|---|---|---:|---|---:|")
     for first, second in _MATCHES:
         played = games if "0000" not in first else games // 10
-        result = play_matches(first, second, ruleset, games=played, opening_turns=4, seed=1)
+        result = play_matches(
+            first, second, ruleset, games=played, opening_turns=4, opening_set="all", seed=1
+        )
         low, high = result.interval
         print(
             f"| {first} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
@@ -167,7 +169,7 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
         matches += [(f"policy+{kind}:{each}:", f"{kind}:{each}") for kind in ("minimax", "mcts")]
     for first, second in matches:
         ours, theirs = _Timed(first + checkpoint, ruleset), _Timed(second, ruleset)
-        result = play_matches(ours, theirs, ruleset, games=games, opening_turns=4, seed=1)
+        result = play_matches(ours, theirs, ruleset, games=games, opening_turns=4, opening_set="all", seed=1)
         low, high = result.interval
         print(
             f"| {first[:-1]} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import mask, seed_of, whole
+from mancala_env.arguments import mask, one_of, seed_of, whole
 from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
     Rounds,
@@ -40,10 +40,14 @@ from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.observation import Observer
 from mancala_env.observation.board import write_board
+from mancala_env.render.scene import describe
+from mancala_env.render.svg import THEMES, Theme, grid
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.squares import hole_of as hole_of_action
 
 # So many turns take some tens of milliseconds; between two pieces of random play Python hears Ctrl-C.
 _TURNS_OF_A_PIECE = 1 << 18
+_GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # unless told, and at most
 # An opening as long as a round ends in most draws, and is drawn again up to so many times.
 _DRAWS_OF_AN_OPENING = 100
 
@@ -289,6 +293,52 @@ class Batch:
     def state(self) -> State:
         """The games written out as fresh arrays, batch first."""
         return unpack(self.games, self.ruleset.num_holes)
+
+    def to_svg(
+        self,
+        *,
+        columns: int = 4,
+        games: Sequence[int] | None = None,
+        theme: Theme = "auto",
+        width: float | None = None,
+    ) -> str:
+        """Draw games as one SVG document, side by side.
+
+        Args:
+            columns: How many stand in a row.
+            games: Which games, numbers 0 to B-1 in the order they are drawn, at most 256; None: the first 16.
+            theme: "light", "dark" or "auto": as the reader's system, or the page around it, has it.
+            width: In pixels; None: 280 a game.
+
+        Raises:
+            InvalidArgument: There is no such game or theme, or there are too many.
+        """
+        one_of("theme", theme, THEMES)
+        columns = whole("columns", columns, 1)
+        if width is not None and not width > 0:
+            raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
+        wanted = range(min(self.num_games, _GAMES_DRAWN)) if games is None else list(games)
+        if not 1 <= len(wanted) <= _MOST_GAMES_DRAWN:
+            raise InvalidArgument(f"1 to {_MOST_GAMES_DRAWN} games can be drawn at once, not {len(wanted)}")
+        rows = [whole("a game", b, 0, self.num_games - 1) for b in wanted]
+        state = unpack(self.games[rows], self.ruleset.num_holes)
+        scenes = [
+            describe(
+                self.ruleset,
+                state,
+                b,
+                legal=[
+                    hole_of_action(self.ruleset, int(state.player[b]), int(a)) for a in legal.nonzero()[0]
+                ],
+                caption=None,
+            )
+            for b, legal in enumerate(self.legal_mask[rows])
+        ]
+        columns = min(columns, len(scenes))
+        return grid(scenes, columns, theme=theme, width=280 * columns if width is None else width)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
 
     def reset(self, seed: int | None = None, where: np.ndarray | None = None) -> None:
         """Start new episodes.

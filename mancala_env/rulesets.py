@@ -97,6 +97,11 @@ class Ruleset:
         """
         return STALL_LIMIT * self.total_seeds
 
+    @property
+    def dials(self) -> dict[str, str | int | bool]:
+        """What decides how it plays, by name: everything but what it is called and where it comes from."""
+        return {dial.name: getattr(self, dial.name) for dial in fields(self) if dial.name not in _WORDS}
+
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
         """Return A, the size of the action space of an episode of ``rounds`` rounds.
 
@@ -109,12 +114,12 @@ class Ruleset:
         known = globals().get("_CATALOGUE", {}).get(self.name)  # not there yet while it is being made
         if known is None:
             return
-        for dial in fields(self):
-            theirs = getattr(known, dial.name)
-            if dial.name not in _WORDS and getattr(self, dial.name) != theirs:
+        for dial, ours in self.dials.items():
+            theirs = getattr(known, dial)
+            if ours != theirs:
                 raise InvalidRuleset(
-                    f"name {self.name!r} is the catalogue's, where {dial.name} is {theirs!r}, not "
-                    f"{getattr(self, dial.name)!r}; give your own ruleset a name of its own"
+                    f"name {self.name!r} is the catalogue's, where {dial} is {theirs!r}, not "
+                    f"{ours!r}; give your own ruleset a name of its own"
                 )
 
     def _check_ranges(self) -> None:

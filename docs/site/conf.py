@@ -25,7 +25,6 @@ highlight_language = "default"  # Python where it is, without a warning where it
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "off"  # notebooks/execute.py runs them, and the tests
-nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -65,7 +65,11 @@ def _start_page(written: set[str]) -> str:
 
 def build(into: Path) -> int:
     """Build the site into `into`/html and return the exit status: 0, or 1 after saying what is wrong."""
-    lay_out(into / "source")
+    try:
+        lay_out(into / "source")
+    except FileNotFoundError as error:  # a link of a page
+        print(f"make_site.py: {error}", file=sys.stderr)
+        return 1
     words = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(_HERE), "-d", str(into / "doctrees")]
     status = sphinx([*words, str(into / "source"), str(into / "html")])
     if status:

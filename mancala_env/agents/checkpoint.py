@@ -5,20 +5,24 @@ members are read, neither as code: the identity as JSON, the weights (``policy.p
 ``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
 ``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. A third member may hold
 a value network for search (``value_network.f32``): plain numbers, as many as the identity says.
+
+The identity and the weights alone are a checkpoint too, as a safetensors file (``mancala export``).
 """
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from mancala_env.agents import tensors
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
+from mancala_env.agents.value_file import FORMAT as VALUE_FORMAT
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.archive import Archive, InvalidArchive, NoMember, first_line, opened, tensors_only
 from mancala_env.arguments import is_whole
@@ -29,6 +33,8 @@ from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
+TENSORS_FORMAT = "mancala-env policy network"
+_IDENTITY_TEXT = "identity"
 IDENTITY_MEMBER, WEIGHTS_MEMBER = "identity.json", "policy.pth"
 VALUE_NETWORK_MEMBER = "value_network.f32"
 # The network lies under this name in the policy that Stable-Baselines3 saves.
@@ -36,8 +42,6 @@ WEIGHTS_PREFIX = "network."
 # What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
 _MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
 _DEEPEST = 20
-# What a ruleset is called, and where it comes from, changes no turn.
-_WORDS = ("name", "title", "region", "source")
 
 
 class InvalidCheckpoint(MancalaError):
@@ -136,7 +140,10 @@ def read_identity(path: str | Path) -> Identity:
     Raises:
         InvalidCheckpoint: There is no such file, or it is no checkpoint; the message says what is wrong.
     """
-    text = _read_member(path, IDENTITY_MEMBER, _MOST_IDENTITY).decode(errors="replace")
+    if Path(path).suffix == tensors.SUFFIX:
+        text = _read_texts(path)[_IDENTITY_TEXT]
+    else:
+        text = _read_member(path, IDENTITY_MEMBER, _MOST_IDENTITY).decode(errors="replace")
     try:
         return Identity.from_json(text)
     except InvalidCheckpoint as error:
@@ -155,19 +162,15 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     with torch.device("meta"):  # shapes without numbers
         claimed = build_network(identity.ruleset, num_actions, identity.network).state_dict()
     size = sum(4 * value.numel() for value in claimed.values())
-    packed = _read_member(path, WEIGHTS_MEMBER, size + _MOST_HEADER, size)
     try:
-        found = torch.load(BytesIO(tensors_only(packed)), map_location="cpu", weights_only=True)
-        weights = {
-            name.removeprefix(WEIGHTS_PREFIX): value
-            for name, value in found.items()
-            if name.startswith(WEIGHTS_PREFIX)
-        }
+        weights = _read_weights(path, size)
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
                 raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
         network = build_network(identity.ruleset, num_actions, identity.network)
         network.load_state_dict(weights)
+    except InvalidCheckpoint:
+        raise
     except Exception as error:  # a damaged file makes torch raise almost anything
         raise InvalidCheckpoint(
             f"{path}: the weights cannot be read safely or do not fit the network: {first_line(error)}"
@@ -176,6 +179,30 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         if not torch.isfinite(value).all():
             raise InvalidCheckpoint(f"{path}: weight {name} holds numbers that are not finite")
     return network.eval()
+
+
+def _read_weights(path: str | Path, size: int) -> "dict[str, torch.Tensor]":
+    """Return the tensors of a checkpoint by the names they have in its network, `size` bytes of numbers."""
+    if Path(path).suffix == tensors.SUFFIX:
+        return {name: torch.from_numpy(part) for name, part in tensors.unpack(path, size).items()}
+    packed = _read_member(path, WEIGHTS_MEMBER, size + _MOST_HEADER, size)
+    found = torch.load(BytesIO(tensors_only(packed)), map_location="cpu", weights_only=True)
+    return {
+        name.removeprefix(WEIGHTS_PREFIX): value
+        for name, value in found.items()
+        if name.startswith(WEIGHTS_PREFIX)
+    }
+
+
+def as_tensors(identity: Identity, network: "torch.nn.Module") -> bytes:
+    """Return a checkpoint that holds nothing but an identity and a network, as a safetensors file."""
+    weights = {name: value.numpy() for name, value in network.state_dict().items()}
+    return tensors.pack(weights, texts_of(identity))
+
+
+def texts_of(identity: Identity) -> dict[str, str]:
+    """Return what a file of another format says about the network in it, texts by name."""
+    return {"format": TENSORS_FORMAT, _IDENTITY_TEXT: replace(identity, value_network=None).to_json()}
 
 
 def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
@@ -199,7 +226,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
     """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
-    theirs, ours = _dials(identity.ruleset), _dials(ruleset)
+    theirs, ours = identity.ruleset.dials, ruleset.dials
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])
         raise InvalidCheckpoint(
@@ -221,6 +248,20 @@ def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> by
         raise InvalidCheckpoint(f"{path} cannot be read as a checkpoint: {first_line(error)}") from error
 
 
+def _read_texts(path: str | Path) -> dict[str, str]:
+    if not Path(path).exists():
+        raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
+    try:
+        texts = tensors.texts_of(path)
+    except tensors.InvalidTensors as error:
+        raise InvalidCheckpoint(str(error)) from error
+    if texts.get("format") == VALUE_FORMAT:
+        raise InvalidCheckpoint(f"{path} is a value network; play it as value+minimax:6:{path}")
+    if texts.get("format") != TENSORS_FORMAT or _IDENTITY_TEXT not in texts:
+        raise InvalidCheckpoint(f"{path} does not say that it is a {TENSORS_FORMAT}")
+    return texts
+
+
 def _what_it_is(archive: Archive, member: str) -> str:
     if "_stable_baselines3_version" in archive.names and member == IDENTITY_MEMBER:
         return (
@@ -228,10 +269,6 @@ def _what_it_is(archive: Archive, member: str) -> str:
             "MaskablePPO.load, and agents.from_policy makes an agent of it"
         )
     return f"it has no member {member}; mancala train writes checkpoints that do"
-
-
-def _dials(ruleset: Ruleset) -> dict[str, Any]:
-    return {name: value for name, value in asdict(ruleset).items() if name not in _WORDS}
 
 
 class CheckpointAgent(Agent):

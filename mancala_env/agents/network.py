@@ -154,6 +154,15 @@ class ActionNetwork(nn.Module):
         chances = torch.softmax(logits.detach(), dim=1)
         return logits, (chances * values).sum(dim=1)
 
+    def forward_of_every_action(self, seen: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
+        """Do the same, judging illegal actions too: slower, and of shapes that depend on no number."""
+        leads = seen[:, :, self._leads].flatten(0, 1).float() / _SEED_SCALE
+        positions = self.encoder(seen[:, :, self._position].flatten(0, 1))
+        hidden = self.body(torch.cat([positions, leads], dim=1))
+        logits = self.policy_head(hidden).view(legal.shape).masked_fill(~legal, _NEVER)
+        values = torch.tanh(self.value_head(hidden)).view(legal.shape).masked_fill(~legal, 0.0)
+        return logits, (torch.softmax(logits, dim=1) * values).sum(dim=1)
+
 
 def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
     """Build a network with random weights.

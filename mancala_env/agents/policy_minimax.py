@@ -8,16 +8,13 @@ search: :mod:`mancala_env.agents.value_network`.
 
 from pathlib import Path
 
-import numpy as np
-
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import check_ruleset, load_value_weights, read_identity
-from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.value_network import UNIT
+from mancala_env.agents.value_search import NetworkMinimaxAgent
 from mancala_env.rulesets import Ruleset, lookup
 
 
-class PolicyMinimaxAgent(MinimaxAgent):
+class PolicyMinimaxAgent(NetworkMinimaxAgent):
     """Play the turn that leads, so many turns ahead, to what the value network likes best.
 
     Attributes:
@@ -46,12 +43,3 @@ class PolicyMinimaxAgent(MinimaxAgent):
         check_ruleset(path, self.identity, lookup(ruleset))
         network = load_value_weights(path, self.identity).packed()
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network)
-
-    def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
-        """Search every legal action of each game, as :meth:`MinimaxAgent.action_values`.
-
-        Returns:
-            float32 `[B, A]`, seeds that the player to move is expected to win by after the action, and
-            ILLEGAL where it is not legal.
-        """
-        return (super().action_values(games, num_actions) / UNIT).astype(np.float32)

@@ -14,7 +14,7 @@ import hashlib
 import importlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
+from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup
 
 _SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
@@ -76,6 +77,22 @@ _KINDS = {
         "a trained network that draws its actions by their probabilities",
         ("checkpoint",),
     ),
+    "value+minimax": _Kind(
+        "value_search",
+        "ValueMinimaxAgent",
+        "value+minimax:DEPTH[:NETWORK]",
+        "minimax of a depth or time with a value network at the leaves: the shipped one, or one of a file",
+        ("budget", "network"),
+        MOST_TURNS,
+    ),
+    "value+mcts": _Kind(
+        "value_search",
+        "ValueMctsAgent",
+        "value+mcts:SIMULATIONS[:NETWORK]",
+        "tree search of so many simulations, or for a time, guided by that value network",
+        ("budget", "network"),
+        MOST_SIMULATIONS,
+    ),
     "policy+minimax": _Kind(
         "policy_minimax",
         "PolicyMinimaxAgent",
@@ -99,6 +116,12 @@ _KINDS = {
         "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
         ("budget",),
     ),
+    "perfect+traps": _Kind(
+        "traps",
+        "TrappingAgent",
+        "perfect+traps",
+        "perfect play that, of several optimal turns, takes the one where a fallible opponent loses most",
+    ),
     "python": _Kind(
         "own",
         "agent_from_file",
@@ -121,12 +144,13 @@ class Spec:
     """Who plays: a spec, taken apart once.
 
     Attributes:
-        kind: "random", "greedy", "minimax", "mcts", "perfect", "sample", "policy+minimax", "policy+mcts",
-            "python", or "checkpoint" for a bare path.
+        kind: "random", "greedy", "minimax", "mcts", "perfect", "perfect+traps", "sample", "value+minimax",
+            "value+mcts", "policy+minimax", "policy+mcts", "python", or "checkpoint" for a bare path.
         budget: How long it may search; None where the kind has none, or `perfect` takes its time.
         checkpoint: Path of its checkpoint, as written.
         source: Path of its Python file, as written.
         function: Name of the function in that file.
+        network: Path of its value network, as written; None where it takes the one that is shipped.
     """
 
     kind: str
@@ -134,6 +158,7 @@ class Spec:
     checkpoint: str | None = None
     source: str | None = None
     function: str | None = None
+    network: str | None = None
 
     @classmethod
     def parse(cls, text: "str | Spec") -> "Spec":
@@ -150,13 +175,14 @@ class Spec:
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
         kind = _KINDS[name]
-        if not colon and (not kind.parts or "[" in kind.form):
+        if not colon and (not kind.parts or kind.form.startswith(name + "[")):
             return cls(name)
         # A path may hold colons: it is what remains.
         more = len(kind.parts) - 1
         words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
         parts: dict[str, Any] = dict(zip(kind.parts, words))
-        is_whole = colon and kind.parts and len(words) == len(kind.parts)
+        most = len(kind.parts)
+        is_whole = colon and kind.parts and (most - ("network" in kind.parts) <= len(words) <= most)
         is_named = parts.get("function", "f").isidentifier()
         if not is_whole or not is_named or not all(parts[part] for part in parts if part != "budget"):
             raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
@@ -171,7 +197,7 @@ class Spec:
         path = Path(text)
         _refuse_folder(text)
         try:
-            is_path = path.suffix == ".zip" or path.is_file()
+            is_path = path.suffix in (".zip", SUFFIX) or path.is_file()
         except (OSError, ValueError):  # too long for a path, or with a null character
             is_path = False
         if is_path:
@@ -183,39 +209,62 @@ class Spec:
 
     def __str__(self) -> str:
         """Return the spec as text; :meth:`parse` reads it back."""
-        return self._text(self.checkpoint, self.source)
+        return self._text(self._named)
 
-    def _text(self, checkpoint: str | None, source: str | None) -> str:
+    @property
+    def _named(self) -> tuple[str | None, ...]:
+        """Paths as written; None where it names none."""
+        return self.checkpoint, self.source, self.network
+
+    def _text(self, files: Iterable[str | None]) -> str:
         name = None if self.kind == _CHECKPOINT else self.kind
-        parts = (name, self.budget, checkpoint, source, self.function)
+        checkpoint, source, network = files
+        parts = (name, self.budget, checkpoint, source, self.function, network)
         return ":".join(str(part) for part in parts if part is not None)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file it names."""
-        return tuple(Path(name) for name in (self.checkpoint, self.source) if name is not None)
+        return tuple(Path(name) for name in self._named if name is not None)
+
+    def on(self, ruleset: Ruleset) -> "Spec":
+        """Return the spec with every file named that it takes to play a ruleset: the shipped one, too.
+
+        Raises:
+            InvalidValueNetwork: None is shipped for the ruleset.
+        """
+        if "network" not in _KINDS[self.kind].parts or self.network is not None:
+            return self
+        from mancala_env.agents.value_file import shipped_network
+
+        return replace(self, network=str(shipped_network(ruleset)))
 
     @property
     def identity(self) -> str:
         """What its results are filed under: the spec, with a hash of its content for each file.
 
         A bare checkpoint is ``sha256:`` and 16 hexadecimal digits. So a checkpoint that was trained on is
-        another entrant, and the same one under another path the same.
+        another entrant, and the same one under another path the same. What is shipped is hashed by
+        :meth:`on` of a ruleset alone.
 
         Raises:
             InvalidSpec: A file cannot be read.
         """
-        hashed = (None if name is None else _hash_of(name) for name in (self.checkpoint, self.source))
-        return self._text(*hashed)
+        return self._text(None if name is None else _hash_of(name) for name in self._named)
 
     @property
     def ruleset(self) -> Ruleset | None:
-        """The ruleset its checkpoint was trained on; None where it names none.
+        """The ruleset its checkpoint was trained on, or its value network grown on; None where it names none.
 
         Raises:
             InvalidCheckpoint: The checkpoint cannot be read.
+            InvalidValueNetwork: The value network cannot be read.
             ImportError: torch is missing.
         """
+        if self.network is not None:
+            from mancala_env.agents.value_file import ruleset_of
+
+            return ruleset_of(self.network)
         if self.checkpoint is None:
             return None
         from mancala_env.agents.checkpoint import read_identity
@@ -239,6 +288,7 @@ class Spec:
             self,
             checkpoint=None if self.checkpoint is None else next(names),
             source=None if self.source is None else next(names),
+            network=None if self.network is None else next(names),
         )
 
 
@@ -251,7 +301,7 @@ def _budget(text: str, kind: _Kind, word: str) -> Budget:
     if not kind.most:
         wanted = "the time for one position, such as 0.5s"
     else:
-        name = kind.form.split(":")[1]
+        name = kind.form.split(":")[1].removesuffix("[")
         wanted = f"{name}, a whole number from 1 to {kind.most}, or the time for one position, such as 0.1s"
     raise InvalidSpec(f"spec {text!r}: after the colon comes {wanted}; not {word!r}")
 
@@ -290,7 +340,7 @@ def entrant_of(agent: Agent) -> str:
     """Return what an agent's results are filed under: `agent.entrant`, with a hash for each file it names."""
     if agent.entrant == agent.spec:
         with suppress(InvalidSpec):  # an agent of your own is called what you like
-            return Spec.parse(agent.spec).identity
+            return Spec.parse(agent.spec).on(agent.ruleset).identity
     return agent.entrant
 
 
@@ -312,6 +362,8 @@ def make(
 
     Raises:
         InvalidSpec: No such agent, or it cannot play the ruleset; the message says what would be right.
+        InvalidCheckpoint: A checkpoint cannot be read, or was trained on another ruleset.
+        InvalidValueNetwork: A value network cannot be read, was grown on another ruleset, or none is shipped.
         InvalidRuleset: No such ruleset.
     """
     ruleset = lookup(ruleset)
@@ -324,7 +376,8 @@ def make(
     built: Callable[..., Any] = getattr(
         importlib.import_module(f"mancala_env.agents.{kind.module}"), kind.builder
     )
-    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function)
+    parsed = parsed.on(ruleset)
+    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function, parsed.network)
     agent = built(
         ruleset,
         *(part for part in parts if part is not None),

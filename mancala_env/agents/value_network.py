@@ -17,6 +17,7 @@ match) they are not theirs and the network has seen none of it, so there a leaf 
 Symbols: H holes, C codes, U units, N positions.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,9 +86,15 @@ class ValueNetworkConfig:
     num_units: int = NUM_UNITS
 
     @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each of its :class:`ValueWeights`."""
+        units = (self.num_units,)
+        return (self.num_holes, self.num_codes, self.num_units), units, units, (1,)
+
+    @property
     def num_bytes(self) -> int:
         """Bytes of its weights in a file."""
-        return 4 * (self.num_holes * self.num_codes * self.num_units + 2 * self.num_units + 1)
+        return 4 * sum(math.prod(shape) for shape in self.shapes)
 
     def check(self, ruleset: Ruleset) -> None:
         """Raise InvalidValueNetwork unless this package can run it on a ruleset."""
@@ -122,13 +129,8 @@ class ValueWeights(NamedTuple):
         Raises:
             InvalidValueNetwork: They are not as many as `config` says, or no numbers a search can use.
         """
-        shapes = (
-            (config.num_holes, config.num_codes, config.num_units),
-            (config.num_units,),
-            (config.num_units,),
-            (1,),
-        )
-        sizes = [int(np.prod(shape)) for shape in shapes]
+        shapes = config.shapes
+        sizes = [math.prod(shape) for shape in shapes]
         if len(content) != 4 * sum(sizes):
             raise InvalidValueNetwork(
                 f"its value network has {len(content)} bytes; {4 * sum(sizes)} would be right"

@@ -3,7 +3,7 @@
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.arena.matches import MatchResult, play_matches, play_openings
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import InvalidMatch, Openings, OpeningSet, openings
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.regret import (
     Regret,
@@ -23,6 +23,7 @@ __all__ = [
     "MatchResult",
     "NoLadder",
     "OpeningSet",
+    "Openings",
     "PairCounts",
     "Ratings",
     "Regret",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mancala_env import rulesets
 from mancala_env.arena.ladder import play_ladder, store
-from mancala_env.engine.openings import OPENING_SETS
+from mancala_env.arena.openings import OPENINGS
 from mancala_env.programs import Parser, in_one_line
 
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=Path, help="file to append the games to, for mancala replay")
     parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("ANCHOR", "WHY"))
     parser.add_argument(
-        "--opening-set", choices=OPENING_SETS, default="all", help="openings to play: all (the default), ..."
+        "--opening-set", choices=OPENINGS, default="all", help="openings to play: all (the default), ..."
     )
     options = parser.parse_args(arguments)
     for name in [rulesets.lookup(name).name for name in options.rulesets]:

@@ -73,7 +73,7 @@ def margin_populations() -> tuple[tuple[np.ndarray, float], ...]:
     found = []
     for name in _RULESETS:
         for first, second in itertools.combinations(_AGENTS[:3], 2):
-            match = play_matches(first, second, name, games=_MARGIN_GAMES, seed=1)
+            match = play_matches(first, second, name, games=_MARGIN_GAMES, opening_set="all", seed=1)
             found.append((match.margins.mean(axis=1), float(lookup(name).total_seeds)))
     return tuple(found)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.arena.matches import MatchResult, Progress
-from mancala_env.arena.openings import InvalidMatch, OpeningSet
+from mancala_env.arena.openings import InvalidMatch, Openings, set_to_evaluate
 from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
 from mancala_env.arena.regret import (
     FIXED_POSITIONS,
@@ -51,7 +51,7 @@ class Evaluation:
     regrets: list[Regret]
     notes: list[str] = field(default_factory=list)
     regret_differences: list[RegretDifference] = field(default_factory=list)
-    opening_set: OpeningSet = "all"
+    opening_set: Openings = "all"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -73,7 +73,7 @@ def evaluate(
     *,
     games: int = 200,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings | None = None,
     ladder: bool = True,
     regret: bool = True,
     own_games: int = 0,
@@ -95,7 +95,8 @@ def evaluate(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all" openings, or only those held out for "evaluation"; see
+        opening_set: "all" openings, or only those held out for "evaluation"; None for the ladder's, or where
+            it is not played those held out; see
             :func:`~mancala_env.arena.openings`. The ladder has its own: "all".
         ladder: Whether each agent plays the anchors of the stored ladder. Their ratings stand as stored.
         regret: Whether to measure regret over the exact positions shipped with the package.
@@ -132,6 +133,7 @@ def evaluate(
     notes: list[str] = []
     if ladder:
         stored = stored_ladder(ruleset)
+        opening_set = opening_set or stored.opening_set
         if (rounds, opening_turns, opening_set) != (1, stored.opening_turns, stored.opening_set):
             raise InvalidMatch(
                 f"the ladder was rated over single rounds after {stored.opening_turns} random turns, "
@@ -146,6 +148,7 @@ def evaluate(
         known = (*others, ZERO, *SLOW_ANCHORS)
         fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
         notes += [f"anchor {anchor} is left out: {why}" for anchor, why in stored.left_out.items()]
+    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
     matches: list[MatchResult] = []
     if pairings:
         matches = play_pairings(
@@ -153,7 +156,7 @@ def evaluate(
             ruleset,
             games=games,
             opening_turns=opening_turns,
-            opening_set=opening_set,
+            opening_set=chosen,
             seed=seed,
             rounds=rounds,
             results=results,
@@ -174,14 +177,12 @@ def evaluate(
         if own_games:
             stage = _stage(progress, "own games")
             regrets.append(
-                own_games_regret(
-                    one.agent, games=own_games, opening_set=opening_set, seed=seed, progress=stage
-                )
+                own_games_regret(one.agent, games=own_games, opening_set=chosen, seed=seed, progress=stage)
             )
     fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
     differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
     names = tuple(one.name for one in entrants)
-    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, opening_set)
+    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, chosen)
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

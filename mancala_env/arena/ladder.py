@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.arena.matches import Progress
-from mancala_env.arena.openings import OpeningSet
+from mancala_env.arena.openings import Openings
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.round_robin import FORMAT, round_robin
 from mancala_env.errors import MancalaError
@@ -46,7 +46,7 @@ class Ladder:
     matches: tuple[PairCounts, ...]
     opening_turns: int
     left_out: dict[str, str]
-    opening_set: OpeningSet = "all"
+    opening_set: Openings = "all"
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def play_ladder(
     *,
     games: int,
     slow_games: int = 64,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings = "all",
     results: str | Path | None = None,
     records: str | Path | None = None,
     left_out: dict[str, str] | None = None,

@@ -15,7 +15,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, share_interval
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -162,7 +162,7 @@ def play_matches(
     *,
     games: int = 200,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings | None = None,
     seed: int | None = None,
     rounds: int | Literal["match"] = 1,
     num_threads: int | None = None,
@@ -180,7 +180,8 @@ def play_matches(
         ruleset: The game.
         games: Number of games, even: each opening is played from both seats.
         opening_turns: Uniformly random turns that make an opening, 0 to 12.
-        opening_set: "all" openings, or only those of "evaluation" or "training"; see :func:`openings`.
+        opening_set: "all" openings, only those of "training" or, by default, "evaluation", or "balanced"
+            ones; see :func:`openings`.
         seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
         rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
         num_threads: CPU threads of agents made here; None takes every core this process may use.
@@ -200,7 +201,8 @@ def play_matches(
     )
     players[0].seed(for_first)
     players[1].seed(for_second)
-    games_array = openings(ruleset, pairs, opening_turns, for_openings, opening_set=opening_set)
+    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
+    games_array = openings(ruleset, pairs, opening_turns, for_openings, opening_set=chosen)
     return play_openings(*players, games_array, rounds=rounds, progress=progress)
 
 

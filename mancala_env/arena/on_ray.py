@@ -146,11 +146,13 @@ class _Sent(NamedTuple):
 
     Attributes:
         spec: What makes it there.
+        name: Its own spec, which names no file that this package has.
         entrant: What its results are filed under.
         contents: Content of each file that the spec names.
     """
 
     spec: Spec
+    name: str
     entrant: str
     contents: tuple[bytes, ...]
 
@@ -164,9 +166,9 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _Sent | bytes:
     agent = one.agent
     # Ray would hand the agent's arrays out read-only; its own pickle gives each task a copy.
     with suppress(InvalidSpec):
-        spec = Spec.parse(agent.spec)
+        spec = Spec.parse(agent.spec).on(ruleset)
         if type(agents.make(spec, ruleset)) is type(agent):
-            sent = _Sent(spec, one.identity, tuple(file.read_bytes() for file in spec.files))
+            sent = _Sent(spec, agent.spec, one.identity, tuple(file.read_bytes() for file in spec.files))
             if spec.identity != one.identity:
                 raise InvalidMatch(f"{agent.spec} has changed since the games began; start them again")
             return sent
@@ -181,7 +183,7 @@ def _made(sent: _Sent, ruleset: Ruleset, num_threads: int) -> Agent:
             paths.append(Path(folder, f"{number}{file.suffix}"))
             paths[-1].write_bytes(content)
         agent = agents.make(sent.spec.with_files(paths), ruleset, num_threads=num_threads)
-    agent.spec, agent.filed_as = str(sent.spec), sent.entrant
+    agent.spec, agent.filed_as = sent.name, sent.entrant
     return agent
 
 

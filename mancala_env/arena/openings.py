@@ -1,9 +1,12 @@
 """Openings: the positions games of a match start from."""
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal, get_args
 
 import numpy as np
 
+from mancala_env.arena.balanced import balanced_openings
 from mancala_env.batch import Batch
 from mancala_env.engine.openings import (
     OPENING_SETS,
@@ -21,6 +24,13 @@ MAX_OPENING_TURNS = 12
 # A set of at most so many openings is listed. All positions of four turns on 2x8 are 4,096 at the most.
 _MOST_LISTED = 5000
 _DRAWN_AT_ONCE = 512
+# Fewer would be the same few games again and again; four turns on the smallest boards hold out more.
+_FEWEST_HELD_OUT = 20
+
+
+Openings = Literal[OpeningSet, "balanced"]
+"""Which openings a match has: those of a set, or the balanced ones that are shipped."""
+OPENINGS: Sequence[str] = get_args(Openings)
 
 
 class InvalidMatch(MancalaError):
@@ -34,7 +44,7 @@ def openings(
     seed: int,
     start: int = 0,
     *,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings = "all",
 ) -> np.ndarray:
     """Draw openings: positions after some uniformly random turns from the start of round 1.
 
@@ -43,7 +53,9 @@ def openings(
     "all" are drawn turn by turn; one that ended the round is drawn again. A fifth of all openings is held
     out for "evaluation", the others are for "training"; see :mod:`mancala_env.engine.openings`. Where
     they are few (four turns on most boards) they are listed instead, and dealt like a shuffled deck: no
-    opening comes again before each was there. Where they are many they are drawn as "all" are.
+    opening comes again before each was there. Where they are many they are drawn as "all" are. "balanced"
+    ones are dealt so from those shipped for the ruleset, whatever `opening_turns` says; see
+    :mod:`mancala_env.arena.balanced`.
 
     Args:
         ruleset: The game.
@@ -51,13 +63,14 @@ def openings(
         opening_turns: Random turns, 0 to 12.
         seed: Seed of the openings.
         start: Index of the first one.
-        opening_set: "all", "training" or "evaluation".
+        opening_set: "all", "training", "evaluation" or "balanced".
 
     Returns:
         uint64 `[count, NUM_COLUMNS]`.
 
     Raises:
         InvalidMatch: opening_turns is out of range, or the set is empty.
+        NoBalancedOpenings: None are shipped for the ruleset.
     """
     if (
         isinstance(opening_turns, bool)
@@ -65,8 +78,12 @@ def openings(
         or not 0 <= opening_turns <= MAX_OPENING_TURNS
     ):
         raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+    if opening_set == "balanced":
+        return _dealt(balanced_openings(lookup(ruleset)), seed, start, start + count)
     if opening_set not in OPENING_SETS:
-        raise InvalidMatch(f'opening_set must be "all", "training" or "evaluation", not {opening_set!r}')
+        raise InvalidMatch(
+            f'opening_set must be "all", "training", "evaluation" or "balanced", not {opening_set!r}'
+        )
     ruleset, turns = lookup(ruleset), int(opening_turns)
     if opening_set == "all":
         batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
@@ -85,10 +102,25 @@ def openings(
             f"no opening of {turns} turns of {ruleset.name} is for {opening_set}; "
             'take more opening_turns or opening_set="all"'
         )
-    decks = range(start // len(listed), (start + count - 1) // len(listed) + 1)
+    return _dealt(listed, seed, start, start + count)
+
+
+def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
+    """Return openings `start` to `stop` of a list, dealt from one shuffled deck after another."""
+    decks = range(start // len(listed), (stop - 1) // len(listed) + 1)
     dealt = [np.random.default_rng([seed, deck]).permutation(len(listed)) for deck in decks]
     first = start - decks.start * len(listed)
-    return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + count]]
+    return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + stop - start]]
+
+
+def set_to_evaluate(opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int) -> Openings:
+    """Return the set that was asked for; None is "evaluation", or "all" where hardly any are held out."""
+    ruleset = lookup(ruleset)
+    if opening_set is not None or not 0 < opening_turns <= MAX_OPENING_TURNS:
+        return opening_set or "all"
+    listed = every_opening(ruleset, int(opening_turns))
+    is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
+    return "evaluation" if is_enough else "all"
 
 
 @lru_cache(maxsize=64)

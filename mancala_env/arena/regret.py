@@ -6,22 +6,32 @@ so two agents can be compared position by position), or over an agent's own game
 where it goes).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import ILLEGAL, PHASES, Solver, positions, rulesets_with_positions
+from mancala_env.solver import (
+    ILLEGAL,
+    PHASES,
+    PositionSet,
+    Solver,
+    positions,
+    rulesets_with_positions,
+)
 from mancala_env.solver.make_positions import phase_of
 
 FIXED_POSITIONS = "fixed positions"
+MOST_MISTAKES = 6
+"""How many of an agent's worst moves are kept with its regret."""
 _POSITIONS_AT_ONCE = 64
 # What a mistake is expected to cost where no exact positions say it: over those that are shipped, a move that
 # is not optimal costs a twelfth to a quarter of all seeds.
@@ -49,6 +59,34 @@ class PhaseRegret:
     optimal_interval: tuple[float, float]
 
 
+class JudgedMove(NamedTuple):
+    """A move of an agent beside the exact values of what it could have played.
+
+    Attributes:
+        position: The position it moved in.
+        action: What it played.
+        values: The exact value of each action that has one.
+    """
+
+    position: Position
+    action: int
+    values: dict[int, int]
+
+    @property
+    def regret(self) -> int:
+        """The seeds it gave away."""
+        return max(self.values.values()) - self.values[self.action]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "position": self.position.to_text(),
+            "action": self.action,
+            "regret": self.regret,
+            "values": {str(action): value for action, value in self.values.items()},
+        }
+
+
 @dataclass(frozen=True)
 class Regret:
     """Regret of an agent.
@@ -61,6 +99,7 @@ class Regret:
         overall: Over all positions.
         phases: Phase by phase, in the order of a round.
         regrets: `[N]`, the regret in each position.
+        worst: The moves that gave most away, the worst first, MOST_MISTAKES at most.
     """
 
     agent: str
@@ -70,6 +109,7 @@ class Regret:
     overall: PhaseRegret
     phases: tuple[PhaseRegret, ...]
     regrets: np.ndarray = field(repr=False, compare=False)
+    worst: tuple[JudgedMove, ...] = field(default=(), repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -80,6 +120,7 @@ class Regret:
             "unsolved": self.unsolved,
             "overall": _as_dict(self.overall),
             "phases": [_as_dict(phase) for phase in self.phases],
+            "worst": [move.as_dict() for move in self.worst],
         }
 
 
@@ -221,7 +262,17 @@ def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress |
         chosen[some] = agent.act(shipped.games[some])
     if progress is not None:
         progress(len(shipped), len(shipped))
-    return summarised(agent, FIXED_POSITIONS, shipped.regret(chosen), shipped.phase, shipped.phases, 0)
+    regrets = shipped.regret(chosen)
+    # The earlier of equal regrets goes first: a mistake near the start is the easier one to follow.
+    worst = [
+        _shipped_move(shipped, n, int(chosen[n])) for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]
+    ]
+    return summarised(agent, FIXED_POSITIONS, regrets, shipped.phase, shipped.phases, 0, worst)
+
+
+def _shipped_move(shipped: PositionSet, n: int, action: int) -> JudgedMove:
+    values = {a: int(value) for a, value in enumerate(shipped.action_values[n]) if value != ILLEGAL}
+    return JudgedMove(Position.from_games(shipped.ruleset, shipped.games, n), action, values)
 
 
 def own_games_regret(
@@ -230,7 +281,7 @@ def own_games_regret(
     *,
     games: int = 20,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings | None = None,
     seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,
@@ -248,7 +299,7 @@ def own_games_regret(
         opponent: Whom it plays; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all", "evaluation" or "training"; see :func:`~mancala_env.arena.openings`.
+        opening_set: "all", "training" or, by default, "evaluation"; see :func:`~mancala_env.arena.openings`.
         seed: Seed of the openings, both agents and the choice of positions.
         max_positions: Most positions to solve, drawn from all it moved in.
         time_limit: Seconds to give each of them.
@@ -262,31 +313,31 @@ def own_games_regret(
     opponent = opponent or agent
     if opponent is not agent:
         opponent.seed(for_opponent)
-    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=opening_set)
+    chosen_set = set_to_evaluate(opening_set, ruleset, opening_turns)
+    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=chosen_set)
     met, actions = _moves_of(agent, opponent, drawn)
     positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
     has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])
     chosen = np.sort(rng.permutation(np.flatnonzero(has_choice))[:max_positions])
     solving = Solver(ruleset, memory_mb=memory_mb)
-    regrets, phase = [], []
+    moves: list[JudgedMove] = []
     for done, n in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen))
-        position = positions_met[n]
-        found = _exact_regret(solving, position, int(actions[n]), time_limit)
-        if found is not None:
-            regrets.append(found)
-            phase.append(phase_of(position))
+        judged = _judged(solving, positions_met[n], int(actions[n]), time_limit)
+        if judged is not None:
+            moves.append(judged)
     if progress is not None:
         progress(len(chosen), len(chosen))
     source = "own games against " + ("itself" if opponent is agent else opponent.spec)
     return summarised(
         agent,
         source,
-        np.array(regrets, np.int64),
-        np.array(phase, np.int64),
+        np.array([move.regret for move in moves], np.int64),
+        np.array([phase_of(move.position) for move in moves], np.int64),
         PHASES,
-        len(chosen) - len(regrets),
+        len(chosen) - len(moves),
+        sorted(moves, key=lambda move: -move.regret)[:MOST_MISTAKES],
     )
 
 
@@ -308,14 +359,14 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
     return np.concatenate(met), np.concatenate(actions)
 
 
-def _exact_regret(solving: Solver, position: Position, action: int, time_limit: float) -> int | None:
-    """Return the seeds an action loses, or None where the time did not do."""
+def _judged(solving: Solver, position: Position, action: int, time_limit: float) -> JudgedMove | None:
+    """Return a move beside the values that are known, or None where the time did not do for its regret."""
     bounds = solving.solve(position, time_limit=time_limit, with_line=False).action_bounds
     best = max(low for low, _ in bounds.values())
     low, high = bounds[action]
     if low != high or any(upper > best for _, upper in bounds.values()):
         return None
-    return best - low
+    return JudgedMove(position, action, {a: low for a, (low, high) in bounds.items() if low == high})
 
 
 def summarised(
@@ -325,6 +376,7 @@ def summarised(
     phase: np.ndarray,
     phases: tuple[str, ...],
     unsolved: int,
+    worst: Sequence[JudgedMove] = (),
 ) -> Regret:
     """Summarise regrets.
 
@@ -335,10 +387,13 @@ def summarised(
         phase: `[N]`, index of each position's phase.
         phases: Names of the phases.
         unsolved: Positions left out.
+        worst: The moves that gave most away, the worst first; those that gave nothing away are left out.
     """
     ruleset = agent.ruleset
     parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))
-    return Regret(agent.spec, ruleset.name, source, unsolved, _part("all", regrets, ruleset), parts, regrets)
+    overall = _part("all", regrets, ruleset)
+    mistakes = tuple(move for move in worst if move.regret > 0)
+    return Regret(agent.spec, ruleset.name, source, unsolved, overall, parts, regrets, mistakes)
 
 
 def _part(name: str, regrets: np.ndarray, ruleset: Ruleset) -> PhaseRegret:

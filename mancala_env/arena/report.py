@@ -1,34 +1,42 @@
 """An evaluation as one file to look at: HTML with everything inside it, or a PNG of the plots."""
 
-import html
-import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mancala_env.arena.matches import MatchResult
 from mancala_env.arena.openings import InvalidMatch
+from mancala_env.arena.page import Page
+from mancala_env.arena.plots import (
+    READ_RATINGS,
+    READ_REGRET,
+    READ_WIN_RATES,
+    matplotlib_or_why,
+    plot_ratings,
+    plot_regret,
+    plot_win_rates,
+    short,
+)
 from mancala_env.arena.ratings import Ratings
 from mancala_env.arena.regret import Regret, RegretDifference
-from mancala_env.version import __version__
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mancala_env.arena.evaluation import Evaluation
 
-_ASKED, _ANCHOR, _INK = "#b5472f", "#7d8794", "#22303c"
-_BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .25rem .8rem; text-align: right; }
-th { border-bottom: 2px solid #22303c; } td { border-bottom: 1px solid #dde2e6; }
-th:first-child, td:first-child { text-align: left; } svg { max-width: 100%; height: auto; }
-.asked td:first-child { font-weight: 600; color: #b5472f; } footer { color: #7d8794; margin-top: 3rem; }
-"""
+__all__ = [
+    "add_regret",
+    "check_report_path",
+    "plot_ratings",
+    "plot_regret",
+    "plot_win_rates",
+    "write_report",
+]
+
+# Of the worst moves of an agent so many are drawn, and fewer where there are more agents.
+_BOARDS, _BOARDS_OF_SEVERAL = 4, 2
 
 
 def check_report_path(path: str | Path) -> Path:
@@ -63,105 +71,36 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
     if path.suffix.lower() == ".png":
         _all_plots(evaluation).savefig(path, dpi=150)
     else:
-        path.write_text(_page(evaluation), encoding="utf-8")
+        path.write_text(_page(evaluation).html(), encoding="utf-8")
     return path
 
 
-def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | None" = None) -> "Figure":
-    """Plot ratings with their intervals, strongest on top; the agents asked about stand out."""
-    axes = axes if axes is not None else _axes(7, 0.6 + 0.4 * len(ratings.names))
-    order = ratings.order()
-    for row, i in enumerate(reversed(order)):
-        elo, low, high = ratings.elo[i], ratings.low[i], ratings.high[i]
-        color = _ASKED if ratings.names[i] in asked else _ANCHOR
-        axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
-        axes.plot(elo, row, "o", color=color)
-        axes.annotate(
-            f"{elo:.0f}", (elo, row), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=_INK
-        )
-    axes.set_yticks(range(len(order)), [_short(ratings.names[i]) for i in reversed(order)])
-    axes.set_ylim(-0.6, len(order) - 0.2)
-    axes.set_xlabel("Elo" + (f" ({ratings.zero} = 0)" if ratings.zero else " (mean = 0)"))
-    axes.set_title("Ratings with 95 % intervals")
-    axes.grid(axis="x", alpha=0.3)
-    return _figure_of(axes)
+def add_regret(page: Page, regrets: list[Regret]) -> None:
+    """Add to a page what agents lose against perfect play: a plot, a table, and the worst moves as boards.
+
+    Args:
+        page: The page.
+        regrets: Of one or more agents, over one or more sources of positions.
+    """
+    for some in _by_source(regrets):
+        page.heading(f"Regret against perfect play, {some[0].source}")
+        if not _solved(some):
+            page.text("None of the positions was solved in time.")
+            continue
+        page.plots((plot_regret(_solved(some)), READ_REGRET))
+        page.table(*_regret_table(some))
+        for regret in some:
+            if regret.worst:
+                page.heading(f"The worst moves of {short(regret.agent)}")
+                page.text(
+                    "Beside each hole what it is worth to the player to move when both play their best from "
+                    "there on: the final lead. The hole that was played has a dashed ring."
+                )
+                page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 
 
-def plot_win_rates(
-    matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
-) -> "Figure":
-    """Plot the win rate of each agent asked about (a row) against everybody it met, a draw half a win."""
-    index = {name: i for i, name in enumerate(order)}
-    rates = np.full((len(order), len(order)), np.nan)
-    for match in matches:
-        i, j = index[match.first], index[match.second]
-        rates[i, j], rates[j, i] = 100 * match.win_rate, 100 - 100 * match.win_rate
-    rows = [index[name] for name in order if name in asked]
-    axes = axes if axes is not None else _axes(1.5 + 0.7 * len(order), 1.8 + 0.45 * len(rows))
-    image = axes.imshow(rates[rows], cmap="RdYlBu", vmin=0, vmax=100, aspect="auto")
-    for y, i in enumerate(rows):
-        for x, rate in enumerate(rates[i]):
-            if not np.isnan(rate):
-                axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=_INK)
-    axes.set_xticks(range(len(order)), [_short(name) for name in order], rotation=35, ha="right")
-    axes.set_yticks(range(len(rows)), [_short(order[i]) for i in rows])
-    axes.set_title("Win rate of the row against the column, %")
-    _figure_of(axes).colorbar(image, ax=axes, fraction=0.04)
-    return _figure_of(axes)
-
-
-def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
-    """Plot mean regret by phase of the round, with 95 % intervals, a bar an agent; of one source."""
-    axes = axes if axes is not None else _axes(7, 3.5)
-    phases = [*(phase.phase for phase in regrets[0].phases), "all"]
-    width = 0.8 / len(regrets)
-    for k, regret in enumerate(regrets):
-        parts = [*regret.phases, regret.overall]
-        means = np.array([part.mean_regret for part in parts])
-        low = means - [part.interval[0] for part in parts]
-        high = np.array([part.interval[1] for part in parts]) - means
-        axes.bar(
-            np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width,
-            means,
-            width * 0.92,
-            yerr=np.nan_to_num(np.stack([low, high])),
-            color=_BARS[k % len(_BARS)],
-            ecolor=_INK,
-            capsize=2,
-            label=_short(regret.agent),
-        )
-    axes.set_xticks(range(len(phases)), phases)
-    axes.set_ylabel("mean regret (seeds a move)")
-    axes.set_xlim(-0.6, len(phases) - 0.4)
-    axes.set_ylim(bottom=0)
-    axes.set_title(f"Regret against perfect play, {regrets[0].source}")
-    axes.legend(frameon=False, fontsize=8)
-    axes.grid(axis="y", alpha=0.3)
-    return _figure_of(axes)
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError as error:
-        raise ImportError('reports need matplotlib: pip install "mancala-env[arena]"') from error
-    return matplotlib
-
-
-def _axes(width: float, height: float) -> "Axes":
-    # A Figure of its own, not pyplot's: nothing global, no window, no backend to choose.
-    return _matplotlib().figure.Figure(figsize=(width, height), layout="constrained").add_subplot()
-
-
-def _figure_of(axes: "Axes") -> "Figure":
-    figure: Any = axes.get_figure()
-    return figure
-
-
-def _short(name: str) -> str:
-    """Return the end of a long path: the part that tells two checkpoints apart."""
-    return name if len(name) <= 28 else "…" + name[-27:]
+def _solved(regrets: list[Regret]) -> list[Regret]:
+    return [regret for regret in regrets if regret.overall.positions]
 
 
 def _order(evaluation: "Evaluation") -> list[str]:
@@ -173,11 +112,11 @@ def _order(evaluation: "Evaluation") -> list[str]:
 def _all_plots(evaluation: "Evaluation") -> "Figure":
     heights = []
     if evaluation.ratings is not None:
-        heights += [0.8 + 0.4 * len(evaluation.ratings.names)]
+        heights += [0.9 + 0.4 * len(evaluation.ratings.names)]
         heights += [1.8 + 0.45 * len(evaluation.agents)]
-    by_source = _by_source(evaluation.regrets)
+    by_source = [_solved(some) for some in _by_source(evaluation.regrets) if _solved(some)]
     heights += [3.5] * len(by_source)
-    figure = _matplotlib().figure.Figure(figsize=(8, sum(heights) or 2), layout="constrained")
+    figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights) or 2), layout="constrained")
     figure.suptitle(_title(evaluation))
     panels = list(np.atleast_1d(figure.subplots(max(1, len(heights)), 1, height_ratios=heights or [1])))
     if not heights:
@@ -196,70 +135,51 @@ def _by_source(regrets: list[Regret]) -> list[list[Regret]]:
 
 
 def _title(evaluation: "Evaluation") -> str:
-    return f"{', '.join(map(_short, evaluation.agents))}: {evaluation.ruleset}"
+    return f"{', '.join(map(short, evaluation.agents))}: {evaluation.ruleset}"
 
 
-def _svg(figure: "Figure", salt: str) -> str:
-    # Several pictures share one page: without a salt of its own each would use the same ids.
-    with _matplotlib().rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def _page(evaluation: "Evaluation") -> str:
-    parts = [f"<h1>{html.escape(_title(evaluation))}</h1>"]
-    parts += [f"<p>{html.escape(note)}.</p>" for note in evaluation.notes]
+def _page(evaluation: "Evaluation") -> Page:
+    page = Page(_title(evaluation))
+    for note in evaluation.notes:
+        page.text(f"{note[0].upper()}{note[1:]}.")
     if evaluation.ratings is not None:
-        parts += ["<h2>Ratings</h2>", _svg(plot_ratings(evaluation.ratings, evaluation.agents), "ratings")]
-        parts.append(_ratings_table(evaluation.ratings, evaluation.agents))
-        parts += ["<h2>Matches</h2>"]
+        page.heading("Ratings")
+        page.plots((plot_ratings(evaluation.ratings, evaluation.agents), READ_RATINGS))
+        page.table(*_ratings_table(evaluation.ratings), marked=evaluation.agents)
+        page.heading("Matches")
         win_rates = plot_win_rates(evaluation.matches, _order(evaluation), evaluation.agents)
-        parts.append(_svg(win_rates, "matches"))
-        parts.append(_matches_table(evaluation.matches))
-    for regrets in _by_source(evaluation.regrets):
-        source = regrets[0].source
-        parts += [f"<h2>Regret, {html.escape(source)}</h2>", _svg(plot_regret(regrets), source)]
-        parts.append(_regret_table(regrets))
+        page.plots((win_rates, READ_WIN_RATES))
+        page.table(*_matches_table(evaluation.matches))
+    add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
-        parts += ["<h2>Regret, position by position</h2>", _difference_table(evaluation.regret_differences)]
-    parts.append(f"<footer>mancala-env {__version__}</footer>")
-    body = "\n".join(parts)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{html.escape(_title(evaluation))}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
+        page.heading("Regret, position by position")
+        page.text("Below 0 the first agent gives away less than the other in the same positions.")
+        page.table(*_difference_table(evaluation.regret_differences))
+    return page
 
 
-def _table(head: list[str], rows: list[list[str]], asked: tuple[str, ...] = ()) -> str:
-    lines = ["<table>", "<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>"]
-    for row in rows:
-        mark = ' class="asked"' if row[0] in asked else ""
-        lines.append(f"<tr{mark}>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
-    return "\n".join([*lines, "</table>"])
+Rows = tuple[list[str], list[list[str]]]
 
 
-def _ratings_table(ratings: Ratings, asked: tuple[str, ...]) -> str:
+def _ratings_table(ratings: Ratings) -> Rows:
     rows = []
     for i in ratings.order():
         interval = f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}"
         rows.append([ratings.names[i], f"{ratings.elo[i]:.0f}", interval, str(ratings.games[i])])
-    return _table(["agent", "Elo", "95 % interval", "games"], rows, asked)
+    return ["agent", "Elo", "95 % interval", "games"], rows
 
 
-def _matches_table(matches: list[MatchResult]) -> str:
+def _matches_table(matches: list[MatchResult]) -> Rows:
     rows = []
     for match in matches:
         low, high = match.interval
         record = f"{match.wins} / {match.draws} / {match.losses}"
         rate = f"{match.win_rate:.3f} ({low:.3f} to {high:.3f})"
         rows.append([match.first, match.second, record, rate, f"{match.mean_margin:+.1f}"])
-    return _table(["agent", "against", "won / drawn / lost", "win rate", "mean margin"], rows)
+    return ["agent", "against", "won / drawn / lost", "win rate", "mean margin"], rows
 
 
-def _regret_table(regrets: list[Regret]) -> str:
+def _regret_table(regrets: list[Regret]) -> Rows:
     rows = []
     for regret in regrets:
         for part in (*regret.phases, regret.overall):
@@ -270,13 +190,13 @@ def _regret_table(regrets: list[Regret]) -> str:
                 rows.append([regret.agent, part.phase, str(part.positions), mean, share])
         if regret.unsolved:
             rows.append([regret.agent, "not solved in time", str(regret.unsolved), "", ""])
-    return _table(["agent", "phase", "positions", "mean regret (seeds a move)", "optimal moves"], rows)
+    return ["agent", "phase", "positions", "mean regret (seeds a move)", "optimal moves"], rows
 
 
-def _difference_table(differences: list[RegretDifference]) -> str:
+def _difference_table(differences: list[RegretDifference]) -> Rows:
     rows = []
     for one in differences:
         low, high = one.interval
         better = f"{one.first_better} / {one.second_better}"
         rows.append([one.first, one.second, f"{one.mean:+.2f} ({low:+.2f} to {high:+.2f})", better])
-    return _table(["agent", "against", "difference of mean regret (seeds a move)", "better / worse in"], rows)
+    return ["agent", "against", "difference of mean regret (seeds a move)", "better / worse in"], rows

@@ -29,7 +29,7 @@ from mancala_env.arena.matches import (
     num_pairs,
     play_openings,
 )
-from mancala_env.arena.openings import OPENING_SETS, InvalidMatch, OpeningSet, openings
+from mancala_env.arena.openings import OPENINGS, InvalidMatch, Openings, openings, set_to_evaluate
 from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.errors import MancalaError
@@ -78,7 +78,7 @@ def round_robin(
     *,
     games: int = 200,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings | None = None,
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
@@ -98,7 +98,7 @@ def round_robin(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all" openings, or only those of "evaluation" or "training"; see
+        opening_set: "all" openings, or only those of "training" or, by default, "evaluation"; see
             :func:`~mancala_env.arena.openings`.
         seed: Seed of all openings and agents.
         rounds: Rounds of a game, or "match".
@@ -154,7 +154,7 @@ def play_pairings(
     *,
     games: int,
     opening_turns: int = 4,
-    opening_set: OpeningSet = "all",
+    opening_set: Openings | None = None,
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
     results: str | Path | None = None,
@@ -173,7 +173,8 @@ def play_pairings(
         Path(records).open("a").close()  # said now rather than after the first games
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
-    keys = [_key(ruleset, *pairing, opening_turns, opening_set, seed, limit) for pairing in pairings]
+    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
+    keys = [_key(ruleset, *pairing, opening_turns, chosen, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:
         done = [file.margins(key, pairs) for key in keys]
         total = games * len(pairings)
@@ -214,7 +215,7 @@ class Key(NamedTuple):
     seed: int
     first: str
     second: str
-    opening_set: OpeningSet = "all"
+    opening_set: Openings = "all"
 
     def numbers(self) -> list[int]:
         """Return the key as entropy for a SeedSequence."""
@@ -229,7 +230,7 @@ def _key(
     one: Entrant,
     other: Entrant,
     opening_turns: int,
-    opening_set: OpeningSet,
+    opening_set: Openings,
     seed: int,
     rounds: int,
 ) -> Key:
@@ -438,7 +439,7 @@ class ResultsFile:
             given = np.array(fields["margins"])
             margins = given.astype(np.int16).reshape(-1, 2)
             start = whole("start", fields["start"], 0, 2**40)
-            if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENING_SETS:
+            if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENINGS:
                 raise ValueError
             if (given != margins.reshape(given.shape)).any():
                 raise ValueError

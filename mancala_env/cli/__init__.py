@@ -8,7 +8,20 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env.cli import bench, evaluate, fit_value, replay, rulesets, serve, show, solve, train
+from mancala_env.cli import (
+    bench,
+    evaluate,
+    export,
+    fit_value,
+    grow_value,
+    play,
+    replay,
+    rulesets,
+    serve,
+    show,
+    solve,
+    train,
+)
 from mancala_env.cli.parser import PROGRAM, new_parser
 from mancala_env.programs import in_one_line
 
@@ -18,11 +31,17 @@ _COMMANDS: dict[str, Any] = {
     "bench": bench,
     "show": show,
     "replay": replay,
+    "play": play,
     "rulesets": rulesets,
     "serve": serve,
 }
 # These read their words themselves.
-_PROGRAMS: dict[str, Any] = {"train": train, "fit-value": fit_value}
+_PROGRAMS: dict[str, Any] = {
+    "train": train,
+    "fit-value": fit_value,
+    "grow-value": grow_value,
+    "export": export,
+}
 
 
 @in_one_line(PROGRAM)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from mancala_env.agents import Spec
 from mancala_env.cli.parser import add_common
@@ -34,9 +34,10 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
     parser.add_argument(
         "--opening_set",
-        type=Literal["all", "training", "evaluation"],
-        default="all",
-        help="which openings: all, or a fifth held out for evaluation (without the ladder)",
+        type=Optional[Literal["all", "training", "evaluation", "balanced"]],  # noqa: UP045  (as below)
+        default=None,
+        help="which openings; by default the ladder's, or without it the fifth held out for evaluation; "
+        "balanced ones without the ladder",
     )
     parser.add_argument(
         "--rounds",

@@ -6,9 +6,9 @@ from typing import Any
 from mancala_env.arguments import whole
 from mancala_env.cli.parser import add_json
 from mancala_env.cli.show import position_as_dict
-from mancala_env.cli.tables import print_json
+from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import printable
-from mancala_env.position import PLAYERS, Position, Turn
+from mancala_env.position import PLAYERS, Position
 from mancala_env.records import GameRecord, InvalidRecord, Step, read_games
 
 HELP = "check recorded games and show them"
@@ -104,18 +104,6 @@ def _said(step: Step) -> str:
     """Say in one line what a turn did."""
     comment = f"  {{{printable(step.turn.comment)}}}" if step.turn.comment else ""
     return f"{step.number}. {step.turn}: {said_of(step.did)}{comment}"
-
-
-def said_of(turn: Turn) -> str:
-    """Say what a turn did: laps, capture, holes taken."""
-    if turn.endless:
-        return "an endless relay; every seed goes back"
-    parts = [f"{turn.laps} lap{'s' * (turn.laps != 1)}"]
-    if turn.captured:
-        parts.append(f"captures {turn.captured}")
-    if turn.new_owned:
-        parts.append(f"takes {len(turn.new_owned)} hole{'s' * (len(turn.new_owned) != 1)}")
-    return ", ".join(parts)
 
 
 def _counts(position: Position) -> str:

@@ -3,41 +3,78 @@
 import json
 from typing import Any
 
-from mancala_env import agents, rulesets
+from mancala_env import agents, pictures, rulesets
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.specs import kind_named
+from mancala_env.arguments import whole
 from mancala_env.cli.evaluate import ruleset_of
 from mancala_env.cli.parser import add_json
-from mancala_env.cli.tables import print_json, print_table
-from mancala_env.errors import InvalidPosition
+from mancala_env.cli.tables import print_json, print_table, said_of
+from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.position import Position
+from mancala_env.records import InvalidRecord, read_games
 
-HELP = "draw a position or describe a checkpoint"
-DESCRIPTION = "Draw a position, or say what a checkpoint or an agent is."
+HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
+DESCRIPTION = (
+    "Draw a position, a turn from it or a recorded game, as text or into a picture file; or say what a "
+    "checkpoint or an agent is."
+)
 
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument(
-        "what", nargs="+", metavar="POSITION|RULESET|SPEC", help="a line of text, a name or a path"
+        "what",
+        nargs="+",
+        metavar="POSITION|RULESET|RECORDS|SPEC",
+        help="a line of text, a name, or the path of a file of game records or of a checkpoint",
     )
+    for ending, kind in (("svg", "a position or a turn"), ("png", "a position")):
+        parser.add_argument(f"--{ending}", metavar="FILE", default=None, help=f"draw {kind} into this file")
+    for ending in ("gif", "mp4"):
+        parser.add_argument(
+            f"--{ending}", metavar="FILE", default=None, help="draw a turn or a recorded game into this file"
+        )
+    parser.add_argument("--action", type=int, default=None, help="draw the turn that this action would play")
+    parser.add_argument("--game", type=int, default=None, help="of a file of records this game, from 1")
+    parser.add_argument(
+        "--turn",
+        type=int,
+        default=None,
+        help="of a recorded game this turn, from 1, or the position after it; 0: the start",
+    )
+    parser.add_argument(
+        "--width", type=int, default=None, metavar="PX", help="how wide the picture is, in pixels"
+    )
+    parser.add_argument("--theme", default=None, help="light or dark; of SVG also auto, the default")
     add_json(parser)
 
 
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
     text = " ".join(options.what)
+    if is_record(text):
+        _show_record(text, options)
+        return 0
+    if options.game is not None or options.turn is not None:
+        raise InvalidArgument(
+            f"--game and --turn are for a file of game records, and {printable(text)!r} is none"
+        )
+    if (_picture(options)) is not None or options.action is not None:
+        position = Position(text) if text in rulesets.names() else Position.from_text(text)
+        _show_position(position, options)
+        return 0
     kind = kind_named(text)
     if kind is not None:  # the bare name of a kind of agent
         _show_agent(text, kind, options.json)
     elif text in rulesets.names():
-        _show_position(Position(text), options.json)
+        _show_position(Position(text), options)
     elif (spec := _spec_of(text)) is None:
         if " " not in text:
             raise InvalidPosition(
                 f"{text!r} is no ruleset ({', '.join(rulesets.names())}), no agent, no file and no position"
             )
-        _show_position(Position.from_text(text), options.json)
+        _show_position(Position.from_text(text), options)
     elif spec.kind == "checkpoint":
         _show_checkpoint(text, options.json)
     else:
@@ -82,11 +119,81 @@ def _show_checkpoint(path: str, as_json: bool) -> None:
     print_table(["", ""], rows, show_header=False)
 
 
-def _show_position(position: Position, as_json: bool) -> None:
-    if as_json:
+def _show_position(position: Position, options: Any) -> None:
+    path = _picture(options)
+    if path is not None:
+        pictures.save(path, position, action=options.action, theme=options.theme, width=options.width)
+        return
+    if options.action is not None:
+        did = position.play(options.action)
+        if not options.json:
+            print(said_of(did))
+    if options.json:
         print_json(position_as_dict(position))
     else:
         print(f"{position}\n{position.to_text()}")
+
+
+def _picture(options: Any) -> str | None:
+    """Return the file to draw into, or None.
+
+    Raises:
+        InvalidArgument: Several are given, a name's ending is another, or options are for pictures only.
+    """
+    given = [
+        (kind, path) for kind in ("svg", "png", "gif", "mp4") if (path := getattr(options, kind)) is not None
+    ]
+    if not given:
+        if options.width is not None or options.theme is not None:
+            raise InvalidArgument(
+                "--width and --theme are for pictures: add --svg, --png, --gif or --mp4 FILE"
+            )
+        return None
+    if len(given) > 1:
+        raise InvalidArgument(f"one picture at a time: --{given[0][0]} or --{given[1][0]}")
+    kind, path = given[0]
+    if not path.lower().endswith(f".{kind}"):
+        raise InvalidArgument(f"--{kind} writes a file that ends in .{kind}, not {printable(path)!r}")
+    return path
+
+
+def is_record(text: str) -> bool:
+    """Tell whether a text is the path of a file of game records."""
+    try:
+        with open(text, "rb") as file:
+            return file.read(9) == b"[Ruleset "
+    except (OSError, ValueError):
+        return False
+
+
+def _show_record(path: str, options: Any) -> None:
+    """Draw a game of a file of records, or the position after a turn, or the turn."""
+    every = list(read_games(path))
+    if options.game is None and len(every) > 1:
+        raise InvalidRecord(f"{printable(path)} holds {len(every)} games; say with --game which one")
+    number = whole("--game", 1 if options.game is None else options.game, 1, len(every))
+    record = every[number - 1]
+    if options.turn is None:
+        if options.action is not None:
+            raise InvalidArgument("--action is played in a position: say with --turn after which turn")
+        picture = _picture(options)
+        if picture is None:
+            raise InvalidArgument(
+                "add --gif or --mp4 FILE to draw a game, or --turn; `mancala replay` shows it as text"
+            )
+        pictures.save(picture, record, theme=options.theme, width=options.width)
+        return
+    turn = whole("--turn", options.turn, 0, len(record.turns))
+    if turn == 0:
+        _show_position(record.start_position, options)
+        return
+    step = next(step for step in record.replay() if step.number == turn)
+    is_film = options.gif is not None or options.mp4 is not None
+    if is_film and options.action is None:  # the turn itself
+        options.action = step.turn.action
+        _show_position(step.before, options)
+    else:
+        _show_position(step.after, options)
 
 
 def position_as_dict(position: Position) -> dict[str, Any]:

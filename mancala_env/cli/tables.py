@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mancala_env.errors import printable
+from mancala_env.position import Turn
 
 PIP = 'pip install "mancala-env[arena]"'
 # A pipe has no width of its own; nothing is cut off at this one.
@@ -47,3 +48,15 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     screen.print(table)
+
+
+def said_of(turn: Turn) -> str:
+    """Say what a turn did: laps, capture, holes taken."""
+    if turn.endless:
+        return "an endless relay; every seed goes back"
+    parts = [f"{turn.laps} lap{'s' * (turn.laps != 1)}"]
+    if turn.captured:
+        parts.append(f"captures {turn.captured}")
+    if turn.new_owned:
+        parts.append(f"takes {len(turn.new_owned)} hole{'s' * (len(turn.new_owned) != 1)}")
+    return ", ".join(parts)

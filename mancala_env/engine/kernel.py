@@ -23,6 +23,8 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
+from mancala_env.engine.interrupts import hearing_ctrl_c
+
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
 _IMPORTED_MODULE = re.compile(
@@ -111,14 +113,15 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     before = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder or ""
     try:
-        compiled = numba.njit(
+        compile_it = numba.njit(
             cache=folder is not None,
             nogil=True,
             error_model="numpy",
             forceinline=True,
             **_COUNTS_NO_REFERENCES,
         )
-        return compiled(function)
+        compiled = compile_it(function)
+        return compiled if _numba_config.DISABLE_JIT else hearing_ctrl_c(compiled)
     finally:
         _numba_config.CACHE_DIR = before
 

@@ -22,12 +22,14 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
+from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.observation import ObservationKind, Observer
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
+from mancala_env.squares import hole_of
 
 AGENTS = ("player_0", "player_1")
 """South and North."""
@@ -58,7 +60,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         ruleset: The ruleset.
         rounds: Most rounds of an episode, or "match".
         observation_kind: What agents see; `metadata` names its version.
-        render_mode: None or "ansi".
+        render_mode: None, "ansi", "svg", "rgb_array" or "human".
     """
 
     game: str | None = None
@@ -74,7 +76,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
                 a draw at each reset. ``opening_turns``: uniformly random turns before the episode begins (0).
                 ``observation``: what agents see, "board" (the default), or what each action leads to,
                 "afterstates", "replies" or "lines"; see :mod:`mancala_env.observation`. ``flatten``: whether
-                that is one vector whatever is seen. ``render_mode``: None or "ansi".
+                that is one vector whatever is seen. ``render_mode``: None, "ansi", "svg", "rgb_array" or
+                "human"; see :meth:`render`.
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
@@ -102,6 +105,9 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.observation_kind: ObservationKind = self._observer.kind
         self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
         self.render_mode = render_mode_of(options.get("render_mode"))
+        self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
+        self._is_drawn = self.render_mode not in (None, "ansi")
+        self._last_turn: tuple[np.ndarray, int] | None = None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         self._mask_shape = (2, num_actions)
@@ -172,7 +178,10 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
         self._skip_agent_selection = None
+        self._last_turn = None
         self._turn(-1)
+        if self._screen is not None:
+            self._show()
 
     def step(self, action: Any) -> None:
         """Play the turn of `agent_selection`; None for an agent whose episode is over.
@@ -191,7 +200,9 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             if isinstance(action, np.ndarray) and action.ndim == 0:
                 action = action.item()
             action = int(action) if is_whole(action) else self._refuse(action)
-        if action < 0 or not self._turn(action):
+        if self._is_drawn:
+            self._step_drawn(action)
+        elif action < 0 or not self._turn(action):
             self._refuse(action)
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
@@ -209,14 +220,48 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             observation = self._seen[player].copy()
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
-    def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Draw the position as text (`render_mode="ansi"`)."""
+    def render(self) -> Any:
+        """Draw the position, the last turn's holes marked.
+
+        Returns:
+            A text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height, width, 3]` of
+            "rgb_array". None of "human", which shows each turn in a window as it is played.
+        """
         if self.render_mode is None:
             return warn_of_no_render_mode()
-        return str(self.position)
+        if self._screen is None:
+            return draw(self.render_mode, self._seen_position())
+        return self._screen.show(self._seen_position()._replace(turns=(), ends=()), self._fps)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        """Close the window, if there is one."""
+        if self._screen is not None:
+            self._screen.close()
+
+    @property
+    def _fps(self) -> float:
+        return self.metadata.get("render_fps", 2)
+
+    def _show(self) -> None:
+        assert self._screen is not None
+        self._screen.show(self._seen_position(), self._fps)
+
+    def _seen_position(self) -> Seen:
+        now = self.position
+        if self._last_turn is None:
+            return Seen(now)
+        games, hole = self._last_turn
+        return seen_after(Position.from_games(self.ruleset, games), [hole], now)
+
+    def _step_drawn(self, action: int) -> None:
+        """Play a turn and remember it, for pictures."""
+        games = self._games.copy()
+        if action < 0 or not self._turn(action):
+            self._refuse(action)
+        player = Position.from_games(self.ruleset, games).player
+        self._last_turn = games, hole_of(self.ruleset, player, action)
+        if self._screen is not None:
+            self._show()
 
     def _turn(self, action: int) -> bool:
         """Play an action, or none for -1, and renew what depends on the position; tells whether it was legal.

@@ -1,6 +1,7 @@
 """Arguments that all environments take, checked alike."""
 
 import difflib
+import importlib.util
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -16,16 +17,24 @@ from mancala_env.rulesets import Ruleset
 FirstPlayer = Literal[0, 1, "random"]
 Reward = Literal["outcome", "margin"]
 
-RENDER_MODES = ("ansi",)
-"""What every environment can draw; :func:`frame` draws it."""
+RENDER_MODES = ("ansi", "svg", "rgb_array", "human")
+"""What every environment can draw; :mod:`mancala_env.envs.drawing` draws it."""
+_NEEDS = {
+    "rgb_array": [("PIL", "pillow", "render")],
+    "human": [("PIL", "pillow", "window"), ("pygame", "pygame-ce", "window")],
+}
 
 
 class UnknownRenderMode(InvalidArgument, TypeError):
     """A render mode that no environment here has.
 
-    A TypeError as well, because Stable-Baselines3's ``make_vec_env`` asks for "rgb_array" unless told
-    otherwise, and goes on without a render mode at a TypeError alone.
+    A TypeError as well, because Stable-Baselines3's ``make_vec_env`` asks for a render mode unless told
+    otherwise, and goes on without one at a TypeError alone.
     """
+
+
+class MissingRenderer(ImportError, TypeError):
+    """What a render mode needs is not installed; a TypeError as well for the same reason."""
 
 
 class UnknownOption(InvalidArgument, TypeError):
@@ -94,10 +103,16 @@ def render_mode_of(render_mode: str | None) -> str | None:
 
     Raises:
         UnknownRenderMode: They cannot; the message lists what they can.
+        MissingRenderer: What it needs is not installed.
     """
     if render_mode is not None and render_mode not in RENDER_MODES:
         modes = ", ".join(map(repr, RENDER_MODES))
         raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {render_mode!r}")
+    for module, package, extra in _NEEDS.get(render_mode or "", ()):
+        if importlib.util.find_spec(module) is None:
+            raise MissingRenderer(
+                f'render_mode {render_mode!r} needs {package}: pip install "mancala-env[{extra}]"'
+            )
     return render_mode
 
 

@@ -15,6 +15,7 @@ from mancala_env.agents import Agent, Spec
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.engine.threads import default_num_threads, run_in_slices
 from mancala_env.envs import play
@@ -74,6 +75,7 @@ class Duel:
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 0,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observer: Observer,
         autoreset: bool = False,
@@ -90,7 +92,7 @@ class Duel:
         self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
         self._settings = play.encode_settings(
             ruleset,
-            encode_episode(rounds, first_player, opening_turns, reward),
+            encode_episode(rounds, first_player, opening_turns, reward, opening_set),
             SEATS[one_of("seat", seat, tuple(SEATS))],
             _ILLEGAL[illegal],
             autoreset,
@@ -186,6 +188,24 @@ class Duel:
     def is_over(self) -> np.ndarray:
         """Whether an episode has ended and no other has started, bool `[B]`."""
         return self._now.rows[:, play.PHASE] == play.OVER
+
+    def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
+        """Return what the last step, or reset, played in game b, for pictures.
+
+        Returns:
+            The game before, uint64 `[1, NUM_COLUMNS]`, and the holes sown from since, of both players and at
+            most the last twelve; None where that is not known.
+        """
+        trail = int(self._now.rows[b, play.TRAIL])
+        began = trail & int(play.BEGAN)
+        if not began and self._spare is None:
+            return None
+        games = self._now.starts if began or self._spare is None else self._spare.games
+        left, holes = trail & int(play.TRAIL_MASK), []
+        while left:
+            holes.append((left & 31) - 1)
+            left >>= int(play.HOLE_BITS)
+        return games[b][None].copy(), tuple(holes[::-1])
 
     def set_opponents(
         self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None

@@ -44,8 +44,11 @@ ASKED, RANDOM, GREEDY = 0, 1, 2
 READY, ASKING, STUCK = 0, 1, 2
 
 # Columns of a table of rows, uint64 `[B, NUM_ROW_COLUMNS]`: what belongs to a game besides the game.
-RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES = range(7)
-NUM_ROW_COLUMNS = 7
+RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES, TRAIL = range(8)
+NUM_ROW_COLUMNS = 8
+# The trail of a step: the holes sown from, five bits each (hole + 1), the last one lowest; of a longer one
+# the last twelve. BEGAN: an episode began on the way, and it starts there.
+HOLE_BITS, TRAIL_MASK, BEGAN = np.uint64(5), np.uint64((1 << 60) - 1), np.uint64(1 << 63)
 # Phases: the episode is over; the learner has not been to move yet; the learner has; there is no end of
 # episodes before that.
 OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
@@ -201,7 +204,8 @@ def duel_step(
         chances: float64 `[N]`, chances of the opponents, summed up.
         games: uint64 `[B, NUM_COLUMNS]`.
         rows: uint64 `[B, NUM_ROW_COLUMNS]`.
-        starts: uint64 `[B, NUM_COLUMNS]`, games to start from where one is given.
+        starts: uint64 `[B, NUM_COLUMNS]`, games to start from where one is given; elsewhere written: what the
+            episode started from.
         actions: int64 `[B]`.
         turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART.
         results: int64 `[B, NUM_RESULTS]`.
@@ -228,6 +232,7 @@ def duel_step(
         game, random = load(games, b), rows[b, RANDOM_STATE]
         seat, phase = np.int64(rows[b, SEAT]), np.int64(rows[b, PHASE])
         tries = np.int64(rows[b, TRIES])
+        trail = rows[b, TRAIL] if turn[b] == AGENT else _ZERO
         is_forfeited = False
         hole = -1
 
@@ -251,6 +256,7 @@ def duel_step(
                 is_over, is_truncated, south = True, False, 0.0
                 if not is_forfeited:
                     game, is_over, is_truncated, south = _played(rules, episode, game, hole)
+                    trail = (trail & BEGAN) | ((trail << HOLE_BITS) & TRAIL_MASK) | np.uint64(hole + 1)
                 hole = -1
                 if is_over and phase == PLAYING:
                     results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
@@ -279,6 +285,8 @@ def duel_step(
                     game = load(starts, b)
                 else:
                     random, game = new_episode(rules, episode, random)
+                    save(starts, b, game)
+                trail = BEGAN
                 given = np.int64(rows[b, GIVEN_SEAT])
                 random, seat = _seated(given - 1 if given else seat_mode, seat, random)
                 opponent = 0
@@ -309,7 +317,7 @@ def duel_step(
         # 5. What the learner may do and sees.
         save(games, b, game)
         rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
-        rows[b, PHASE], rows[b, TRIES] = np.uint64(phase), np.uint64(tries)
+        rows[b, PHASE], rows[b, TRIES], rows[b, TRAIL] = np.uint64(phase), np.uint64(tries), trail
         is_to_move = phase == PLAYING and game.player == seat
         legal = as_actions(rules, seat, legal_holes(rules, game)) if is_to_move else 0
         for action in range(masks.shape[1]):

@@ -20,7 +20,9 @@ from stable_baselines3.common.vec_env import VecEnv
 from mancala_env.agents import Agent
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import Rounds
-from mancala_env.envs.arguments import FirstPlayer, Reward
+from mancala_env.engine.openings import OpeningSet
+from mancala_env.envs.arguments import FirstPlayer, Reward, UnknownRenderMode, render_mode_of
+from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.observation import ObservationKind
@@ -50,11 +52,13 @@ class MancalaVecEnv(VecEnv):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
         seed: int | None = None,
         num_threads: int | None = None,
+        render_mode: str | None = None,
     ) -> None:
         """Set up the games.
 
@@ -67,11 +71,14 @@ class MancalaVecEnv(VecEnv):
             reward: "outcome" or "margin".
             first_player: Who starts round 1.
             opening_turns: Uniformly random turns before an episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does; algorithms without masks learn with "random".
             observation: What the learner sees.
             flatten: Whether the observation of a game is one vector whatever is seen.
             seed: Seed of everything random; game b is seeded with `seed` + b. None draws one.
             num_threads: CPU threads; None takes every core this process may use.
+            render_mode: None, or "rgb_array": `render()` and SB3's VecVideoRecorder then show all games side
+                by side, the last turns' holes marked.
 
         Raises:
             InvalidRuleset: No such ruleset.
@@ -79,7 +86,9 @@ class MancalaVecEnv(VecEnv):
             ValueError: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = ruleset_of(None, ruleset)
-        self.render_mode = None
+        if render_mode not in (None, "rgb_array"):
+            raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
+        self.render_mode = render_mode_of(render_mode)
         self._duel = make_duel(
             self.ruleset,
             whole("num_envs", num_envs, 1),
@@ -89,6 +98,7 @@ class MancalaVecEnv(VecEnv):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,
@@ -97,6 +107,7 @@ class MancalaVecEnv(VecEnv):
         )
         space, num_actions = self._duel.observer.space, self._duel.num_actions
         super().__init__(num_envs, space, spaces.Discrete(num_actions))
+        self.metadata |= {"render_modes": ["rgb_array"], "render_fps": 2}
         self._actions = np.zeros(num_envs, np.int64)
         self._lengths = np.zeros(num_envs, np.int64)
         self._started = time.time()
@@ -145,6 +156,10 @@ class MancalaVecEnv(VecEnv):
     def position(self, b: int) -> Position:
         """Return the position the learner sees in game b, a copy."""
         return Position.from_games(self.ruleset, self._duel.games, b)
+
+    def get_images(self) -> list[np.ndarray]:
+        """Draw every game, uint8 `[height, width, 3]` each."""
+        return tiles_of([seen_of(self._duel, b, self.position(b)) for b in range(self.num_envs)])
 
     def close(self) -> None:
         """Do nothing; there is nothing to close."""

@@ -11,6 +11,7 @@ from gymnasium.error import ResetNeeded
 from mancala_env.agents import Agent
 from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -21,6 +22,7 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
+from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
@@ -83,6 +85,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
@@ -102,12 +105,13 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             reward: "outcome" or "margin".
             first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
             opening_turns: Uniformly random turns before the episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
                 "replies" or "lines"; see :mod:`mancala_env.observation`.
             flatten: Whether the observation is one vector whatever is seen.
-            render_mode: None or "ansi".
+            render_mode: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
             unknown: Refused, with the nearest names.
 
         Raises:
@@ -127,6 +131,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,
@@ -136,6 +141,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         self.action_space = self._legal_actions
         self.observation_space = self._duel.observer.space
         self.metadata = metadata_of(type(self).metadata, self._duel.observer)
+        self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._is_running = self._has_started = False
 
     @property
@@ -188,6 +194,8 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
                 seed = int(self.np_random.integers(2**63))
         self._duel.reset(None if seed is None else [seed], starts=starts, seats=seats)
         self._has_started = self._is_running = True
+        if self._screen is not None:
+            self._screen.show(self._seen(), self.metadata["render_fps"])
         return self._duel.observation[0], self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -210,17 +218,34 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             info["winner"] = np.int64(winner)
             info["illegal"] = bool(is_forfeited)
         reward = float(duel.reward[0])
+        if self._screen is not None:
+            self._screen.show(self._seen(), self.metadata["render_fps"])
         return duel.observation[0], reward, bool(is_done and not is_truncated), bool(is_truncated), info
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now, bool `[A]`, under the name sb3-contrib asks for."""
         return self._duel.legal_mask[0] != 0
 
-    def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Draw the position as text (`render_mode="ansi"`)."""
+    def render(self) -> Any:
+        """Draw the position, the last turn's holes marked.
+
+        Returns:
+            A text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height, width, 3]` of
+            "rgb_array". None of "human", which shows the turns of a step in a window as they are played.
+        """
         if self.render_mode is None:
             return warn_of_no_render_mode()
-        return str(self.position)
+        if self._screen is None:
+            return draw(self.render_mode, self._seen())
+        return self._screen.show(Seen(self.position), self.metadata["render_fps"])
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _seen(self) -> Seen:
+        return seen_of(self._duel, 0, self.position)
 
     def _checked(self, action: Any) -> int:
         """Return an action that may be played, or raise the error that says why not."""

@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from mancala_env.agents import Agent
 from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -22,6 +23,7 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
+from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
@@ -54,6 +56,7 @@ class MancalaVectorEnv(VectorEnv):
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
+    _screen: Screen | None = None  # also of one that was refused, which is closed all the same
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class MancalaVectorEnv(VectorEnv):
         reward: Reward = "outcome",
         first_player: FirstPlayer = 0,
         opening_turns: int = 4,
+        opening_set: OpeningSet = "all",
         illegal: Illegal = "raise",
         observation: ObservationKind = "board",
         flatten: bool = False,
@@ -87,11 +91,13 @@ class MancalaVectorEnv(VectorEnv):
             reward: "outcome" or "margin".
             first_player: Who starts round 1; "random" draws it for each game and episode.
             opening_turns: Uniformly random turns before an episode begins.
+            opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", "afterstates", "replies" or "lines".
             flatten: Whether the observation of a game is one vector whatever is seen.
-            render_mode: None or "ansi".
+            render_mode: None, "ansi", "svg", "rgb_array" or "human"; see
+                :meth:`render`.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
             num_threads: CPU threads; None takes every core this process may use.
             unknown: Refused, with the nearest names.
@@ -115,6 +121,7 @@ class MancalaVectorEnv(VectorEnv):
             reward=reward,
             first_player=first_player,
             opening_turns=opening_turns,
+            opening_set=opening_set,
             illegal=illegal,
             observation=observation,
             flatten=flatten,
@@ -129,6 +136,8 @@ class MancalaVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.metadata = metadata_of(type(self).metadata, self._duel.observer)
         self.metadata["autoreset_mode"] = self.autoreset_mode
+        if self.render_mode == "human":
+            self._screen = Screen(self.ruleset.title)
         self._has_started = np.zeros(self.num_envs, np.bool_)
         self._seeds: tuple[int | None, ...] | None = None
 
@@ -194,6 +203,8 @@ class MancalaVectorEnv(VectorEnv):
         seeds = self._seed_games(seed, where)
         self._duel.reset(seeds, where, starts, seats)
         self._has_started |= where
+        if self._screen is not None:
+            self._show()
         return self._duel.observation, self._infos(where)
 
     def step(
@@ -232,17 +243,39 @@ class MancalaVectorEnv(VectorEnv):
         infos |= self._infos(np.ones(self.num_envs, np.bool_))
         if done.any() and self.autoreset_mode != AutoresetMode.SAME_STEP:
             infos |= self._endings(done)
+        if self._screen is not None:
+            self._show()
         return duel.observation, duel.reward, done & ~truncations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal now, bool `[B, A]`."""
         return self._duel.legal_mask != 0
 
-    def render(self) -> tuple[str, ...] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Draw the position of every game as text (`render_mode="ansi"`)."""
+    def render(self) -> tuple[Any, ...] | None:
+        """Draw the position of every game, the last turn's holes marked.
+
+        Returns:
+            A picture for each game: a text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height,
+            width, 3]` of "rgb_array". None of "human", which shows the first sixteen games in a window.
+        """
         if self.render_mode is None:
             return warn_of_no_render_mode()
-        return tuple(str(self.position(b)) for b in range(self.num_envs))
+        if self._screen is not None:
+            return self._show()
+        return tuple(draw(self.render_mode, self._seen(b)) for b in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _show(self) -> None:
+        assert self._screen is not None
+        shown = range(min(self.num_envs, MOST_IN_A_WINDOW))
+        self._screen.show_many([self._seen(b) for b in shown], self.metadata["render_fps"])
+
+    def _seen(self, b: int) -> Seen:
+        return seen_of(self._duel, b, self.position(b))
 
     def _each(self, name: str, value: Any) -> Sequence[Any]:
         """Return a value for each game: those of a list, or one for all."""

@@ -257,6 +257,7 @@ def label_positions(
         seed=int(rng.integers(2**63)),
         num_threads=num_threads,
         opening_turns=opening_turns,
+        opening_set="training",
         reward=reward,
         autoreset=False,
     )

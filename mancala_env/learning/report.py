@@ -1,49 +1,29 @@
 """How a run ended: its matches, a table, and a page with plots."""
 
-import html
-import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from mancala_env.agents import make
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.page import Page
 from mancala_env.arena.ratings import Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
+from mancala_env.arena.report import add_regret
 from mancala_env.arena.round_robin import round_robin
 from mancala_env.envs.families import FAMILIES
+from mancala_env.learning import curves
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.run_folder import METRICS, STEPS, RunFolder, write_atomically
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 REPORT = "report.html"
-# More points than a plot has room for only make the page large, and a run of days makes half a million.
-_MOST_POINTS = 2000
 # Enough of the run's own past to see whether something was forgotten.
 _MOST_EARLIER = 10
-# What figures are called in the files of earlier versions.
-_OLD_FIGURES: dict[str, str] = {
-    "turns": STEPS,
-    "time/turns_per_second": "time/environment_steps_per_second",
-    "promotion/win_rate": "gating/win_rate",
-    "promotion/snapshots": "gating/snapshots",
-}
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } th, td { padding: .25rem .8rem; text-align: right; }
-th { border-bottom: 2px solid #22303c; } td { border-bottom: 1px solid #dde2e6; }
-th:first-child, td:first-child { text-align: left; } svg { max-width: 100%; height: auto; }
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +113,8 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
         f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} "
         f"games against each, from {config.evaluation.opening_turns} random turns"
     )
-    page = _page(title, config, folder, results, past, regret)
-    write_atomically(folder.path / REPORT, page.encode())
+    page = write_page(title, config, folder, results, past, regret)
+    write_atomically(folder.path / REPORT, page.html().encode())
     console.print(_table(title, results))
     if regret:
         console.print(_regret_in_words(regret), highlight=False, soft_wrap=True)
@@ -187,149 +167,34 @@ def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
     return f'gymnasium.make("{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
 
 
-def _page(
+def write_page(
     title: str,
     config: TrainConfig,
     folder: RunFolder,
     results: list[MatchResult],
     past: Past,
     regret: Regret | None,
-) -> str:
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(result)) + "</tr>"
-        for result in results
+) -> Page:
+    """Write the report of a run: what it reached, how it came there, and where it still goes wrong."""
+    page = Page(f"{config.game.title}: {folder.path.name}")
+    page.text(f"{title}.")
+    page.table(_HEADINGS, map(_row, results))
+    page.text(
+        f"The configuration is at the end. Play against it: {_how_to_play(config, folder.path / 'final.zip')}"
     )
-    return (
-        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html.escape(title)}</title>"
-        f"<style>{_STYLE}</style><h1>{html.escape(str(folder.path.name))}</h1><p>{html.escape(title)}.</p>"
-        f"<table><tr>{''.join(f'<th>{heading}</th>' for heading in _HEADINGS)}</tr>{rows}</table>"
-        + (f"<p>{html.escape(_regret_in_words(regret))}.</p>" if regret else "")
-        + _plots(config, folder, past)
-        + f"<details><summary>Configuration</summary><pre>{html.escape(config.to_yaml())}</pre></details>"
-        + "</html>\n"
-    )
-
-
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the figures of a run: of updates evenly spread over it, and of all that were followed by games."""
-    with path.open() as lines:
-        step = -(-sum(1 for _ in lines) // _MOST_POINTS)
-    with path.open() as lines:
-        return [
-            _with_new_names(json.loads(line))
-            for number, line in enumerate(lines)
-            if number % step == 0
-            or any(f'"{kind}/' in line for kind in ("evaluation", "gating", "promotion"))
-        ]
-
-
-def _with_new_names(line: dict[str, Any]) -> dict[str, Any]:
-    return {_OLD_FIGURES.get(key, key): value for key, value in line.items()}
-
-
-def _plots(config: TrainConfig, folder: RunFolder, past: Past) -> str:
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    metrics = _metrics(folder.path / METRICS)
-    measured = sorted({key for line in metrics for key in line if key.startswith("evaluation/")})
-    pool_keys = sorted({key for line in metrics for key in line if key.startswith("pool/")})
-    draws = ["strength", "rating", "history", "learning", "games", "speed"] + ["pool"] * bool(pool_keys)
-    num_rows = -(-len(draws) // 2)
-    figure = Figure(figsize=(9, 3.3 * num_rows), layout="constrained")
-    plots = {name: figure.add_subplot(num_rows, 2, n) for n, name in enumerate(draws, 1)}
-    strength, rating, history = (plots[name] for name in ("strength", "rating", "history"))
-    for key in measured:
-        _draw(strength, metrics, key, key.removeprefix("evaluation/"), marker="o")
-    finish(strength, "win rate at checkpoints", (0, 1))
-    if past.ratings is not None:
-        draw_ratings(rating, past.ratings)
-    finish(rating, "rating of each checkpoint, Elo (mean = 0)", None)
-    steps = [read_identity(result.second).turns for result in past.against]
-    draw_intervals(
-        history,
-        steps,
-        [result.win_rate for result in past.against],
-        [result.interval[0] for result in past.against],
-        [result.interval[1] for result in past.against],
-    )
-    history.axhline(0.5, color="#7d8794", linewidth=1)
-    finish(history, "win rate of the last against earlier checkpoints", (0, 1))
-    losses, games, speed = (plots[name] for name in ("learning", "games", "speed"))
-    for key in ("train/value_loss", "train/explained_variance"):
-        _draw(losses, metrics, key, key.removeprefix("train/").replace("_", " "))
-    _draw(losses, metrics, "train/entropy_loss", "entropy", scale=-1.0)
-    finish(losses, "learning", None)
-    for key in ("south_win_rate", "north_win_rate", "draw_rate", "stall_rate", "endless_relay_rate"):
-        _draw(games, metrics, f"selfplay/{key}", key.removesuffix("_rate").replace("_", " "))
-    finish(games, "games of self-play: share won by each seat, drawn, ended by rule", (0, 1))
-    _draw(speed, metrics, "time/environment_steps_per_second", "environment steps a second")
-    finish(speed, "speed", None)
-    if pool_keys:
-        _draw_pool(plots["pool"], metrics, pool_keys, config.pool.opponents)
-    drawn = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": folder.path.name}):
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()[drawn.getvalue().index("<svg") :]
-
-
-def _draw_pool(
-    axes: "Axes", metrics: list[dict[str, Any]], keys: list[str], opponents: Sequence[str]
-) -> None:
-    """Draw the learner's score against everybody in the pool, and the matches at its gate."""
-    for key in keys:
-        name = key.removeprefix("pool/")
-        if name in opponents:
-            _draw(axes, metrics, key, name, linewidth=1)
-        else:  # the run's own snapshots, too many for a legend
-            _draw(axes, metrics, key, linewidth=1, color="#b7c0c8")
-    _draw(axes, metrics, "gating/win_rate", "to join", marker="o", linestyle="", color="#22303c")
-    finish(axes, "score against the pool", (0, 1))
-
-
-def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = "#b5472f") -> None:
-    """Draw the ratings of checkpoints over their environment steps, with 95 % intervals."""
-    steps = [read_identity(name).turns for name in ratings.names]
-    draw_intervals(axes, steps, ratings.elo, ratings.low, ratings.high, label, color)
-
-
-def draw_intervals(
-    axes: "Axes",
-    x: Any,
-    y: Any,
-    low: Any,
-    high: Any,
-    label: str | None = None,
-    color: str = "#b5472f",
-    linestyle: str = "-",
-) -> None:
-    """Draw points with their intervals; none are fine."""
-    if len(x):
-        # An interval over few games can leave its own mean out.
-        beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
-        style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
-        axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
-
-
-def _draw(
-    axes: "Axes",
-    metrics: list[dict[str, Any]],
-    key: str,
-    label: str | None = None,
-    scale: float = 1.0,
-    **kwargs: Any,
-) -> None:
-    points = [(line[STEPS], scale * line[key]) for line in metrics if key in line]
-    if points:
-        axes.plot(*zip(*points, strict=True), label=label, **kwargs)
-
-
-def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
-    """Give a plot over environment steps its title, limits, grid and legend."""
-    axes.set_title(title)
-    axes.set_xlabel("environment steps")
-    axes.grid(alpha=0.3)
-    if limits:
-        axes.set_ylim(*limits)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=8)
+    page.heading("Strength over the run")
+    metrics = curves.read_metrics(folder.path / METRICS)
+    strength = curves.strength(metrics, past)
+    if strength:
+        page.plots(*strength)
+    else:
+        page.text("The run saved too few checkpoints for a curve.")
+    if regret:
+        page.text(f"{_regret_in_words(regret)}.")
+        add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
+    learned = curves.learning(metrics) + curves.games(metrics) + curves.pool(metrics, config.pool.opponents)
+    if learned or curves.speed(metrics):
+        page.heading("Learning")
+        page.plots(*learned, *curves.speed(metrics))
+    page.details("Configuration", config.to_yaml())
+    return page

@@ -126,6 +126,7 @@ class SelfPlayEnv(VecEnv):
                         seed=self._next_seed(),
                         num_threads=num_threads,
                         opening_turns=turns,
+                        opening_set="training",
                         reward=reward,
                         observation=kind,
                     )
@@ -143,6 +144,7 @@ class SelfPlayEnv(VecEnv):
                 rounds=rounds,
                 reward=reward,
                 opening_turns=opening_turns,
+                opening_set="training",
                 observer=observer,
                 autoreset=True,
                 num_threads=num_threads,

@@ -73,11 +73,14 @@ class Played(NamedTuple):
         games: uint64 `[N, NUM_COLUMNS]`, running games.
         margins: int64 `[N]`, seeds by which the player to move led at the end.
         game: int64 `[N]`, the number of the game each position is from.
+        found: float64 `[N]`, seeds that the agent's search found each worth to its player to move; NaN where
+            it is no MinimaxAgent.
     """
 
     games: np.ndarray
     margins: np.ndarray
     game: np.ndarray
+    found: np.ndarray
 
 
 def play(agent: Agent, num_games: int, seed: int) -> Played:
@@ -93,12 +96,9 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     draw = np.random.default_rng(seed)
     chance = make("random", agent.ruleset, seed=seed)
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
-    # A seed for each length: with one for all, a longer opening would go on from a shorter.
-    seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
-    drawn = [openings(agent.ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n]
-    table = Table(agent, agent, np.concatenate(drawn))
+    table = Table(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
     steady = draw.integers(0, _STEADY, num_games)
-    games, rows_of, turn = [], [], 0
+    games, rows_of, found, turn = [], [], [], 0
     while not table.is_over.all():
         rows = np.flatnonzero(~table.is_over)
         before = table.games[rows]
@@ -106,6 +106,8 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
         games.append(before[is_steady])
         rows_of.append(rows[is_steady])
         actions = agent.act(before)
+        values = agent.last_values if isinstance(agent, MinimaxAgent) else np.full(len(rows), np.nan)
+        found.append(values[is_steady])
         deviates = ~is_steady & (draw.random(len(rows)) < _DEVIATIONS)
         if deviates.any():
             actions[deviates] = chance.act(before[deviates])
@@ -114,7 +116,24 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     rows = np.concatenate(rows_of)
     order = np.argsort(rows, kind="stable")
     positions, south = np.concatenate(games)[order], table.margins[rows][order]
-    return Played(positions, np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south), rows[order])
+    margins = np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south)
+    return Played(positions, margins, rows[order], np.concatenate(found)[order])
+
+
+def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
+    """Draw openings, the shorter ones first.
+
+    Args:
+        ruleset: The ruleset.
+        lengths: How many of 0 turns, of 1, and so on.
+        seed: Seed of them all.
+
+    Returns:
+        uint64 `[N, NUM_COLUMNS]`.
+    """
+    # A seed for each length: with one for all, a longer opening would go on from a shorter.
+    seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
+    return np.concatenate([openings(ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n])
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:

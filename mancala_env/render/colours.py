@@ -20,8 +20,8 @@ LIGHT: Palette = MappingProxyType(
         "ink": "#231a12",
         "faint": "#66543d",
         "south": "#0a4a94",
-        "north": "#a03400",
-        "mark": "#6d1f9c",
+        "north": "#902e00",
+        "mark": "#8a1fe0",
         "best": "#17653a",
         "badge": "#fffdf9",
     }
@@ -40,7 +40,7 @@ DARK: Palette = MappingProxyType(
         "faint": "#c2b197",
         "south": "#8cc0ff",
         "north": "#ffa066",
-        "mark": "#dcb0ff",
+        "mark": "#b070ff",
         "best": "#84d9a5",
         "badge": "#100d0a",
     }

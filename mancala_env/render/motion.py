@@ -82,6 +82,22 @@ def steps(
     return shown
 
 
+def ends_of(timeline: Timeline) -> tuple[int, ...]:
+    """Return the holes a turn is remembered by: where it started, and where its last seed fell.
+
+    An endless relay has no last seed.
+    """
+    lap, end = 0, timeline.hole
+    for event in timeline.events:
+        if event.kind == "put_back":
+            return (timeline.hole,)
+        if event.kind == "lift":
+            lap += 1
+        if event.kind == "drop" and lap <= timeline.laps:
+            end = event.hole
+    return (timeline.hole,) if end == timeline.hole else (timeline.hole, end)
+
+
 def caption(ruleset: Ruleset, timeline: Timeline, step: Step) -> str:
     """Say in a line what a step shows."""
     player = ("South", "North")[timeline.player]

@@ -27,8 +27,10 @@ PLAYERS, ROLES = ("South", "North"), ("south", "north")
 CELL, HOLE, SEED = 92.0, 38.0, 7.0
 """The width of a hole with what is around it, the radius of a hole, and of a seed."""
 _TRAY, _MARGIN, _SPACE = 96.0, 14.0, 10.0
-_HEADER, _FOOTER, _GAP = 44.0, 44.0, 60.0
-_LABEL, _NUMBER, _STRIP = 20.0, 32.0, 7.0
+_HEADER, _FOOTER, _GAP = 46.0, 46.0, 64.0
+_LABEL, _NUMBER, _STRIP = 24.0, 35.0, 7.0
+TITLE, NUMBER, LINE, WORD = 22.0, 28.0, 22.0, 19.0
+"""Sizes of texts: the title, a number of seeds, the line under the board, all others."""
 _TRAY_COLUMNS, _TRAY_PITCH = 5, 15.0
 _LETTER = 0.56  # of the size of a text: what a letter is wide, about, in the fonts a picture is drawn with
 
@@ -93,7 +95,8 @@ class Scene(NamedTuple):
     Attributes:
         width: In units.
         height: In units.
-        shapes: In the order they are drawn.
+        shapes: In the order they are drawn; the first ones, without a name, are the board, which stays as it
+            is while a round is played.
         title: What it shows, in some words.
         description: What it shows, in full: for those who hear it.
     """
@@ -149,7 +152,7 @@ class Layout:
     def tray_seed(self, player: int, place: int) -> tuple[float, float]:
         """Return where the seed with that place in a store lies; those that find no room lie on others."""
         tray = self.tray(player)
-        rows = int((tray.height - 76) // _TRAY_PITCH)
+        rows = int((tray.height - 84) // _TRAY_PITCH)
         column, row = place % _TRAY_COLUMNS, (place // _TRAY_COLUMNS) % rows
         left = tray.x + (tray.width - _TRAY_PITCH * (_TRAY_COLUMNS - 1)) / 2
         return left + _TRAY_PITCH * column, tray.y + tray.height - 15 - _TRAY_PITCH * row
@@ -157,22 +160,22 @@ class Layout:
     def tray_number(self, player: int) -> tuple[float, float]:
         """Return where the number of a store stands."""
         tray = self.tray(player)
-        return tray.x + tray.width / 2, tray.y + 50
+        return tray.x + tray.width / 2, tray.y + 58
 
     def number(self, hole: int) -> tuple[float, float]:
         """Return where the number of a hole stands (its baseline)."""
         x, y = self.hole(hole)
-        return x, y + (HOLE + 27 if self.outward(hole) > 0 else -HOLE - 11)
+        return x, y + (HOLE + 30 if self.outward(hole) > 0 else -HOLE - 11)
 
     def label(self, hole: int) -> tuple[float, float]:
         """Return where the turn that sows from a hole, or the owned hole's word, stands."""
         x, y = self.hole(hole)
-        return x, y + (HOLE + _NUMBER + 14 if self.outward(hole) > 0 else -HOLE - _NUMBER - 6)
+        return x, y + (HOLE + _NUMBER + 18 if self.outward(hole) > 0 else -HOLE - _NUMBER - 6)
 
     def value(self, hole: int) -> tuple[float, float]:
         """Return the middle of the badge with a hole's value: towards the middle of the board."""
         x, y = self.hole(hole)
-        return x, y - self.outward(hole) * (HOLE + 14)
+        return x, y - self.outward(hole) * (HOLE + 17)
 
     def strip(self, hole: int) -> tuple[float, float, float]:
         """Return the left end, width and upper edge of the strip that says whose territory a hole is."""
@@ -230,24 +233,17 @@ def describe(
     seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
     title = f"{ruleset.title}, round {state.round[b]}"
     status = status_of(ruleset, state, b)
-    shapes: list[Shape] = [
-        Box(0, 0, layout.width, layout.height, 0, "paper"),
-        Words(
-            _MARGIN + 4,
-            30,
-            _shortened(title, layout.width - 2 * _MARGIN, 19),
-            19,
-            "ink",
-            "start",
-            True,
-            "title",
-        ),
-        layout.board,
-    ]
+    shapes: list[Shape] = [Box(0, 0, layout.width, layout.height, 0, "paper"), layout.board]
     for player in (NORTH, SOUTH):
-        shapes += _tray(layout, player, int(state.stores[b, player]), with_seeds)
+        shapes += _tray(layout, player)
     for hole in range(ruleset.num_holes):
         shapes += _strip(layout, hole, int(territory[hole]))
+    written = _shortened(title, layout.width - 2 * _MARGIN, TITLE)
+    shapes.append(Words(_MARGIN + 4, 32, written, TITLE, "ink", "start", True, "title"))
+    if with_seeds:
+        for player in (NORTH, SOUTH):
+            shapes += _store(layout, player, int(state.stores[b, player]))
+    for hole in range(ruleset.num_holes):
         shapes += _hole(layout, hole, int(owner[hole]), state.player[b] if hole in legal else NOBODY)
         if with_seeds:
             shapes += _seeds(layout, hole, int(seeds[hole]))
@@ -256,17 +252,19 @@ def describe(
         shapes.append(Disc(*layout.hole(hole), HOLE + 5, "", "mark", 2.2, True, name="last"))
     if hand is not None:
         shapes += _hand(layout, *hand)
-    shapes += _badges(layout, values or {})
     for start, end in arrows:
         shapes += _arrow(layout, start, end)
+    shapes += _badges(layout, values or {})
     counts = _counts(ruleset, state, b)
-    score = f"South {counts[SOUTH]} : {counts[NORTH]} North"
+    score = f"{counts[SOUTH]} : {counts[NORTH]}"
+    if ruleset.row_width > 3:
+        score = f"South {score} North"
     score_at = layout.width - _MARGIN - 4
-    shapes.append(Words(score_at, layout.footer, score, 16, "faint", "end", name="score"))
-    room = layout.width - 2 * _MARGIN - 30 - len(score) * 16 * _LETTER
-    line = _shortened(status if caption is None else caption, room, 17)
+    shapes.append(Words(score_at, layout.footer, score, WORD, "faint", "end", name="score"))
+    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
+    line = _shortened(status if caption is None else caption, room, LINE)
     shapes += _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
-    shapes.append(Words(_MARGIN + 26, layout.footer, line, 17, "ink", "start", True, "caption"))
+    shapes.append(Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption"))
     return Scene(
         layout.width, layout.height, tuple(shapes), f"{title}: {status}", in_words(ruleset, state, b, legal)
     )
@@ -317,15 +315,16 @@ def _counts(ruleset: Ruleset, state: State, b: int) -> tuple[int, int]:
     return held[SOUTH], held[NORTH]
 
 
-def _tray(layout: Layout, player: int, stored: int, with_seeds: bool) -> Iterator[Shape]:
+def _tray(layout: Layout, player: int) -> Iterator[Shape]:
     tray = layout.tray(player)
     middle = tray.x + tray.width / 2
     yield tray
-    yield Words(middle, tray.y + 22, PLAYERS[player], 15, ROLES[player], bold=True)
-    if not with_seeds:
-        return
+    yield Words(middle, tray.y + 26, PLAYERS[player], WORD, ROLES[player], bold=True)
+
+
+def _store(layout: Layout, player: int, stored: int) -> Iterator[Shape]:
     x, y = layout.tray_number(player)
-    yield Words(x, y, str(stored), 24, "ink", bold=True, name=f"store-{player}")
+    yield Words(x, y, str(stored), NUMBER, "ink", bold=True, name=f"store-{player}")
     for place in range(stored):
         yield Disc(*layout.tray_seed(player, place), SEED, "seed", "seed_edge", 1, name="seed")
 
@@ -362,7 +361,12 @@ def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
     for place in range(min(seeds, MAX_SEEDS_DRAWN)):
         yield Disc(*layout.seed(hole, place), SEED, "seed", "seed_edge", 1, name="seed")
     yield Words(
-        *layout.number(hole), str(seeds), 24, "ink" if seeds else "faint", bold=True, name=f"number-{hole}"
+        *layout.number(hole),
+        str(seeds),
+        NUMBER,
+        "ink" if seeds else "faint",
+        bold=True,
+        name=f"number-{hole}",
     )
 
 
@@ -371,12 +375,13 @@ def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]
     x, y = layout.label(hole)
     if owner == NOBODY:
         turn = f"{'SN'[sower]}{action_of(layout.ruleset, sower, hole) + 1}"
-        yield Words(x, y, turn, 14, "faint", name=f"label-{hole}")
+        yield Words(x, y, turn, WORD, "faint", name=f"label-{hole}")
         return
     word = OWNED_WORDS[layout.ruleset.landing]
-    left = x - len(word) * 14 * _LETTER / 2 - 4
-    yield Words(x + 6, y, word, 14, ROLES[owner], bold=True, name=f"label-{hole}")
-    yield _triangle(left - 2, y - 5, 5.5, owner, name=f"label-{hole}")
+    size = min(WORD, (CELL - 20) / (len(word) * _LETTER))
+    left = x - len(word) * size * _LETTER / 2 - 4
+    yield Words(x + 7, y, word, size, ROLES[owner], bold=True, name=f"label-{hole}")
+    yield _triangle(left - 5, y - 6, 6, owner, name=f"label-{hole}")
 
 
 def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outline:
@@ -387,9 +392,9 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
 
 def _turn_mark(layout: Layout, player: int, is_running: bool) -> Iterator[Shape]:
     if is_running:
-        yield _triangle(_MARGIN + 12, layout.footer - 6, 7, player, "turn")
+        yield _triangle(_MARGIN + 12, layout.footer - 7.5, 8, player, "turn")
     else:
-        yield Box(_MARGIN + 5, layout.footer - 13, 13, 13, 2, "faint", name="turn")
+        yield Box(_MARGIN + 5, layout.footer - 15, 15, 15, 2, "faint", name="turn")
 
 
 def _hand(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
@@ -409,9 +414,9 @@ def _badges(layout: Layout, values: Mapping[int, float | str]) -> Iterator[Shape
 
 def _badge(layout: Layout, hole: int, text: str, role: str, is_best: bool = False) -> Iterator[Shape]:
     x, y = layout.value(hole)
-    width = max(34.0, len(text) * 15 * _LETTER + 14)
-    yield Box(x - width / 2, y - 12, width, 24, 12, "badge", role, 3 if is_best else 1.2, name="value")
-    yield Words(x, y + 5.5, text, 15, role, bold=is_best, name="value")
+    width = max(38.0, len(text) * WORD * _LETTER + 14)
+    yield Box(x - width / 2, y - 14, width, 28, 14, "badge", role, 3 if is_best else 1.2, name="value")
+    yield Words(x, y + 6.5, text, WORD, role, bold=is_best, name="value")
 
 
 def value_text(value: float | str) -> str:
@@ -429,9 +434,13 @@ def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
     dx, dy = (x1 - x0) / length, (y1 - y0) / length
     tip = (x1 - 6 * dx, y1 - 6 * dy)
     neck = (tip[0] - 16 * dx, tip[1] - 16 * dy)
-    yield Outline(((x0 + 10 * dx, y0 + 10 * dy), neck), "", "mark", 5, False, name="arrow")
+    shaft = ((x0 + 10 * dx, y0 + 10 * dy), neck)
     side = (-8 * dy, 8 * dx)
     head = (tip, (neck[0] + side[0], neck[1] + side[1]), (neck[0] - side[0], neck[1] - side[1]))
+    # First its rim, which sets it off from the seeds it runs over.
+    yield Outline(shaft, "", "badge", 9, False, name="arrow")
+    yield Outline(head, "badge", "badge", 4, name="arrow")
+    yield Outline(shaft, "", "mark", 5, False, name="arrow")
     yield Outline(head, "mark", name="arrow")
 
 

@@ -16,6 +16,8 @@ from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, Step, captio
 from mancala_env.render.motion import in_words as turn_in_words
 from mancala_env.render.scene import (
     HOLE,
+    LINE,
+    NUMBER,
     SEED,
     Box,
     Disc,
@@ -307,17 +309,16 @@ class _Film:
                 number = self._in_heap(step.state, heap)
                 if number != numbers[-1][1]:
                     numbers.append((step.start + step.seconds, number))
-            style = "" if heap < self.num_holes else ' font-size="24"'
             if len(numbers) == 1:
-                drawn.append(f'<text x="{_n(x)}" y="{_n(y)}"{style}>{numbers[0][1]}</text>')
+                drawn.append(f'<text x="{_n(x)}" y="{_n(y)}">{numbers[0][1]}</text>')
                 continue
-            drawn.append(self._column(f"{self.name}n{heap}", x, y, numbers, style))
-        written = 'font-size="24" font-weight="700" text-anchor="middle" fill="var(--m-ink)"'
+            drawn.append(self._column(f"{self.name}n{heap}", x, y, numbers))
+        written = f'font-size="{_n(NUMBER)}" font-weight="700" text-anchor="middle" fill="var(--m-ink)"'
         return f"<g {written}>{''.join(drawn)}</g>"
 
-    def _column(self, name: str, x: float, y: float, numbers: Sequence[tuple[float, int]], style: str) -> str:
+    def _column(self, name: str, x: float, y: float, numbers: Sequence[tuple[float, int]]) -> str:
         values = sorted({number for _, number in numbers})
-        pitch = 30
+        pitch = 36
         rows = "".join(
             f'<tspan x="{_n(x)}" y="{_n(y + pitch * i)}">{value}</tspan>' for i, value in enumerate(values)
         )
@@ -329,9 +330,9 @@ class _Film:
         self.keyframes.append(f"@keyframes {name}{{{stops}}}")
         final = -pitch * row[numbers[-1][1]]
         return (
-            f'<clipPath id="{name}"><rect x="{_n(x - 40)}" y="{_n(y - 22)}" '
-            'width="80" height="27"/></clipPath>'
-            f'<g clip-path="url(#{name})"><text{style} class="{self.name}s" '
+            f'<clipPath id="{name}"><rect x="{_n(x - 40)}" y="{_n(y - 25)}" '
+            'width="80" height="31"/></clipPath>'
+            f'<g clip-path="url(#{name})"><text class="{self.name}s" '
             f'style="transform:translateY({final}px);animation-name:{name}">{rows}</text></g>'
         )
 
@@ -408,7 +409,7 @@ class _Film:
             f"@keyframes {self.name}e{{0%{{opacity:0}}{self._at(self.sown)},to{{opacity:1}}}}"
         )
         return (
-            f'<g font-size="17" font-weight="700" fill="var(--m-ink)">{"".join(drawn)}</g>'
+            f'<g font-size="{_n(LINE)}" font-weight="700" fill="var(--m-ink)">{"".join(drawn)}</g>'
             f'<g class="{self.name}s" style="animation-name:{self.name}e">{end}</g>'
         )
 

@@ -15,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from mancala_env.position import Position
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book, sure_part
-from mancala_env.solver.exact import ILLEGAL, Solver
+from mancala_env.solver.exact import ILLEGAL, OutOfTime, Solver
 from mancala_env.solver.position_sets import positions, rulesets_with_positions
 
 PARTS = ("start", "book", "positions")
@@ -76,14 +77,27 @@ def claims(
             yield Position.from_games(ruleset, solved.games, n), {int(a): int(values[a]) for a in legal}
 
 
+def _bounds(
+    solver: Solver, position: Position, seconds: float, is_by_action: bool
+) -> dict[int | None, tuple[int, int]]:
+    """Return what is proved of a position, under None, and of its actions where they are asked about."""
+    if is_by_action:
+        solution = solver.solve(position, time_limit=seconds, with_line=False)
+        return {None: (solution.lower, solution.upper), **solution.action_bounds}
+    proved = [solver.known_bounds(position)]
+    solver.deadline = time.monotonic() + seconds
+    with suppress(OutOfTime):
+        solver.narrow(position, *proved[0], narrowed=lambda lower, upper: proved.append((lower, upper)))
+    solver.deadline = np.inf
+    return {None: proved[-1]}
+
+
 def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
     """Solve positions anew, each for so many seconds at most."""
     started, nodes = time.process_time(), solver.nodes
     result = Checked(0, [], 0, 0, 0.0)
     for position, said in claimed:
-        solution = solver.solve(position, time_limit=seconds, with_line=False)
-        bounds: dict[int | None, tuple[int, int]] = {**solution.action_bounds}
-        bounds[None] = solution.lower, solution.upper
+        bounds = _bounds(solver, position, seconds, is_by_action=any(action is not None for action in said))
         if not all(bounds[action][0] <= value <= bounds[action][1] for action, value in said.items()):
             found = {action: bounds[action] for action in said}
             result.differ.append(f"{position.to_text()}: {found}, the file says {said}")

@@ -43,8 +43,7 @@ _SUFFIXES = {
     ".svg",
     ".png",
     ".webmanifest",
-    ".bin",
-    ".safetensors",
+    ".f32",
     ".txt",
 }
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")

@@ -5,6 +5,7 @@ import pytest
 
 from mancala_env import Batch, Position, Ruleset, agents, solver
 from mancala_env.agents import InvalidSpec
+from mancala_env.agents.traps import TrappingAgent
 
 SMALL = [
     Ruleset(row_width=3, seeds_per_hole=3, landing="uur"),
@@ -21,6 +22,39 @@ def test_every_action_it_plays_is_optimal(ruleset: Ruleset, num_threads: int) ->
     actions = perfect.act(batch.games)
     values = solver.Solver(ruleset, memory_mb=1).action_values_of(batch.games)
     assert (values[np.arange(40), actions] == values.max(axis=1)).all()
+
+
+@pytest.mark.parametrize("ruleset", SMALL, ids=lambda r: r.landing)
+def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset) -> None:
+    batch = Batch(ruleset, 40, seed=3, opening_turns=2)
+    trapping = agents.make("perfect+traps", ruleset, seed=0, num_threads=1)
+    assert isinstance(trapping, TrappingAgent)
+    actions = trapping.act(batch.games)
+    solving = solver.Solver(ruleset, memory_mb=1)
+    values = solving.action_values_of(batch.games)
+    assert (values[np.arange(40), actions] == values.max(axis=1)).all()
+    chosen = 0
+    for b in range(40):
+        position = Position.from_games(ruleset, batch.games, b)
+        best = np.flatnonzero(values[b] == values[b].max())
+        losses = {int(action): trapping.expected_loss(solving, position, int(action)) for action in best}
+        assert losses[int(actions[b])] == pytest.approx(max(losses.values()))
+        chosen += max(losses.values()) > min(losses.values()) + 0.01
+    assert chosen or ruleset.landing == "pair", "positions where it matters"
+
+
+def test_a_trap_costs_what_a_careless_reply_loses() -> None:
+    """However a reply is chosen, the loss lies between none and that of the worst reply."""
+    trapping = agents.make("perfect+traps", SMALL[0], seed=0)
+    assert isinstance(trapping, TrappingAgent)
+    solving = solver.Solver(SMALL[0], memory_mb=1)
+    position = Position(SMALL[0])
+    for action in position.legal_actions:
+        after = position.copy()
+        after.play(action)
+        replies = solving.action_values(after).values()
+        loss = trapping.expected_loss(solving, position, action)
+        assert 0 <= loss <= max(replies) - min(replies)
 
 
 def test_ties_are_broken_by_the_seed() -> None:

@@ -6,12 +6,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mancala_env import Batch, rulesets
+from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
+from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
+from mancala_env.arena.make_openings import margins_by_book
 from mancala_env.arena.openings import every_opening
 from mancala_env.engine.openings import rows_in_set
-from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, STORE_COLUMN
+from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
+from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
+from mancala_env.learning.selfplay import SelfPlayEnv
+from mancala_env.solver import Solver
+from mancala_env.solver.book import load_book
 
 
 def rows(games):
@@ -30,6 +37,61 @@ def test_no_opening_is_in_both_sets():
         )
         assert not held_out & kept
         assert rows(drawn[is_held_out]) & held_out
+
+
+def test_the_arena_takes_held_out_openings_unless_told_otherwise(tmp_path):
+    path = tmp_path / "games.jsonl"
+    both = ["greedy", "random"]
+    match = round_robin(both, "leyla", games=20, results=path)[0]
+    assert json.loads(path.read_text())["opening_set"] == "evaluation"
+    again = round_robin(both, "leyla", games=20, opening_set="evaluation")[0]
+    assert (match.margins == again.margins).all()
+    found = evaluate(both, "leyla", games=2, ladder=False, regret=False)
+    assert found.opening_set == "evaluation"
+    assert evaluate("greedy", "leyla", games=2, regret=False).opening_set == "all", "as the ladder was rated"
+
+
+@pytest.mark.parametrize(("name", "turns"), [("layli_goobalay", 0), ("layli_goobalay", 1), ("leyla", 2)])
+def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns, tmp_path):
+    path = tmp_path / "games.jsonl"
+    round_robin(["greedy", "random"], name, games=4, opening_turns=turns, results=path)
+    assert json.loads(path.read_text())["opening_set"] == "all"
+
+
+def test_self_play_starts_from_openings_for_training():
+    """A fifth of all openings is not: of some hundred games none."""
+    ruleset = rulesets.lookup("layli_goobalay")
+    env = SelfPlayEnv(
+        ruleset,
+        "board",
+        400,
+        opening_turns=4,
+        opening_share=1.0,
+        pool=["random"],
+        pool_share=0.5,
+        seed=1,
+        num_threads=1,
+    )
+    env.reset()
+    assert env._pool is not None
+    pool = env._pool.duel.games
+    opened = np.concatenate([env._batches[0].games, pool[pool[:, PLAYER_COLUMN] == SOUTH]])
+    assert len(opened) > 250
+    assert rows_in_set(ruleset, opened, "training").all()
+
+
+def test_environments_start_from_openings_for_training_where_that_is_asked_for():
+    ruleset = rulesets.lookup("layli_goobalay")
+    envs: Any = MancalaVectorEnv(200, ruleset, opening_set="training")
+    envs.reset(seed=1)
+    games = [envs.position(b).games for b in range(200)]
+    env: Any = MancalaEnv(ruleset, opening_set="training")
+    for seed in range(50):
+        env.reset(seed=seed)
+        games.append(env.position.games)
+    assert rows_in_set(ruleset, np.concatenate(games), "training").all()
+    with pytest.raises(InvalidArgument, match="opening_set"):
+        MancalaEnv(ruleset, opening_set=cast(Any, "held out"))
 
 
 def test_about_a_fifth_is_held_out():
@@ -113,7 +175,7 @@ def test_a_set_that_is_empty_or_unknown_is_refused():
 def test_games_of_a_set_are_filed_apart(tmp_path):
     path = tmp_path / "results.jsonl"
     both = ["random", "greedy"]
-    every = round_robin(both, "leyla", games=20, results=path)[0]
+    every = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
     held_out = round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")[0]
     first, second = [json.loads(line) for line in path.read_text().splitlines()]
     assert (first["format"], first["opening_set"]) == (1, "all")
@@ -128,18 +190,18 @@ def test_games_of_a_set_are_filed_apart(tmp_path):
 def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):
     path = tmp_path / "results.jsonl"
     both = ["random", "greedy"]
-    before = round_robin(both, "leyla", games=20, results=path)[0]
+    before = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
     line = json.loads(path.read_text())
     del line["opening_set"]
     path.write_text(json.dumps(line) + "\n")
-    again = round_robin(both, "leyla", games=20, results=path)[0]
+    again = round_robin(both, "leyla", games=20, results=path, opening_set="all")[0]
     assert (again.margins == before.margins).all()
     assert len(path.read_text().splitlines()) == 1
     round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")
     assert len(path.read_text().splitlines()) == 2
     path.write_text(json.dumps(line | {"opening_set": "some"}) + "\n")
     with pytest.raises(InvalidResults, match="line 1: not a line of results"):
-        round_robin(both, "leyla", games=20, results=path)
+        round_robin(both, "leyla", games=20, results=path, opening_set="all")
 
 
 def test_the_ladder_is_for_its_own_openings():
@@ -149,3 +211,46 @@ def test_the_ladder_is_for_its_own_openings():
         ["greedy", "random"], "leyla", games=2, opening_set="evaluation", ladder=False, regret=False
     )
     assert found.as_dict()["opening_set"] == "evaluation"
+
+
+@pytest.mark.parametrize("name", rulesets_with_openings())
+def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
+    ruleset = rulesets.lookup(name)
+    games = balanced_openings(ruleset)
+    assert len(games) >= 50
+    assert len(rows(games)) == len(games)
+    assert rows_in_set(ruleset, games, "evaluation").all()
+    book = load_book(ruleset)
+    if book is not None:
+        margins = margins_by_book(book, games)
+        assert (np.abs(margins[~np.isnan(margins)]) <= 2).all()
+        assert (~np.isnan(margins)).any()
+
+
+def test_balanced_openings_are_dealt_like_a_deck():
+    games = balanced_openings(rulesets.lookup("layli_goobalay"))
+    dealt = openings("layli_goobalay", len(games), 4, seed=3, opening_set="balanced")
+    assert rows(dealt) == rows(games)
+    later = openings("layli_goobalay", 20, 0, seed=3, start=len(games) - 10, opening_set="balanced")
+    assert (later[:10] == dealt[-10:]).all()
+    (match,) = round_robin(["greedy", "random"], "layli_goobalay", games=20, opening_set="balanced")
+    assert match.games == 20
+
+
+def test_a_margin_by_the_book_is_what_the_solver_finds():
+    ruleset = rulesets.lookup("layli_goobalay")
+    book = load_book(ruleset)
+    assert book is not None
+    games = book.games[book.depths == 5][::500]
+    for n, margin in enumerate(margins_by_book(book, games)):
+        position = Position.from_games(ruleset, games, n)
+        lead = position.stores[position.player] - position.stores[1 - position.player]
+        assert margin == lead + Solver(ruleset, memory_mb=16).value(position)
+
+
+def test_a_ruleset_without_balanced_openings_says_which_have_some():
+    mine = Ruleset(row_width=3, seeds_per_hole=3)
+    with pytest.raises(NoBalancedOpenings, match="layli_goobalay"):
+        openings(mine, 4, 4, seed=1, opening_set="balanced")
+    with pytest.raises(InvalidMatch, match="not 'even'"):
+        openings("leyla", 4, 4, seed=1, opening_set=cast(Any, "even"))

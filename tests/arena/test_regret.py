@@ -1,16 +1,20 @@
 """Regret against exact values, over the fixed positions and over an agent's own games."""
 
+import re
+
 import numpy as np
 import pytest
 
-from mancala_env import agents, rulesets
+from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent
 from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_report
 from mancala_env.arena.evaluation import Evaluation
 from mancala_env.arena.ladder import SLOW_ANCHORS
 from mancala_env.arena.matches import InvalidMatch
-from mancala_env.arena.regret import has_exact_positions
-from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
+from mancala_env.arena.page import Page
+from mancala_env.arena.regret import MOST_MISTAKES, has_exact_positions
+from mancala_env.arena.report import add_regret, plot_regret
+from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"
 
@@ -115,7 +119,12 @@ def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
 
 def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     page = write_report(evaluation, tmp_path / "report.html").read_text()
-    assert page.count("<svg") == 4  # ratings, win rates, regret of each source
+    boards = sum(min(4, len(regret.worst)) for regret in evaluation.regrets)
+    assert boards >= 4
+    assert page.count("<svg") == 4 + boards  # ratings, win rates, regret of each source, worst moves
+    assert page.count("How to read it: ") == 4
+    names = re.findall(r' id="([^"]+)"', page)
+    assert len(names) == len(set(names)), "two pictures of a page share a name"
     assert "<script" not in page
     assert " src=" not in page
     assert "minimax:1" in page
@@ -123,6 +132,61 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     assert picture.startswith(b"\x89PNG")
     with pytest.raises(InvalidMatch, match=r"\.html or \.png"):
         write_report(evaluation, tmp_path / "report.txt")
+
+
+def test_the_worst_moves_are_those_that_gave_most_away():
+    regret = measure_regret(agents.make("random", RULESET, seed=1), RULESET)
+    assert [move.regret for move in regret.worst] == sorted(regret.regrets.tolist(), reverse=True)[
+        :MOST_MISTAKES
+    ]
+    for move in regret.worst:
+        assert set(move.values) == set(move.position.legal_actions)
+        assert solve(move.position, time_limit=60).action_values == move.values
+    told = regret.as_dict()["worst"][0]
+    assert Position.from_text(told["position"]) == regret.worst[0].position
+    assert told["regret"] == regret.worst[0].regret
+    assert measure_regret(Best(RULESET), RULESET).worst == ()
+
+
+def test_worst_moves_of_own_games_are_told_with_their_values():
+    small = rulesets.Ruleset(name="small", row_width=3, seeds_per_hole=3)
+    regret = own_games_regret(agents.make("random", small, seed=1), games=20, opening_turns=1, memory_mb=16)
+    assert regret.worst[0].regret == regret.regrets.max() > 0
+    assert [move.regret for move in regret.worst] == sorted(regret.regrets.tolist(), reverse=True)[
+        :MOST_MISTAKES
+    ]
+    for move in regret.worst:
+        assert move.action in move.position.legal_actions
+        assert solve(move.position).action_values == move.values
+
+
+def test_a_worst_move_is_drawn_with_what_each_hole_is_worth():
+    regret = measure_regret(Best(RULESET, sign=-1), RULESET)
+    page = Page("Worst moves")
+    page.boards(regret.worst[:1])
+    (move,) = regret.worst[:1]
+    text = page.html()
+    assert f"{move.regret} seeds given away." in text
+    badges = re.findall(r">([+-]\d+|0)</text>", text)
+    for value in move.values.values():
+        assert (f"{value:+d}" if value else "0") in badges
+
+
+def test_no_plot_is_drawn_where_no_position_was_solved():
+    agent = agents.make("random", "layli_goobalay_long", seed=1)
+    nothing = own_games_regret(agent, games=2, max_positions=1, time_limit=1e-6, memory_mb=16, seed=1)
+    assert nothing.overall.positions == 0
+    page = Page("Nothing")
+    add_regret(page, [nothing])
+    assert "<svg" not in page.html()
+    assert "None of the positions was solved in time." in page.html()
+
+
+def test_phases_without_positions_have_no_place_in_the_plot():
+    regret = measure_regret(agents.make("random", "gabata_3", seed=1), "gabata_3")
+    assert [part.phase for part in regret.phases if not part.positions] == ["start", "early"]
+    labels = [label.get_text() for label in plot_regret([regret]).axes[0].get_xticklabels()]
+    assert labels == ["middle", "late", "end", "all"]
 
 
 def test_an_anchor_that_is_evaluated_does_not_meet_itself():

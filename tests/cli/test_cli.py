@@ -17,7 +17,7 @@ from test_checkpoint import identity_of, write_checkpoint
 from mancala_env import Position, cli, records, rulesets, solver
 
 # Three turns from the end: solved at once.
-COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "replay", "rulesets")
+COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "replay", "play", "rulesets")
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 
@@ -391,3 +391,42 @@ def test_a_missing_extra_names_its_pip_command():
     assert done.stderr == 'mancala: tables need rich: pip install "mancala-env[arena]"\n'.replace(
         "mancala: ", "mancala: ", 1
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["gabata_i", "--svg"], "board.svg"),
+        (["gabata_i", "--width", "200", "--theme", "dark", "--png"], "board.png"),
+        (["leyla", "--action", "1", "--width", "200", "--gif"], "turn.gif"),
+        (["RECORDS", "--game", "2", "--width", "120", "--gif"], "game.gif"),
+        (["RECORDS", "--game", "1", "--turn", "2", "--width", "120", "--gif"], "turn.gif"),
+        (["RECORDS", "--game", "1", "--turn", "1", "--svg"], "after.svg"),
+    ],
+)
+def test_show_draws_into_files(words, name, tmp_path, capsys):
+    file, game = tmp_path / "games.txt", records.GameRecord("leyla", [(0, 3), (1, 0)])
+    records.write_games(file, [game, game])
+    words = [str(file) if word == "RECORDS" else word for word in words]
+    assert cli.main(["show", *words, str(tmp_path / name)]) == 0
+    assert capsys.readouterr().out == ""
+    begins = {".svg": b"<svg", ".png": b"\x89PNG", ".gif": b"GIF89a"}
+    assert (tmp_path / name).read_bytes().startswith(begins[(tmp_path / name).suffix])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["leyla", "--png", "x.jpg"], "--png writes a file that ends in .png, not 'x.jpg'"),
+        (["leyla", "--gif", "x.gif"], "a position is drawn into a file that ends in .svg or .png"),
+        (["leyla", "--svg", "a.svg", "--png", "b.png"], "one picture at a time"),
+        (["leyla", "--width", "300"], "are for pictures"),
+        (["leyla", "--turn", "1"], "are for a file of game records"),
+        (["leyla", "--svg", "nowhere/a.svg"], "No such file"),
+    ],
+)
+def test_show_says_what_it_cannot_draw(words, message, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["show", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import inspect
 import io
 import pkgutil
@@ -19,8 +20,10 @@ import mancala_env
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
-HEAVY = {"torch", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette", "uvicorn",
-         "tensorboard", "rich", "jsonargparse"}  # fmt: skip
+HEAVY = {
+    "torch", "PIL", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette",
+    "uvicorn", "textual", "tensorboard", "rich", "jsonargparse",
+}  # fmt: skip
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -114,3 +117,16 @@ def test_importing_the_package_is_light():
 @pytest.mark.parametrize("name", mancala_env.__all__)
 def test_every_public_name_is_there(name):
     assert hasattr(mancala_env, name)
+
+
+@pytest.mark.generated
+def test_the_pictures_of_the_documentation_are_not_stale(tmp_path):
+    path = ROOT / "docs" / "draw_pictures.py"
+    spec = importlib.util.spec_from_file_location("draw_pictures", path)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    program.draw(tmp_path)
+    for picture in sorted(tmp_path.iterdir()):
+        assert picture.read_text() == (ROOT / "docs" / "img" / picture.name).read_text(), picture.name

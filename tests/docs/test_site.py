@@ -1,6 +1,7 @@
 """The documentation site is built without a warning, its links lead somewhere, and nothing is missing."""
 
 import importlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ pytest.importorskip("sphinx", reason="pip install --group docs")
 
 import links
 import pages
+import readme_pictures
+import reference_pages
 import ruleset_pages
 from sphinx.util.inventory import InventoryFile
 
@@ -74,6 +77,21 @@ def _thing(name: str) -> object:
     module, _, attribute = name.rpartition(".")
     thing = getattr(importlib.import_module(module), attribute)
     return thing if isinstance(thing, type) or hasattr(thing, "__code__") else None
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("name", readme_pictures.drawings())
+def test_pictures_of_the_readme_are_as_they_are_drawn_today(name: str) -> None:
+    drawn = readme_pictures.drawings()[name]
+    assert (readme_pictures.FOLDER / name).read_text() == drawn + "\n", "run docs/site/readme_pictures.py"
+    assert f"docs/img/{name}" in (ROOT / "README.md").read_text()
+    assert len(drawn) < 100_000
+
+
+def test_the_reference_names_only_modules_that_there_are() -> None:
+    named = [module for chapter in reference_pages.CHAPTERS.values() for module in chapter.modules]
+    assert len(named) == len(set(named))
+    assert [module for module in named if importlib.util.find_spec(module) is None] == []
 
 
 def test_links_to_nowhere_are_found(tmp_path: Path) -> None:

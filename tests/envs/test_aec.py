@@ -278,7 +278,7 @@ def test_render_without_a_mode_warns():
         ({"reward": "win"}, "reward must be 'outcome' or 'margin', not 'win'"),
         ({"first_player": "south"}, "first_player must be 0 or 1 or 'random', not 'south'"),
         ({"first_player": True}, "first_player must be 0 or 1 or 'random', not True"),
-        ({"render_mode": "human"}, "render_mode must be None or one of 'ansi', not 'human'"),
+        ({"render_mode": "text"}, "one of 'ansi', 'svg', 'rgb_array', 'human', not 'text'"),
         ({"ruleset": "layli"}, "or 'layli_goobalay' or"),
     ],
 )

@@ -428,7 +428,16 @@ def test_true_is_no_action_in_any_environment(action):
 def test_every_environment_has_its_own_metadata():
     one, other = MancalaEnv(), MancalaEnv()
     one.metadata["render_modes"].append("pixels")
-    assert other.metadata["render_modes"] == MancalaEnv.metadata["render_modes"] == ["ansi"]
+    assert (
+        other.metadata["render_modes"]
+        == MancalaEnv.metadata["render_modes"]
+        == [
+            "ansi",
+            "svg",
+            "rgb_array",
+            "human",
+        ]
+    )
     assert MancalaEnv.metadata["render_modes"] is not MancalaVectorEnv.metadata["render_modes"]
 
 

@@ -26,7 +26,6 @@ def test_stable_baselines3_check_env(ruleset, kind):
     sb3_check_env(gym_env(ruleset, rounds="match", observation=kind))
 
 
-@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array' that is not in the possible:UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gym_id", IDS)
 def test_maskable_ppo_learns_on_what_make_vec_env_makes(gym_id, kind):

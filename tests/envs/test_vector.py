@@ -327,7 +327,7 @@ def test_an_env_can_be_pickled_in_the_middle_of_episodes():
         ({"num_envs": 2.5}, ValueError, "num_envs must be a whole number of at least 1, not 2.5"),
         ({"opponent": "gredy"}, InvalidSpec, "did you mean greedy"),
         ({"seat": 1}, ValueError, "seat must be 'south' or 'north' or 'random', not 1"),
-        ({"render_mode": "human"}, ValueError, "render_mode must be None or one of 'ansi', not 'human'"),
+        ({"render_mode": "text"}, ValueError, "one of 'ansi', 'svg', 'rgb_array', 'human', not 'text'"),
         ({"num_threads": 0}, ValueError, "num_threads must be"),
     ],
 )

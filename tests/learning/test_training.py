@@ -23,8 +23,8 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena.matches import play_matches
+from mancala_env.learning import curves, report
 from mancala_env.learning import loop as command
-from mancala_env.learning import report
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
@@ -556,11 +556,44 @@ def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
             figures["evaluation/random"] = 0.8
         lines.append(json.dumps(figures))
     (folder.path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-    read = report._metrics(folder.path / "metrics.jsonl")
+    read = curves.read_metrics(folder.path / "metrics.jsonl")
     assert sum("evaluation/random" in line for line in read) == 203
     assert [line["environment_steps"] for line in read if "evaluation/random" not in line][-1] > 19_900 * 2048
-    drawn = report._plots(config, folder, report.Past([], None))
-    assert len(drawn) < 1_000_000
+    page = report.write_page("Of days", config, folder, [], report.Past([], None), None).html()
+    assert len(page) < 1_000_000
+    for title in ("win rate at checkpoints", "score against the pool", "learning"):
+        assert f'aria-label="{title}"' in page
+    for title in ("rating of each", "how the games of self-play end", "environment steps a second"):
+        assert title not in page, "nothing was measured to plot"
+
+
+def test_no_plot_is_drawn_of_a_single_point() -> None:
+    updates = [
+        {"environment_steps": steps, "train/value_loss": 0.5, "selfplay/draw_rate": 0.1, "pool/random": 0.9,
+         "evaluation/random": 0.8, "time/environment_steps_per_second": 9000.0}
+        for steps in (2048, 4096, 6144)
+    ]  # fmt: skip
+    past = report.Past([], None)
+    for few in ([], updates[:1]):
+        assert curves.strength(few, past) == curves.learning(few) == curves.games(few) == []
+        assert curves.speed(few) == curves.pool(few, ["random"]) == []
+    plots = [
+        *curves.strength(updates, past), *curves.learning(updates), *curves.games(updates),
+        *curves.speed(updates), *curves.pool(updates, ["random"]),
+    ]  # fmt: skip
+    assert len(plots) == 5
+    for plot, how in plots:
+        assert how.startswith("How to read it: ")
+        assert all(np.size(line.get_xdata()) > 1 for line in plot.axes[0].get_lines())
+
+
+def test_a_line_that_nobody_would_see_is_named_instead() -> None:
+    updates = [
+        {"environment_steps": n, "selfplay/south_win_rate": 0.6, "selfplay/stall_rate": 0.002} for n in (1, 2)
+    ]
+    ((plot, how),) = curves.games(updates)
+    assert [line.get_label() for line in plot.axes[0].get_lines()] == ["South wins"]
+    assert "Never as many as one in a hundred: ended by 50 turns without change." in how
 
 
 @pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])

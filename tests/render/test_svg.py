@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mancala_env import IllegalMove, Position, Ruleset, rulesets
+from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.motion import steps
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, Disc, describe, layout_of
@@ -183,6 +183,36 @@ def test_steps_end_where_the_turn_ends(max_laps):
             position.play(action)
             assert (shown[-1].state.seeds == position.state.seeds).all()
             assert shown[-1].in_hand == 0
+
+
+def test_a_batch_is_a_grid_of_its_games():
+    batch = Batch("gabata_i", 40, seed=0)
+    batch.play_random(5)
+    svg = batch.to_svg(columns=3, games=[7, 0, 39, 2])
+    root = ElementTree.fromstring(svg)
+    boards = list(root.iter(f"{SVG}g"))
+    assert [board.get("transform") for board in boards] == [
+        f"translate({x:g},{y:g})"
+        for x, y in ((0, 0), (792, 0), (1584, 0), (0, layout_of(batch.ruleset).height))
+    ]
+    for board, b in zip(boards, (7, 0, 39, 2), strict=True):
+        position = Position.from_games("gabata_i", batch.games, b)
+        numbers = sorted(t.text or "" for t in board.iter(f"{SVG}text") if (t.text or "").isdigit())
+        assert numbers == sorted(map(str, [*position.seeds, *position.stores]))
+        role = f"var(--m-{('south', 'north')[position.player]})"
+        lit = [circle for circle in board.iter(f"{SVG}circle") if circle.get("stroke") == role]
+        assert len(lit) == len(position.legal_actions)
+    assert batch._repr_svg_().count("<g transform") == 16
+    assert Batch("leyla", 2, seed=0)._repr_svg_().count("<g transform") == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"games": [40]}, {"games": []}, {"games": [0] * 257}, {"columns": 0}, {"theme": "x"}, {"width": 0}],
+)
+def test_what_a_batch_cannot_draw_is_refused(wrong):
+    with pytest.raises(InvalidArgument):
+        Batch("leyla", 40, seed=0).to_svg(**wrong)
 
 
 def test_scenes_hold_no_numpy_numbers_in_text():

@@ -17,12 +17,11 @@ from rich.table import Table
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.matches import InvalidMatch, MatchResult
+from mancala_env.arena.plots import BARS, draw_intervals, finish
 from mancala_env.errors import MancalaError
-from mancala_env.learning.report import draw_intervals, draw_ratings, finish
+from mancala_env.learning.curves import draw_ratings
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.programs import Parser, in_one_line
-
-_COLORS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 
 
 def snapshots(run: Path, most: int) -> list[str]:
@@ -48,7 +47,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
     assert evaluation.ratings is not None
     figure = Figure(figsize=(10, 4), layout="constrained")
     rating, history = figure.subplots(1, 2)
-    for (name, own), color in zip(runs.items(), _COLORS * len(runs)):
+    for (name, own), color in zip(runs.items(), BARS * len(runs)):
         draw_ratings(rating, evaluation.ratings.only(own), name, color)
         for other, theirs in runs.items():
             matches = last_against(evaluation, own[-1], theirs)

@@ -1,0 +1,387 @@
+"""Tree search guided by a network, PUCT (Silver et al. 2017, "AlphaGo Zero"): value+mcts and policy+mcts.
+
+Each simulation has four steps:
+
+1. *Select*: walk down the tree by the value of each turn and the chance that it is the right one, to a
+   position
+   whose turns are not in the tree yet.
+2. *Evaluate* it.
+3. *Expand*: add its turns to the tree.
+4. *Back up*: add the value to every node of the walk.
+
+There are no rollouts. As in :mod:`mancala_env.agents.mcts`, nodes also hold bounds on the final margin, so
+endgames are proven. Who judges:
+
+- A value network (:mod:`mancala_env.agents.value_network`), where there is one: it judges every turn of the
+  position, in the kernel, at some 700 thousand simulations a second. Chances follow from these values. The
+  policy's own, tried at the root, made the play weaker: it is surer of itself than it should be.
+- Else the network of a checkpoint, which gives both chances and value, far slower than a kernel and only on
+  many positions at once. So all games are searched side by side, and each tree sends out several
+  simulations before it hears what the network says. A simulation under way counts as a lost game ("virtual
+  loss"), so that the next one goes elsewhere. How many are under way depends on the tree alone: a game is
+  searched alike alone and among others.
+
+Symbols: B games, N nodes of all trees, S simulations under way, P turns of the longest line.
+"""
+
+import math
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from mancala_env.agents.agent import Agent
+from mancala_env.agents.budget import Budget
+from mancala_env.agents.mcts import (
+    COUNT,
+    FIRST,
+    HIGH,
+    HOLE,
+    LOW,
+    NODE_COLUMNS,
+    VALUE,
+    VISITS,
+    bounds,
+    choose,
+    reward,
+    sign,
+    tighten,
+    write_node,
+)
+from mancala_env.agents.search import num_seeds
+from mancala_env.agents.value_network import UNIT, leaf_value
+from mancala_env.engine.kernel import kernel
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, save
+from mancala_env.engine.turn import legal_holes, play_turn
+
+# Weight of the chances; chosen by matches.
+_EXPLORATION = 1.0
+# A turn that was not tried yet is thought to be so much worse than its position.
+_UNTRIED = 0.2
+# Simulations of a tree under way at once: one more for so many that came back, and at most so many.
+_PER_SIMULATION, _MOST_AT_ONCE = 8, 8
+MARGIN_SHARE = 0.3
+"""The part of the margin in the reward, as in mcts."""
+# With a value network: simulations of a tree in one go, the margin that all but decides a game, and how much
+# more a turn is worth that has e times the chance.
+_PIECE = 200
+_SEEDS_OF_DOUBT = 6.0
+_TEMPERATURE = 0.4
+# Games searched side by side.
+_GAMES_AT_ONCE = 256
+# A simulation goes no further; the network judges where it stands.
+_MOST_TURNS = 200
+
+# Columns of a node beside those of mcts: simulations under way. Column of promise: the policy's chance.
+_UNDER_WAY, _CHANCE = 3, 1
+
+
+class Forest(NamedTuple):
+    """The trees of some games; the root of game b is node b.
+
+    Attributes:
+        tree: int32 `[N, NODE_COLUMNS]`, as in mcts; bounds are South's.
+        promise: float32 `[N, 2]`, the value of a node to the player who may walk to it, minus infinity when
+            hopeless, and the policy's chance that they do.
+        sums: float64 `[N]`, sum of the values backed up, South's.
+    """
+
+    tree: np.ndarray
+    promise: np.ndarray
+    sums: np.ndarray
+
+    def with_room(self, nodes: int) -> "Forest":
+        """Return the same trees in arrays for at least so many nodes."""
+        if nodes <= len(self.tree):
+            return self
+        return Forest(*(np.concatenate([part, np.zeros_like(part)], axis=0) for part in self)).with_room(
+            nodes
+        )
+
+
+class Walks(NamedTuple):
+    """Simulations that wait for the network.
+
+    Attributes:
+        leaves: uint64 `[S, NUM_COLUMNS]`, the positions to judge.
+        nodes: int64 `[S]`, the nodes they stand at.
+        paths: int32 `[S, P, 2]`, nodes from the root and who moves there.
+        lengths: int64 `[S]`.
+    """
+
+    leaves: np.ndarray
+    nodes: np.ndarray
+    paths: np.ndarray
+    lengths: np.ndarray
+
+
+@kernel
+def _best_child(tree, promise, node):
+    """Return the child to walk to: PUCT, simulations under way counting as lost."""
+    first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
+    tried = np.float64(tree[node, VISITS] + tree[node, _UNDER_WAY])
+    scale = _EXPLORATION * math.sqrt(tried)
+    best, best_bound = first, -np.inf
+    for child in range(first, first + count):
+        visits, under_way = np.float64(tree[child, VISITS]), np.float64(tree[child, _UNDER_WAY])
+        known = max(visits, 1.0)
+        value = (promise[child, VALUE] * known - under_way) / (known + under_way)
+        bound = value + scale * promise[child, _CHANCE] / (1.0 + visits + under_way)
+        if bound > best_bound:
+            best, best_bound = child, bound
+    return best
+
+
+@kernel
+def _back_up(tree, promise, sums, paths, walk, length, value, margin_share, total):
+    """Add a value of South's to every node of a walk, from its end, and tighten the bounds above a change."""
+    has_changed = True
+    for ply in range(length - 1, -1, -1):
+        node = np.int64(paths[walk, ply, 0])
+        tree[node, VISITS] += 1
+        tree[node, _UNDER_WAY] -= 1
+        sums[node] += value
+        if has_changed and tree[node, COUNT] > 0:
+            has_changed = tighten(tree, promise, node, paths[walk, ply, 1])
+        if ply > 0 and promise[node, VALUE] > -np.inf:
+            low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
+            mean = sums[node] / tree[node, VISITS]
+            mean = max(mean, reward(sign(low), low, margin_share, total))
+            mean = min(mean, reward(sign(high), high, margin_share, total))
+            promise[node, VALUE] = mean if paths[walk, ply - 1, 1] == SOUTH else -mean
+
+
+@kernel
+def _select(rules, game, total, tree, promise, root, paths, walk):
+    """Walk from a root to a node that is proven or not in the tree yet; returns its game and the length."""
+    node, length = root, 0
+    while True:
+        paths[walk, length, 0] = node
+        paths[walk, length, 1] = game.player
+        length += 1
+        tree[node, _UNDER_WAY] += 1
+        if tree[node, LOW] == tree[node, HIGH] or tree[node, COUNT] == 0 or length == _MOST_TURNS:
+            return game, node, length
+        node = _best_child(tree, promise, node)
+        game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
+        if tree[node, VISITS] == 0:
+            low, high = bounds(rules, game, total)
+            tree[node, LOW] = low
+            tree[node, HIGH] = high
+
+
+@kernel
+def _write_roots(rules, games, tree, promise, sums):
+    """Write the roots."""
+    for b in range(len(games)):
+        game = load(games, b)
+        low, high = bounds(rules, game, num_seeds(game))
+        write_node(tree, promise, b, 0, low, high)
+        sums[b] = 0.0
+
+
+@kernel
+def _expected(margin, total):
+    """Return the reward of South that goes with the margin a value network expects, in seeds."""
+    return reward(math.tanh(margin / _SEEDS_OF_DOUBT), margin, MARGIN_SHARE, total)
+
+
+@kernel
+def _evaluate_and_expand(rules, network, game, total, tree, promise, sums, node, used):
+    """Give a node its children, each with the value network's value and a chance that follows from it.
+
+    Returns the nodes used then, and the reward of South: that of the child best for who moves there.
+    """
+    legal = legal_holes(rules, game)
+    count = num_bits(legal)
+    tree[node, FIRST] = used
+    tree[node, COUNT] = count
+    best, best_south = -np.inf, 0.0
+    for i in range(count):
+        hole = nth_bit(legal, i)
+        after = play_turn(rules, game, hole)[0]
+        low, high = bounds(rules, after, total)
+        write_node(tree, promise, used + i, hole, low, high)
+        sums[used + i] = 0.0
+        margin = leaf_value(rules, after, total, SOUTH, network) / UNIT
+        south = _expected(margin, total) if low < high else reward(sign(low), low, MARGIN_SHARE, total)
+        value = south if game.player == SOUTH else -south
+        promise[used + i, VALUE] = value
+        if value > best:
+            best, best_south = value, south
+    sum_of = 0.0
+    for child in range(used, used + count):
+        chance = math.exp((promise[child, VALUE] - best) / _TEMPERATURE)
+        promise[child, _CHANCE] = chance
+        sum_of += chance
+    for child in range(used, used + count):
+        promise[child, _CHANCE] /= sum_of
+    return used + count, best_south
+
+
+@kernel
+def _run_simulations(
+    rules, network, games, rows, simulations, margin_share, tree, promise, sums, done, walks, used
+):
+    """Run simulations in the trees of some games; those that end at something proven are backed up at once,
+    and with a value network all are.
+
+    Returns how many positions wait for the network, and the nodes used.
+    """
+    leaves, nodes, paths, lengths = walks.leaves, walks.nodes, walks.paths, walks.lengths
+    waiting = 0
+    for b in rows:
+        root = load(games, b)
+        total = num_seeds(root)
+        at_once = _PIECE
+        if network is None:
+            at_once = min(_MOST_AT_ONCE, 1 + done[b] // _PER_SIMULATION)
+        at_once = min(at_once, simulations - done[b])
+        for _ in range(at_once):
+            game, node, length = _select(rules, root, total, tree, promise, b, paths, waiting)
+            done[b] += 1
+            is_proven = tree[node, LOW] == tree[node, HIGH]
+            if is_proven or network is not None:
+                if is_proven:
+                    margin = np.int64(tree[node, LOW])
+                    value = reward(sign(margin), margin, margin_share, total)
+                elif tree[node, COUNT] == 0:
+                    used, value = _evaluate_and_expand(
+                        rules, network, game, total, tree, promise, sums, node, used
+                    )
+                else:
+                    value = sums[node] / tree[node, VISITS]
+                _back_up(tree, promise, sums, paths, waiting, length, value, margin_share, total)
+                if tree[b, LOW] == tree[b, HIGH]:
+                    break
+                continue
+            save(leaves, waiting, game)
+            nodes[waiting] = node
+            lengths[waiting] = length
+            waiting += 1
+    return waiting, used
+
+
+@kernel
+def _expand_and_back_up(rules, walks, waiting, logits, values, margin_share, tree, promise, sums, used):
+    """Give each evaluated position its turns, and back its value up; returns the nodes used then."""
+    leaves, nodes, paths, lengths = walks.leaves, walks.nodes, walks.paths, walks.lengths
+    for walk in range(waiting):
+        game = load(leaves, walk)
+        total = num_seeds(game)
+        node = nodes[walk]
+        value = np.float64(values[walk])
+        if tree[node, COUNT] == 0:
+            legal = legal_holes(rules, game)
+            count = num_bits(legal)
+            tree[node, FIRST] = used
+            tree[node, COUNT] = count
+            for i in range(count):
+                write_node(tree, promise, used + i, nth_bit(legal, i), tree[node, LOW], tree[node, HIGH])
+                promise[used + i, VALUE] = max(value - _UNTRIED, -1.0)
+                sums[used + i] = 0.0
+            used += count
+            _write_chances(rules, game.player, logits, walk, tree, promise, node)
+        south = value if game.player == SOUTH else -value
+        _back_up(tree, promise, sums, paths, walk, lengths[walk], south, margin_share, total)
+    return used
+
+
+@kernel
+def _write_chances(rules, player, logits, row, tree, promise, node):
+    """Give the children of a node the policy's chances, from a row of logits."""
+    first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
+    most, sum_of = -np.inf, 0.0
+    for child in range(first, first + count):
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
+        most = max(most, np.float64(logits[row, action]))
+    for child in range(first, first + count):
+        action = action_of(rules, player, np.int64(tree[child, HOLE]))
+        chance = math.exp(np.float64(logits[row, action]) - most)
+        promise[child, _CHANCE] = chance
+        sum_of += chance
+    for child in range(first, first + count):
+        promise[child, _CHANCE] /= sum_of
+
+
+@kernel
+def _choose_actions(rules, games, tree, promise, randoms, actions):
+    """Write the action to play in each game."""
+    for b in range(len(games)):
+        player = np.int64(load(games, b).player)
+        child = choose(tree, promise, b, player, randoms[b])
+        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
+
+
+class PuctAgent(Agent):
+    """Play the turn that a search guided by a network tried most, or proved best.
+
+    A subclass sets the attributes.
+
+    Attributes:
+        budget: What the spec allows for each position.
+        last_simulations: int64 `[B]`, simulations run for each game of the last call; fewer than asked
+            for where the value was proven, or nothing had to be chosen.
+    """
+
+    budget: Budget
+    last_simulations: np.ndarray
+    # A packed value network, or None; and what its values are about: the outcome (0), or the margin (1).
+    _network: np.ndarray | None
+    _margin_share: float
+
+    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits float32 `[B, A]` and values float32 `[B]` of running games, for the players to move.
+
+        Asked only where there is no value network.
+        """
+        raise NotImplementedError
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        games = self._running(games)
+        randoms = self.random_seeds(len(games))
+        actions = np.zeros(len(games), np.int64)
+        simulations = np.zeros(len(games), np.int64)
+        for start in range(0, len(games), _GAMES_AT_ONCE):
+            some = slice(start, start + _GAMES_AT_ONCE)
+            forest = self._search(games[some], simulations[some])
+            _choose_actions(
+                self._rules, games[some], forest.tree, forest.promise, randoms[some], actions[some]
+            )
+        self.last_simulations = simulations
+        return actions
+
+    def _search(self, games: np.ndarray, done: np.ndarray) -> Forest:
+        """Grow the trees of some games; counts the simulations in `done`, int64 `[B]`."""
+        num_games, num_turns = len(games), self.ruleset.num_holes
+        waiting = num_games * _MOST_AT_ONCE
+        walks = Walks(
+            leaves=np.zeros((waiting, NUM_COLUMNS), np.uint64),
+            nodes=np.zeros(waiting, np.int64),
+            paths=np.zeros((waiting, _MOST_TURNS, 2), np.int32),
+            lengths=np.zeros(waiting, np.int64),
+        )
+        nodes = num_games + waiting * num_turns
+        forest = Forest(
+            np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
+        )
+        _write_roots(self._rules, games, forest.tree, forest.promise, forest.sums)
+        used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
+        while len(rows):
+            started = perf_counter()
+            forest = forest.with_room(used + num_games * max(_MOST_AT_ONCE, _PIECE) * num_turns)
+            parts = (self._margin_share, forest.tree, forest.promise, forest.sums)
+            waits, used = _run_simulations(
+                self._rules, self._network, games, rows, self.budget.steps, *parts, done, walks, used
+            )
+            if waits:
+                logits, values = self.judge(walks.leaves[:waits])
+                used = _expand_and_back_up(self._rules, walks, waits, logits, values, *parts, used)
+            roots = forest.tree[rows]
+            is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])
+            # Each game pays its share of the time, so that no game profits from others that end early.
+            spent[rows] += (perf_counter() - started) / len(rows)
+            is_out = (done[rows] >= self.budget.steps) | (spent[rows] >= self.budget.seconds)
+            rows = rows[~(is_settled | is_out)]
+        return forest

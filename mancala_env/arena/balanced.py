@@ -1,0 +1,56 @@
+"""Balanced openings: positions a few turns in that neither seat has won yet.
+
+After four random turns most rounds between strong agents are decided by the seat. These positions are worth
+at most two seeds to either player: by the opening book where it knows them, else by a deep search with the
+shipped value network. They are shipped for the rulesets that :func:`rulesets_with_openings` lists, all held
+out from training (:mod:`mancala_env.engine.openings`); ``python -m mancala_env.arena.make_openings`` makes
+them anew.
+"""
+
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env.archive import InvalidArchive, Numbers, read_arrays
+from mancala_env.engine.possible import check_games
+from mancala_env.engine.state import NUM_COLUMNS
+from mancala_env.errors import InvalidPosition, MancalaError
+from mancala_env.rulesets import Ruleset, lookup, names
+
+
+class NoBalancedOpenings(MancalaError):
+    """A ruleset for which no balanced openings are shipped."""
+
+
+@lru_cache(maxsize=32)
+def balanced_openings(ruleset: Ruleset) -> np.ndarray:
+    """Return the balanced openings shipped for a ruleset, uint64 `[N, NUM_COLUMNS]`; not to be written to.
+
+    Raises:
+        NoBalancedOpenings: There are none; the message says for which there are.
+    """
+    file = openings_file(ruleset.name)
+    if not file.is_file() or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
+        listed = ", ".join(rulesets_with_openings())
+        raise NoBalancedOpenings(f"no balanced openings of {ruleset.name}; there are some of: {listed}")
+    try:
+        data = read_arrays(
+            file, {"games": Numbers("uint64", (None, NUM_COLUMNS)), "margins": Numbers("float32", (None,))}
+        )
+        games = check_games(ruleset, data["games"])
+    except (InvalidArchive, InvalidPosition) as error:
+        raise NoBalancedOpenings(f"{file} holds no balanced openings ({error})") from error
+    games.setflags(write=False)
+    return games
+
+
+def rulesets_with_openings() -> tuple[str, ...]:
+    """Return the names of the rulesets for which balanced openings are shipped."""
+    return tuple(name for name in names() if openings_file(name).is_file())
+
+
+def openings_file(name: str) -> Path:
+    """Return where the balanced openings of a ruleset lie, or would."""
+    return Path(str(resources.files("mancala_env"))) / "data" / f"openings_{name}.npz"

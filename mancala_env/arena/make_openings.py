@@ -1,0 +1,88 @@
+"""Make the balanced openings: ``python -m mancala_env.arena.make_openings layli_goobalay``."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env.agents.budget import Budget
+from mancala_env.agents.value_network import certain_leads
+from mancala_env.agents.value_search import ValueMinimaxAgent
+from mancala_env.arena.balanced import openings_file
+from mancala_env.engine.openings import rows_in_set
+from mancala_env.programs import Parser, in_one_line
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
+
+WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400
+# Positions that are searched: drawn, where there are more.
+_MOST_SEARCHED = 3000
+
+
+def margins_by_book(book: Book, games: np.ndarray) -> np.ndarray:
+    """Return how far best play leaves each player to move ahead, float64 `[N]`, seeds; NaN where unknown."""
+    known = dict(zip(keys_of(book.ruleset, book.games).tolist(), book.rests.tolist(), strict=True))
+    rests = np.array([known.get(key, UNKNOWN) for key in keys_of(book.ruleset, games).tolist()], np.int64)
+    return np.where(rests == UNKNOWN, np.nan, certain_leads(book.ruleset, games) + rests)
+
+
+def find(
+    ruleset: Ruleset, turns: tuple[int, int], within: float, depth: int, most: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find balanced openings.
+
+    Args:
+        ruleset: The game.
+        turns: The fewest and the most turns from the start.
+        within: The largest margin, in seeds, to either side.
+        depth: Turns that a position is searched which is in no book.
+        most: The most openings there are; drawn where there are more.
+        seed: Seed of the draws.
+
+    Returns:
+        games uint64 `[N, NUM_COLUMNS]`, and margins float32 `[N]` to the players to move.
+    """
+    draw = np.random.default_rng(seed)
+    games, depths = opening_positions(ruleset, turns[1], most=50 * _MOST_SEARCHED)
+    games = games[(depths >= turns[0]) & rows_in_set(ruleset, games, "evaluation")]
+    book = load_book(ruleset)
+    margins = np.full(len(games), np.nan) if book is None else margins_by_book(book, games)
+    unknown = np.flatnonzero(np.isnan(margins))
+    unknown = np.sort(draw.permutation(unknown)[:_MOST_SEARCHED])
+    search = ValueMinimaxAgent(ruleset, Budget(depth), spec=f"value+minimax:{depth}", seed=seed)
+    if len(unknown):
+        search.act(games[unknown])
+        margins[unknown] = search.last_values
+    even = np.flatnonzero(np.abs(margins) <= within)  # not where it is NaN
+    even = np.sort(draw.permutation(even)[:most])
+    return games[even], margins[even].astype(np.float32)
+
+
+@in_one_line("make_openings", "the file of the ruleset that was searched is as it was")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the files of the rulesets named on the command line; returns the exit status."""
+    parser = Parser(prog="python -m mancala_env.arena.make_openings", description=__doc__)
+    parser.add_argument("rulesets", nargs="+")
+    parser.add_argument("--turns", type=int, nargs=2, default=TURNS, help="fewest and most turns; 3 6")
+    parser.add_argument("--within", type=float, default=WITHIN, help="largest margin in seeds; 2")
+    parser.add_argument("--depth", type=int, default=DEPTH, help="turns searched ahead; 10")
+    parser.add_argument("--most", type=int, default=MOST, help="most openings of a ruleset; 400")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=openings_file("").parent)
+    options = parser.parse_args(arguments)
+    for ruleset in [lookup(name) for name in options.rulesets]:
+        games, margins = find(
+            ruleset, tuple(options.turns), options.within, options.depth, options.most, options.seed
+        )
+        path = options.folder / openings_file(ruleset.name).name
+        new = path.with_suffix(".new.npz")
+        np.savez_compressed(new, games=games, margins=margins)
+        os.replace(new, path)
+        print(f"{ruleset.name}: {len(games)} openings", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""A report as one HTML file: headings, tables, plots and boards, with nothing to fetch and no script.
+
+A run's report and an evaluation's are written with this. Every picture says how to read it.
+"""
+
+import html
+import io
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mancala_env.arena.regret import JudgedMove
+from mancala_env.render.motion import turn_name
+from mancala_env.squares import hole_of
+from mancala_env.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; background: #fff; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .25rem .8rem; text-align: right; }
+th { border-bottom: 2px solid #22303c; } td { border-bottom: 1px solid #dde2e6; }
+th:first-child, td:first-child { text-align: left; } svg { max-width: 100%; height: auto; }
+.marked td:first-child { font-weight: 600; color: #b5472f; }
+figure { margin: 1.5rem 0; } figcaption { color: #4a5763; font-size: .9rem; max-width: 46rem; }
+.several { display: grid; gap: 0 1.5rem; }
+.several { grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); }
+pre { overflow-x: auto; } footer { color: #5d6874; margin-top: 3rem; }
+"""
+# Names that nothing refers to, and that the next plot of the page would have again.
+_NAMES = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
+
+
+class Page:
+    """A report that is being written, from top to bottom."""
+
+    def __init__(self, title: str) -> None:
+        """Begin with a title."""
+        self.title = title
+        self._parts = [f"<h1>{html.escape(title)}</h1>"]
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self._parts.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], marked: Sequence[str] = ()) -> None:
+        """Add a table; rows whose first cell is one of `marked` stand out."""
+        lines = ['<div class="wide"><table>', _row("th", head)]
+        lines += [_row("td", row, ' class="marked"' if row[0] in marked else "") for row in rows]
+        self._parts.append("\n".join([*lines, "</table></div>"]))
+
+    def plots(self, *plots: "tuple[Figure, str]") -> None:
+        """Add plots side by side where there is room, each with a sentence that says how to read it."""
+        figures = [f"<figure>{svg_of(plot)}{_caption(how)}</figure>" for plot, how in plots]
+        self._several(figures)
+
+    def boards(self, moves: Iterable[JudgedMove]) -> None:
+        """Add moves as boards with the exact value of every action, the one that was played ringed."""
+        self._several([_board(move) for move in moves])
+
+    def details(self, summary: str, text: str) -> None:
+        """Add a text as it is, folded away."""
+        folded = f"<summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre>"
+        self._parts.append(f"<details>{folded}</details>")
+
+    def html(self) -> str:
+        """Return the page."""
+        body = "\n".join([*self._parts, f"<footer>mancala-env {__version__}</footer>"])
+        return (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+            f"<body>\n{body}\n</body>\n</html>\n"
+        )
+
+    def _several(self, figures: Sequence[str]) -> None:
+        if len(figures) == 1:
+            self._parts.append(figures[0])
+        elif figures:
+            self._parts.append('<div class="several">\n' + "\n".join(figures) + "\n</div>")
+
+
+def _row(cell: str, cells: Iterable[str], attributes: str = "") -> str:
+    inside = "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in cells)
+    return f"<tr{attributes}>{inside}</tr>"
+
+
+def _caption(text: str) -> str:
+    return f"<figcaption>{html.escape(text)}</figcaption>"
+
+
+def _board(move: JudgedMove) -> str:
+    position, ruleset = move.position, move.position.ruleset
+    holes = {action: hole_of(ruleset, position.player, action) for action in move.values}
+    played = turn_name(ruleset, position.player, holes[move.action])
+    most = max(move.values.values())
+    best = [
+        turn_name(ruleset, position.player, holes[a]) for a, value in move.values.items() if value == most
+    ]
+    caption = (
+        f"{played} was played, worth {_signed(move.values[move.action])}; {' or '.join(best)} is worth "
+        f"{_signed(most)}. {move.regret} seeds given away."
+    )
+    drawn = position.to_svg(values=move.values, last=(holes[move.action],), theme="light")
+    return f"<figure>{drawn}{_caption(caption)}</figure>"
+
+
+def _signed(value: int) -> str:
+    return f"{value:+d}" if value else "0"
+
+
+def svg_of(plot: "Figure") -> str:
+    """Return a plot as SVG to stand in a page; equal plots are equal texts."""
+    import matplotlib
+
+    title = ". ".join(axes.get_title() for axes in plot.axes if axes.get_title())
+    # Several pictures share a page: without a salt of its own each would use the same ids.
+    salt = f"{zlib.crc32(title.encode()):x}"
+    with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        drawn = io.StringIO()
+        plot.savefig(drawn, format="svg", metadata={"Date": None})
+    text = _NAMES.sub("", drawn.getvalue())
+    label = f'<svg role="img" aria-label="{html.escape(title)}"'
+    return text[text.index("<svg") :].replace("<svg", label, 1)

@@ -1,0 +1,172 @@
+"""The plots of reports: ratings, win rates, regret, and what they have in common."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mancala_env.arena.matches import MatchResult
+from mancala_env.arena.ratings import Ratings
+from mancala_env.arena.regret import Regret
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ASKED, ANCHOR, INK = "#b5472f", "#7d8794", "#22303c"
+"""Colours: of what is asked about, of what it is measured against, and of words."""
+BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
+"""Colours of agents side by side."""
+
+READ_RATINGS = (
+    "How to read it: a dot is an agent's rating, the bar around it the 95 % interval. Strongest on top. "
+    "Who is a hundred points ahead wins 64 % of the games."
+)
+READ_WIN_RATES = (
+    "How to read it: along a row, of a hundred games against each opponent so many are won, a draw being "
+    "half of one. Blue is above 50, red below."
+)
+READ_REGRET = (
+    "How to read it: the seeds that an average move gives away against perfect play, from the start of a "
+    "round to its end. Lower is better, perfect play is at 0; the lines are 95 % intervals."
+)
+
+
+def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | None" = None) -> "Figure":
+    """Plot ratings with their intervals, strongest on top; the agents asked about stand out."""
+    axes = axes if axes is not None else new_axes(7, 0.9 + 0.4 * len(ratings.names))
+    order = ratings.order()
+    for row, i in enumerate(reversed(order)):
+        elo, low, high = ratings.elo[i], ratings.low[i], ratings.high[i]
+        color = ASKED if ratings.names[i] in asked else ANCHOR
+        axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
+        axes.plot(elo, row, "o", color=color)
+        axes.annotate(
+            f"{elo:.0f}", (elo, row), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=INK
+        )
+    axes.set_yticks(range(len(order)), [short(ratings.names[i]) for i in reversed(order)])
+    axes.set_ylim(-0.6, len(order) - 0.2)
+    axes.set_xlabel("Elo" + (f" ({ratings.zero} = 0)" if ratings.zero else " (mean = 0)"))
+    axes.set_title("Ratings with 95 % intervals")
+    axes.grid(axis="x", alpha=0.3)
+    return figure_of(axes)
+
+
+def plot_win_rates(
+    matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
+) -> "Figure":
+    """Plot the win rate of each agent asked about (a row) against everybody it met, a draw half a win."""
+    index = {name: i for i, name in enumerate(order)}
+    rates = np.full((len(order), len(order)), np.nan)
+    for match in matches:
+        i, j = index[match.first], index[match.second]
+        rates[i, j], rates[j, i] = 100 * match.win_rate, 100 - 100 * match.win_rate
+    rows = [index[name] for name in order if name in asked]
+    axes = axes if axes is not None else new_axes(1.5 + 0.7 * len(order), 1.8 + 0.45 * len(rows))
+    image = axes.imshow(rates[rows], cmap="RdYlBu", vmin=0, vmax=100, aspect="auto")
+    for y, i in enumerate(rows):
+        for x, rate in enumerate(rates[i]):
+            if not np.isnan(rate):
+                axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=INK)
+    axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])
+    axes.set_title("Win rate of the row against the column, %")
+    figure_of(axes).colorbar(image, ax=axes, fraction=0.04)
+    return figure_of(axes)
+
+
+def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
+    """Plot mean regret by phase of the round, with 95 % intervals, a bar an agent; of one source.
+
+    Phases in which nobody has a solved position are left out.
+    """
+    axes = axes if axes is not None else new_axes(7, 3.5)
+    kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]
+    phases = [*(regrets[0].phases[i].phase for i in kept), "all"]
+    width = 0.8 / len(regrets)
+    for k, regret in enumerate(regrets):
+        parts = [*(regret.phases[i] for i in kept), regret.overall]
+        means = np.array([part.mean_regret for part in parts])
+        low = means - [part.interval[0] for part in parts]
+        high = np.array([part.interval[1] for part in parts]) - means
+        axes.bar(
+            np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width,
+            means,
+            width * 0.92,
+            yerr=np.nan_to_num(np.stack([low, high])),
+            color=BARS[k % len(BARS)],
+            ecolor=INK,
+            capsize=2,
+            label=short(regret.agent),
+        )
+    axes.set_xticks(range(len(phases)), phases)
+    axes.set_ylabel("mean regret (seeds a move)")
+    axes.set_xlim(-0.6, len(phases) - 0.4)
+    axes.set_ylim(bottom=0)
+    axes.set_title(f"Regret against perfect play, {regrets[0].source}")
+    axes.legend(frameon=False, fontsize=8)
+    axes.grid(axis="y", alpha=0.3)
+    return figure_of(axes)
+
+
+def draw_intervals(
+    axes: "Axes",
+    x: Any,
+    y: Any,
+    low: Any,
+    high: Any,
+    label: str | None = None,
+    color: str = ASKED,
+    linestyle: str = "-",
+) -> None:
+    """Draw points with their intervals; none are fine."""
+    if len(x):
+        # An interval over few games can leave its own mean out.
+        beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
+        style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
+        axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
+
+
+def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
+    """Give a plot over environment steps its title, limits, grid and legend."""
+    from matplotlib.ticker import EngFormatter
+
+    axes.set_title(title)
+    axes.set_xlabel("environment steps")
+    axes.xaxis.set_major_formatter(EngFormatter())  # 200 k, 1.5 M
+    axes.locator_params(axis="x", nbins=6)
+    axes.grid(alpha=0.3)
+    if limits:
+        axes.set_ylim(*limits)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def matplotlib_or_why() -> Any:
+    """Return matplotlib.
+
+    Raises:
+        ImportError: It is missing; the message says how to get it.
+    """
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError as error:
+        raise ImportError('reports need matplotlib: pip install "mancala-env[arena]"') from error
+    return matplotlib
+
+
+def new_axes(width: float, height: float) -> "Axes":
+    """Return axes in a figure of their own, so many inches wide and high."""
+    # Not pyplot's figure: nothing global, no window, no backend to choose.
+    return matplotlib_or_why().figure.Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Return the figure that axes belong to."""
+    figure: Any = axes.get_figure()
+    return figure
+
+
+def short(name: str) -> str:
+    """Return the end of a long path: the part that tells two checkpoints apart."""
+    return name if len(name) <= 28 else "…" + name[-27:]

@@ -1,0 +1,21 @@
+"""`mancala export`: a checkpoint's network as ONNX or safetensors.
+
+Its words go to :mod:`mancala_env.learning.export` as they are.
+"""
+
+from collections.abc import Sequence
+
+from mancala_env.programs import needing
+
+HELP = "write a checkpoint's network as ONNX or safetensors"
+
+
+def run(words: Sequence[str]) -> int:
+    """Export; returns the exit status.
+
+    Raises:
+        ImportError: The extra "train", or "onnx", is not installed.
+    """
+    with needing("exporting a network", "train"):
+        from mancala_env.learning import export
+    return export.main(list(words), program="mancala export")

@@ -1,0 +1,97 @@
+"""`mancala play`: play against an agent or a person in a terminal, or in plain lines of text."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Union
+
+from mancala_env.cli.evaluate import DEFAULT_RULESET
+from mancala_env.engine.episode import encode_rounds
+from mancala_env.errors import InvalidArgument
+from mancala_env.position import Position
+from mancala_env.programs import needing
+
+HELP = "play in the terminal"
+DESCRIPTION = (
+    "Play against an agent or a person, or watch two agents. docs/play.md has the keys and commands."
+)
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    parser.add_argument("--ruleset", type=str, default=None, help="the game; layli_goobalay by default")
+    parser.add_argument(
+        "--south", type=str, default="human", help="human, human:NAME, or the spec of an agent"
+    )
+    parser.add_argument("--north", type=str, default="minimax:4", help="likewise; minimax:4 by default")
+    parser.add_argument(
+        "--rounds",
+        type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
+        default=1,
+        help='the round to play up to, or "match"',
+    )
+    parser.add_argument(
+        "--start", type=str, default=None, help="a position to start from, as mancala show prints it"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=None, help="seed of the agents; drawn where there is none"
+    )
+    parser.add_argument("--record", type=str, default=None, help="file to add the game to at the end")
+    parser.add_argument("--values_seconds", type=float, default=10.0, help="seconds to look for exact values")
+    parser.add_argument(
+        "--seed_seconds", type=float, default=0.12, help="seconds a seed takes to fall; 0: no motion"
+    )
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="lines of text and no colour, for a screen reader; always so where it is not a terminal",
+    )
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    from mancala_env.play.game import Game
+
+    for name in ("values_seconds", "seed_seconds"):
+        value = getattr(options, name)
+        if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
+            raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
+    encode_rounds(options.rounds)
+    if options.record is not None:
+        Path(options.record).open("a").close()  # said now rather than after the game
+    game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)
+    try:
+        if options.plain or not is_screen():
+            from mancala_env.play.plain import PlainPlay
+
+            PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
+        else:
+            with needing("the board in the terminal (--plain goes without)", "play"):
+                from mancala_env.play.app import PlayApp
+            app = PlayApp(game, options.seed_seconds, options.values_seconds, options.record)
+            app.run()
+            return app.return_code or 0
+    finally:
+        if options.record is not None and game.steps:
+            game.save(options.record)
+    return 0
+
+
+def is_screen() -> bool:
+    """Tell whether the program talks to a terminal that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
+
+
+def _lines() -> Iterator[str]:
+    while line := sys.stdin.readline():
+        yield line
+
+
+def _start(options: Any) -> Position:
+    if options.start is None:
+        return Position(options.ruleset or DEFAULT_RULESET)
+    position = Position.from_text(options.start)
+    if options.ruleset not in (None, position.ruleset.name):
+        raise InvalidArgument(f"--start is of {position.ruleset.name}, not of --ruleset {options.ruleset}")
+    return position

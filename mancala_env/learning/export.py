@@ -1,0 +1,117 @@
+"""Give a checkpoint's network to programs that have no Python, or no torch.
+
+mancala export runs/first/final.zip --onnx first.onnx
+mancala export runs/first/final.zip --safetensors first.safetensors
+
+ONNX runs in a browser, in C++, on a phone. Its inputs are `observation`, as the checkpoint's observation
+kind writes it, and `legal`, bool [B, A]; its outputs `logits` [B, A] and `values` [B]. A safetensors file
+holds the weights alone, and plays here wherever the checkpoint does. Both carry the checkpoint's identity.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
+from mancala_env.agents.network import ActionNetwork
+from mancala_env.agents.tensors import SUFFIX
+from mancala_env.errors import MancalaError
+from mancala_env.learning.run_folder import write_atomically
+from mancala_env.observation import Observer
+from mancala_env.programs import Parser, in_one_line, needing
+
+_OPSET = 18
+# Two games, so that nothing is taken for a constant.
+_GAMES = 2
+
+
+class _EveryAction(nn.Module):
+    """An ActionNetwork whose shapes depend on no number."""
+
+    def __init__(self, network: ActionNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
+        return self.network.forward_of_every_action(observation, legal)
+
+
+def to_safetensors(checkpoint: str | Path) -> bytes:
+    """Return the network of a checkpoint as a safetensors file.
+
+    Raises:
+        InvalidCheckpoint: It is none.
+    """
+    identity = read_identity(checkpoint)
+    return as_tensors(identity, load_network(checkpoint, identity))
+
+
+def to_onnx(checkpoint: str | Path) -> bytes:
+    """Return the network of a checkpoint as an ONNX model; B is free.
+
+    Raises:
+        InvalidCheckpoint: It is none.
+        ImportError: The extra "onnx" is not installed.
+    """
+    identity = read_identity(checkpoint)
+    network = load_network(checkpoint, identity)
+    with needing("an ONNX model", "onnx"):
+        import onnx
+        import onnxscript  # noqa: F401  (torch asks for it later, and says less)
+    model = (_EveryAction(network) if isinstance(network, ActionNetwork) else network).eval()
+    ruleset = identity.ruleset
+    num_actions = ruleset.num_actions(identity.rounds)
+    observer = Observer(ruleset, identity.network.observation, num_actions)
+    example = torch.from_numpy(observer.empty(_GAMES)), torch.ones(_GAMES, num_actions, dtype=torch.bool)
+    games = torch.export.Dim("B")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch about itself
+        program = _exported(model, example, games)
+    assert program is not None
+    found = program.model_proto
+    onnx.checker.check_model(found)
+    for name, text in texts_of(identity).items():
+        found.metadata_props.add(key=name, value=text)
+    return found.SerializeToString()
+
+
+def _exported(model: nn.Module, example: tuple[Tensor, ...], games: Any) -> "torch.onnx.ONNXProgram | None":
+    return torch.onnx.export(
+        model,
+        example,
+        input_names=["observation", "legal"],
+        output_names=["logits", "values"],
+        dynamic_shapes=({0: games}, {0: games}),
+        opset_version=_OPSET,
+        dynamo=True,
+        verbose=False,
+    )
+
+
+@in_one_line("mancala export")
+def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
+    """Export as the command line says; returns the exit status."""
+    parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
+    parser.add_argument("--onnx", type=Path, metavar="FILE", help="write an ONNX model")
+    parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"write the weights, {SUFFIX}")
+    options = parser.parse_args(arguments)
+    if options.onnx is None and options.safetensors is None:
+        raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
+    if options.safetensors is not None and options.safetensors.suffix != SUFFIX:
+        raise MancalaError(f"--safetensors must be a file that ends in {SUFFIX}, not {options.safetensors}")
+    for path, export in ((options.safetensors, to_safetensors), (options.onnx, to_onnx)):
+        if path is not None:
+            content = export(options.checkpoint)
+            write_atomically(path, content)
+            print(f"Written: {path}, {len(content):,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""Positions, turns and games as picture files: SVG and PNG, and films as moving SVG, GIF and MP4.
+
+    from mancala_env import Position, pictures
+
+    pictures.save("board.png", Position("gabata_i"))            # a position
+    pictures.save("turn.gif", Position("gabata_i"), action=2)   # a turn, seed by seed
+    pictures.save("game.mp4", next(records.read_games("games.txt")))
+
+PNG, GIF and MP4 need pillow (`pip install "mancala-env[render]"`), MP4 the program ffmpeg as well. Nothing
+needs a display.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mancala_env.arguments import one_of, whole
+from mancala_env.errors import InvalidArgument
+from mancala_env.position import Position
+from mancala_env.programs import needing
+from mancala_env.records import GameRecord
+from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
+
+if TYPE_CHECKING:
+    from mancala_env.render.pixels import Frame
+
+FORMATS = (".svg", ".png", ".gif", ".mp4")
+MIN_WIDTH, MAX_WIDTH = 40, 8_000
+"""How narrow and how wide a picture can be, in pixels."""
+_STILL, _MOVING = (".svg", ".png"), (".svg", ".gif", ".mp4")
+_GAME_SEED_SECONDS = 0.1  # in a game, which has many turns
+_TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0  # what follows a turn, a round, and the end
+_FPS = 25
+_SHORTEST = 0.02  # viewers show a GIF's frame that is shorter than that for longer
+
+
+class FfmpegMissing(OSError):
+    """The program that writes MP4 is not there."""
+
+
+def save(
+    path: str | Path,
+    what: Position | GameRecord,
+    *,
+    action: int | None = None,
+    theme: str | None = None,
+    width: int | None = None,
+    seed_seconds: float | None = None,
+    **shown: Any,
+) -> None:
+    """Draw a position, a turn from it, or a recorded game into a file.
+
+    Args:
+        path: The file; its ending says what is written: .svg, .png, .gif or .mp4.
+        what: A position: its picture, or with `action` a turn. A record: the game as a film, .gif or .mp4.
+        action: Draw the turn that this action would play, as a film: .svg, .gif or .mp4.
+        theme: "light" or "dark"; of .svg also "auto", as the page around it has it. None: "auto" of .svg,
+            else "light".
+        width: In pixels; None: as large as it is drawn.
+        seed_seconds: How long a seed takes to fall in a film; None: 0.18 s in a turn, 0.1 s in a game.
+        shown: Of a position: `values`, `arrows`, `last` and `caption` of :meth:`Position.to_svg`.
+
+    Raises:
+        InvalidArgument: The file has another ending, or an argument is none.
+        IllegalMove: The action is not legal.
+        InvalidRecord: A turn of the record does not fit the rules.
+        ImportError: pillow is missing.
+        FfmpegMissing: ffmpeg is missing.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    is_game = isinstance(what, GameRecord)
+    _check_kind(path, kind, is_game, action)
+    one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
+    if width is not None:
+        whole("width", width, MIN_WIDTH, MAX_WIDTH)
+    if seed_seconds is not None and not seed_seconds > 0:
+        raise InvalidArgument(f"seed_seconds must be positive, not {seed_seconds!r}")
+    if kind == ".svg":
+        assert isinstance(what, Position)
+        path.write_text(
+            what.to_svg(action=action, theme=theme or "auto", width=width, **shown) + "\n",  # type: ignore[arg-type]
+            encoding="utf-8",
+        )
+        return
+    looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
+    if isinstance(what, Position) and action is None:
+        with needing("a picture in pixels", "render"):
+            from mancala_env.render.pixels import image_of
+        image_of(what.scene(**shown), **looks).save(path, format="PNG", optimize=True)
+        return
+    if isinstance(what, GameRecord):
+        frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)
+    else:
+        assert action is not None
+        frames = frames_of_turn(what, action, seed_seconds=seed_seconds or SEED_SECONDS, **looks)
+    (write_gif if kind == ".gif" else write_mp4)(path, frames)
+
+
+def _check_kind(path: Path, kind: str, is_game: bool, action: int | None) -> None:
+    allowed = _MOVING[1:] if is_game else (_STILL if action is None else _MOVING)
+    if kind not in allowed:
+        what = "a game" if is_game else ("a position" if action is None else "a turn")
+        raise InvalidArgument(
+            f"{what} is drawn into a file that ends in {_listed(allowed)}, not {path.name!r}"
+        )
+    if is_game and action is not None:
+        raise InvalidArgument("action is for a position; a record has its own turns")
+
+
+def _listed(endings: Iterable[str]) -> str:
+    *first, last = endings
+    return f"{', '.join(first)} or {last}"
+
+
+# Films
+
+
+def frames_of_turn(
+    position: Position,
+    action: int,
+    *,
+    max_laps: int = MAX_LAPS_SHOWN,
+    rest_seconds: float = _LAST_SECONDS,
+    **looks: Any,
+) -> Iterator["Frame"]:
+    """Draw a turn as frames; the position stays.
+
+    Args:
+        position: The position it is played in.
+        action: What is played.
+        max_laps: How many laps of a long relay are shown.
+        rest_seconds: How long the last frame is shown, the picture of the position after.
+        looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
+
+    Raises:
+        IllegalMove: The action is not legal.
+        ImportError: pillow is missing.
+    """
+    with needing("a picture in pixels", "render"):
+        from mancala_env.render.pixels import turn_frames
+    timeline = position.timeline(action)
+    after = position.copy()
+    after.play(action)
+    yield from turn_frames(
+        position.ruleset,
+        position.state,
+        timeline,
+        after.scene(last=ends_of(timeline)),
+        max_laps=max_laps,
+        rest_seconds=rest_seconds,
+        **looks,
+    )
+
+
+def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Iterator["Frame"]:
+    """Draw a recorded game as frames: its start, every turn, and how each round begins and ends.
+
+    Args:
+        record: The game.
+        max_laps: How many laps of a relay are shown.
+        looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
+
+    Raises:
+        InvalidRecord: A turn does not fit the rules.
+        ImportError: pillow is missing.
+    """
+    with needing("a picture in pixels", "render"):
+        from mancala_env.render.pixels import Frame, pixels_of
+    still: Any = {name: looks[name] for name in ("width", "theme") if name in looks}
+    yield Frame(pixels_of(record.start_position.scene(), **still), _ROUND_SECONDS)
+    for step in record.replay():
+        rest = _ROUND_SECONDS if step.after.is_over else _TURN_SECONDS
+        yield from frames_of_turn(
+            step.before, step.turn.action, max_laps=max_laps, rest_seconds=rest, **looks
+        )
+        if step.following.round != step.after.round:
+            yield Frame(pixels_of(step.following.scene(), **still), _ROUND_SECONDS)
+
+
+def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
+    """Write frames as a GIF that is shown again and again.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    with needing("a GIF", "render"):
+        from PIL import Image
+
+    def shown() -> Iterator[Any]:
+        palette = None
+        for frame in frames:
+            image = Image.fromarray(frame.pixels)
+            if palette is None:  # every frame in the same colours, so that what stays is not written again
+                palette = _palette_for(image)
+            image = image.quantize(palette=palette, dither=Image.Dither.NONE)
+            image.info["duration"] = round(100 * max(_SHORTEST, frame.seconds)) * 10
+            yield image
+
+    images = shown()
+    next(images).save(
+        path, format="GIF", save_all=True, append_images=images, loop=0, optimize=False, disposal=1
+    )
+
+
+def _palette_for(image: Any) -> Any:
+    """Return a palette with the colours of every role, between each two that meet, and of a frame."""
+    from PIL import Image
+
+    from mancala_env.render.colours import PALETTES, rgb
+
+    corner = image.getpixel((0, 0))
+    palette = next((one for one in PALETTES.values() if rgb(one["paper"]) == corner), PALETTES["light"])
+    grounds = ("paper", "board", "hole", "badge", "seed", "seed_edge")
+    colours = {rgb(palette[ground]): None for ground in grounds}
+    for part in (1.0, 0.66, 0.33):
+        for colour in palette.values():
+            for ground in grounds:
+                colours[_mixed(rgb(colour), rgb(palette[ground]), part)] = None
+    swatch = Image.new("P", (1, 1))
+    swatch.putpalette([value for colour in list(colours)[:256] for value in colour])
+    return swatch
+
+
+def _mixed(one: tuple[int, int, int], other: tuple[int, int, int], part: float) -> tuple[int, int, int]:
+    red, green, blue = (round(part * c + (1 - part) * g) for c, g in zip(one, other))
+    return red, green, blue
+
+
+def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -> None:
+    """Write frames as an MP4 video with ffmpeg.
+
+    Raises:
+        FfmpegMissing: ffmpeg is not there.
+        OSError: The file cannot be written.
+    """
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise FfmpegMissing(
+            "an MP4 needs the program ffmpeg: install it with the system's packages (apt install ffmpeg, "
+            "brew install ffmpeg), or write a GIF"
+        )
+    frames = iter(frames)
+    first = next(frames)
+    height, width = first.pixels.shape[:2]
+    command = [
+        program, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+        "-r", str(fps), "-i", "-", "-an",
+        # What every player shows: sides of even length, colours at half the resolution.
+        "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart",
+        "-f", "mp4", os.path.abspath(path),
+    ]  # fmt: skip
+    ffmpeg = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert ffmpeg.stdin is not None
+    seconds, written = 0.0, 0
+    try:
+        for frame in chain([first], frames):
+            seconds += frame.seconds
+            times, written = round(seconds * fps) - written, round(seconds * fps)
+            for _ in range(times):
+                ffmpeg.stdin.write(frame.pixels)
+    except BrokenPipeError:
+        pass  # it has ended, and says why
+    except BaseException:
+        ffmpeg.kill()
+        raise
+    said = ffmpeg.communicate()[1].decode(errors="replace").strip()
+    if ffmpeg.returncode:
+        raise OSError(
+            f"ffmpeg could not write {path}: {said.splitlines()[-1] if said else 'no reason given'}"
+        )

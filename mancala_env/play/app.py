@@ -1,0 +1,643 @@
+"""The board in a terminal: a Textual program with keys and mouse, seeds in motion, values and hints."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.events import Click, MouseMove, Resize
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.theme import Theme
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from mancala_env.agents import Agent
+from mancala_env.engine.timeline import Timeline
+from mancala_env.notation import turn_text
+from mancala_env.play.analysis import Analysis, Analyst
+from mancala_env.play.board import Cell, Plan, View, draw
+from mancala_env.play.game import HUMAN, Game
+from mancala_env.position import PLAYERS, Position
+from mancala_env.records import Step
+from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
+from mancala_env.render.motion import SEED_SECONDS, caption, place_name, steps
+from mancala_env.render.motion import Step as Moment
+from mancala_env.render.scene import value_text
+from mancala_env.squares import action_of, hole_of, square_of
+
+TURNS_FROM = 110
+"""Columns from which the list of turns stands beside the board."""
+_WAIT_SECONDS = 2.0  # between rounds, where nobody is there to press a key
+
+HELP = """\
+[b]Sow[/b]      click a hole, or press its number (0, - and = are 10, 11 and 12);
+         or go to it with the arrow keys and press Enter
+[b]u[/b]        take back your last turn
+[b]h[/b]        a hint: what perfect play does, or a quick search
+[b]v[/b]        values: where each turn leads with best play, as your lead in
+         seeds at the end of the round; ★ is the best
+[b]Space[/b]    stop the seeds, and let them go on; [b].[/b] moves one seed
+[b]Enter[/b]    skip to the end of the turn; go on to the next round
+[b]+ -[/b]      faster, slower
+[b]w[/b]        write the game into a file of records
+[b]t[/b]        light or dark
+[b]q[/b]        quit
+
+▼ and double lines are South's, ▲ and heavy lines North's. A hole in
+brackets may be sown. Broken lines: where the last turn began and ended."""
+
+
+def _theme(name: str, palette: Palette) -> Theme:
+    return Theme(
+        name=f"mancala-{name}",
+        dark=name == "dark",
+        primary=palette["south"],
+        secondary=palette["north"],
+        accent=palette["mark"],
+        success=palette["best"],
+        foreground=palette["ink"],
+        background=palette["paper"],
+        surface=palette["paper"],
+        panel=palette["board"],
+    )
+
+
+def _with_inked_spaces(row: list[Cell]) -> Iterator[Cell]:
+    """Yield the cells of a row, spaces looking as what is before them, so that they can be drawn together."""
+    before = None
+    for cell in row:
+        is_plain = cell.letter == " " and not (cell.reverse or cell.underline)
+        if is_plain and before is not None and before.ground == cell.ground and not before.reverse:
+            cell = cell._replace(ink=before.ink, bold=before.bold) if not before.underline else cell
+        before = cell
+        yield cell
+
+
+def _style(palette: Palette, looks: tuple[Any, ...]) -> Style:
+    ink, ground, bold, reverse, underline = looks
+    return Style(color=palette[ink], bgcolor=palette[ground], bold=bold, reverse=reverse, underline=underline)
+
+
+class Board(Widget):
+    """The board; says which hole was clicked."""
+
+    class Clicked(Message):
+        """A hole was clicked."""
+
+        def __init__(self, hole: int) -> None:
+            super().__init__()
+            self.hole = hole
+
+    class Pointed(Message):
+        """The mouse is over a hole."""
+
+        def __init__(self, hole: int) -> None:
+            super().__init__()
+            self.hole = hole
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(id="board")
+        self.ruleset = position.ruleset
+        self.view = View(position.state)
+        self._strips: list[Strip] | None = None
+
+    def show(self, view: View) -> None:
+        """Show something else."""
+        self.view = view
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Draw again, in the colours of the day."""
+        self._strips = None
+        self.refresh()
+
+    def on_resize(self, _: Resize) -> None:
+        """Draw as large as there is room for."""
+        self.repaint()
+
+    def render_line(self, y: int) -> Strip:
+        """Return a row of the board."""
+        if self._strips is None:
+            self._strips = self._drawn()
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+
+    def _drawn(self) -> list[Strip]:
+        canvas = draw(self.ruleset, self.view, self.size.width, self.size.height)
+        palette = PALETTES["dark" if self.app.current_theme.dark else "light"]
+        strips = []
+        for row in canvas.rows:
+            runs = [
+                Segment("".join(cell.letter for cell in cells), _style(palette, looks))
+                for looks, cells in groupby(_with_inked_spaces(row), key=lambda cell: cell[1:])
+            ]
+            strips.append(Strip(runs, canvas.width))
+        return strips
+
+    def hole_at(self, x: int, y: int) -> int:
+        """Return the hole at a column and row; -1 where there is none."""
+        return Plan(self.ruleset, self.size.width, self.size.height).hole_at(x, y)
+
+    def on_click(self, event: Click) -> None:
+        """Say which hole was clicked."""
+        hole = self.hole_at(event.x, event.y)
+        if hole >= 0:
+            self.post_message(self.Clicked(hole))
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """Say which hole the mouse is over."""
+        hole = self.hole_at(event.x, event.y)
+        if hole >= 0:
+            self.post_message(self.Pointed(hole))
+
+
+class Help(ModalScreen[None]):
+    """What the keys do."""
+
+    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,space", "app.pop_screen", "Close")]
+
+    def compose(self) -> ComposeResult:
+        """Show the text."""
+        yield Static(HELP, id="help")
+
+    def on_click(self) -> None:
+        """Close."""
+        self.app.pop_screen()
+
+
+class Answer(Message):
+    """What a thread has found out, with what is to be done with it in the program's own thread."""
+
+    def __init__(self, take: Callable[[], None]) -> None:
+        super().__init__()
+        self.take = take
+
+
+class PlayApp(App[None]):
+    """A game on a board in the terminal.
+
+    Attributes:
+        stage: What is going on: "choose" a person is to move, "think" an agent is, "move" seeds are moving,
+            "round" a round is over and the next one waits, "over" the game is.
+        analyst: Who knows values and hints.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "mancala"
+    CSS = """
+    Screen { background: $background; color: $foreground; layers: base; }
+    #title { height: 1; padding: 0 1; text-style: bold; }
+    #middle { height: 1fr; }
+    #board { width: 1fr; height: 1fr; }
+    #side { width: 34; height: 1fr; padding: 1 1 0 1; display: none; background: $background;
+            scrollbar-size: 1 1; }
+    .wide #side { display: block; }
+    #status { height: 1; padding: 0 1; text-style: bold; }
+    #said { height: 2; padding: 0 1; }
+    Footer { padding: 0 1; }
+    Help { align: center middle; }
+    #help { width: auto; max-width: 100%; height: auto; max-height: 100%; padding: 1 2; border: round $accent;
+            background: $panel; color: $foreground; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("h", "hint", "Hint"),
+        Binding("v", "values", "Values"),
+        Binding("u", "undo", "Undo"),
+        Binding("space", "pause", "Stop"),
+        Binding("w", "save", "Save"),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("q", "quit", "Quit"),
+        Binding("full_stop", "one_step", "One seed", show=False),
+        Binding("t", "colours", "Light or dark", show=False),
+        *(Binding(key, f"sow({(int(key) - 1) % 10})", f"Sow {key}", show=False) for key in "1234567890"),
+        Binding("plus", "faster", "Faster", show=False),
+        Binding("underscore", "slower", "Slower", show=False),
+        # Also the eleventh and twelfth key of the row of digits, on a board that has as many holes.
+        Binding("minus", "sow_or(10, 'slower')", "Slower", show=False),
+        Binding("equals_sign", "sow_or(11, 'faster')", "Faster", show=False),
+        Binding("enter", "go_on", "Sow", show=False),
+        Binding("left,up,shift+tab", "cursor(-1)", "Back", show=False),
+        Binding("right,down,tab", "cursor(1)", "On", show=False),
+        Binding("escape", "skip", "Skip", show=False),
+    ]
+
+    def __init__(
+        self,
+        game: Game,
+        seed_seconds: float = SEED_SECONDS,
+        values_seconds: float = 10.0,
+        record: str | None = None,
+    ) -> None:
+        """Set the board up.
+
+        Args:
+            game: The game, which may have begun.
+            seed_seconds: What a seed takes to fall; 0 for no motion.
+            values_seconds: What the solver is given for a position.
+            record: The file that the game will be added to by whoever runs the program; for what "w" says.
+        """
+        super().__init__()
+        self.game = game
+        self.stage = "choose"
+        self._seed_seconds = seed_seconds
+        self._record = record
+        self.analyst = Analyst(game.ruleset, values_seconds, self._found)
+        self._analysis: Analysis | None = None
+        self._has_values = False
+        self._hint: int | None = None
+        self._cursor = -1
+        self._asked = 0  # counts what has been asked of threads; an answer to an older question is dropped
+        self._moments: Iterator[Moment] = iter(())
+        self._is_paused = False
+        self._pace = 1.0
+        self._beat = 0  # counts what the clock was set to; what it was set to before is dropped
+        for name, palette in (("dark", DARK), ("light", LIGHT)):
+            self.register_theme(_theme(name, palette))
+        self.theme = "mancala-dark"
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield Static(self.game.title, id="title", markup=False)
+        with Horizontal(id="middle"):
+            yield Board(self.game.position)
+            with VerticalScroll(id="side", can_focus=False):
+                yield Static(id="turns", markup=False)
+        yield Static(id="status", markup=False)
+        yield Static(id="said", markup=False)
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._go_on()
+
+    def on_resize(self, event: Resize) -> None:
+        """Show the list of turns where there is room."""
+        self.screen.set_class(event.size.width >= TURNS_FROM, "wide")
+
+    @property
+    def _board(self) -> Board:
+        return self.query_one("#board", Board)
+
+    # What goes on
+
+    def _go_on(self) -> None:
+        """Let whoever is to move choose."""
+        self._asked += 1
+        self._hint, self._analysis, self._cursor = None, None, -1
+        if self.game.is_over:
+            self.stage = "over"
+            self._say(self.game.result() + " u: take back. w: save. q: quit.")
+        elif (agent := self.game.agent_to_move) is not None:
+            self.stage = "think"
+            position = self.game.position
+            self._in_thread(lambda: agent.choose(position), lambda action: self._chosen(agent, action))
+            self._say("")
+        else:
+            self.stage = "choose"
+            self._say(
+                "" if self.game.steps else "Choose a hole: click it, or press its number. ? is for help."
+            )
+            self._ask_values()
+        self._show_turns()
+        self._show()
+
+    def _chosen(self, agent: Agent, action: int) -> None:
+        if self.game.agent_to_move is agent:
+            self._play(action)
+
+    def _play(self, action: int) -> None:
+        """Play a turn, and set the seeds in motion."""
+        self._asked += 1
+        self.analyst.ask(None)
+        self._hint, self._analysis, self._cursor = None, None, -1
+        step = self.game.play(action)
+        self._say("")
+        self.stage = "move"
+        moments = steps(step.before.state, self.game.timelines[-1], self._seed_seconds or SEED_SECONDS)
+        self._moments = iter(moments)
+        self._show_turns()
+        if self._seed_seconds == 0:
+            self._end_of_turn()
+        else:
+            self._next_moment()
+
+    def _next_moment(self) -> None:
+        """Show what happens next in a turn."""
+        moment = next(self._moments, None)
+        if moment is None:
+            self._end_of_turn()
+            return
+        timeline = self.game.timelines[-1]
+        event = moment.event
+        hand = (moment.source, moment.in_hand) if moment.source >= 0 else None
+        falling = event.hole if event.kind in ("drop", "relay", "own") else -1
+        self._board.show(View(moment.state, hand=hand, falling=falling))
+        self._status(moment.state.player[0], caption(self.game.ruleset, timeline, moment))
+        if not self._is_paused:
+            self._after(moment.seconds / self._pace, self._next_moment)
+
+    def _end_of_turn(self) -> None:
+        self._stop_clock()
+        self._moments = iter(())
+        step = self.game.steps[-1]
+        if step.following.round == step.after.round:
+            self._go_on()
+            return
+        self.stage = "round"
+        south, north = step.after.counts
+        self._say(f"Round {step.after.round} ends: South {south}, North {north}. Enter: the next round.")
+        self._show()
+        if not self.game.has_human and not self._is_paused:
+            self._after(_WAIT_SECONDS, self._go_on)
+
+    def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do something after a while, unless something else comes before it."""
+        # Not a timer of Textual's: one that is late from the start never strikes.
+        self._stop_clock()
+        beat = self._beat
+        answer = Answer(lambda: act() if beat == self._beat else None)
+        asyncio.get_running_loop().call_later(seconds, self.post_message, answer)
+
+    def _stop_clock(self) -> None:
+        self._beat += 1
+
+    def _in_thread(self, work: Callable[[], Any], take: Callable[[Any], None]) -> None:
+        """Work in a thread of its own; its answer is taken where nothing else has been asked since."""
+        asked = self._asked
+
+        def run() -> None:
+            try:
+                found = work()
+            except Exception as error:  # shown by the program rather than lost with the thread
+                self.post_message(Answer(lambda error=error: self._fail(error)))
+            else:
+                self.post_message(Answer(lambda: take(found) if asked == self._asked else None))
+
+        # A daemon: a program that is quit does not wait for a search.
+        threading.Thread(target=run, name="mancala-play", daemon=True).start()
+
+    def _fail(self, error: Exception) -> None:
+        raise error
+
+    def on_answer(self, answer: Answer) -> None:
+        """Take what a thread has found."""
+        answer.take()
+
+    # What is shown
+
+    def _show(self) -> None:
+        """Show the position that is to be moved in, or that a round ended in."""
+        step = self.game.steps[-1] if self.game.steps else None
+        position = self._shown()
+        legal = self._legal() if self.stage == "choose" else ()
+        last: tuple[int, ...] = ()
+        if step is not None and step.after.round == position.round:
+            last = _ends_of(self.game.timelines[-1])
+        view = View(position.state, legal, self._cursor, last, badges=self._badges(position))
+        self._board.show(view)
+        self._status(position.player, self._status_of(position))
+
+    def _legal(self) -> tuple[int, ...]:
+        position = self.game.position
+        return tuple(hole_of(position.ruleset, position.player, a) for a in position.legal_actions)
+
+    def _badges(self, position: Position) -> dict[int, tuple[str, bool]]:
+        if self.stage != "choose":
+            return {}
+        badges: dict[int, tuple[str, bool]] = {}
+        if self._has_values and self._analysis is not None:
+            best = self._analysis.best
+            for action, lead in self._analysis.leads.items():
+                text = ("★" if action in best else "") + value_text(lead)
+                badges[hole_of(position.ruleset, position.player, action)] = (text, action in best)
+        if self._hint is not None:
+            badges.setdefault(hole_of(position.ruleset, position.player, self._hint), ("hint", True))
+        return badges
+
+    def _status_of(self, position: Position) -> str:
+        if self.stage == "over":
+            return f"The game is over ({self.game.outcome().end})"
+        if self.stage == "round":
+            return f"Round {position.round} is over ({position.end})"
+        name = self.game.names[position.player]
+        who = PLAYERS[position.player] + ("" if name == HUMAN else f" ({name})")
+        return f"{who} is thinking" if self.stage == "think" else f"{who} to move"
+
+    def _status(self, player: int, text: str) -> None:
+        shown = self._shown()
+        south, north = shown.counts
+        count = f"South {south} : {north} North"
+        mark = "■" if self.stage in ("over", "round") else "▼▲"[player]
+        room = max(0, self.size.width - 2 - len(count) - 1)
+        line = f"{mark} {text}"
+        if self.game.rounds != 1 and self.stage != "round":
+            line += f" · round {shown.round}"
+        self.query_one("#status", Static).update(f"{line[:room]:<{room}} {count}")
+
+    def _shown(self) -> Position:
+        """Return the position that is shown, or that seeds are moving from."""
+        if not self.game.steps or self.stage in ("choose", "think"):
+            return self.game.position
+        step = self.game.steps[-1]
+        return step.before if self.stage == "move" else step.after
+
+    def _show_turns(self) -> None:
+        lines, number = [], 0
+        for step, timeline in zip(self.game.steps, self.game.timelines, strict=True):
+            if self.game.rounds != 1 and step.before.round != number:
+                number = step.before.round
+                lines.append(f"Round {number}")
+            lines.append(_in_short(self.game, step, timeline))
+        self.query_one("#turns", Static).update("\n".join(lines or ["No turns yet."]))
+        self.query_one("#side", VerticalScroll).scroll_end(animate=False)
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(text)
+
+    # Values and hints
+
+    def _ask_values(self) -> None:
+        if self._has_values and self.stage == "choose":
+            self.analyst.ask(self.game.position)
+
+    def _found(self, analysis: Analysis) -> None:
+        """Take what the analyst has found, in its thread."""
+        self.post_message(Answer(lambda: self._take_values(analysis)))
+
+    def _take_values(self, analysis: Analysis) -> None:
+        is_wanted = self._has_values and self.stage == "choose"
+        if is_wanted and analysis.position == self.game.position:
+            self._analysis = analysis
+            self._say(str(analysis))
+            self._show()
+
+    def action_values(self) -> None:
+        """Show values, or no more."""
+        self._has_values = not self._has_values
+        self._analysis = None
+        if self._has_values:
+            self._say("Values are shown, as far as the solver gets, where you are to move.")
+            self._ask_values()
+        else:
+            self.analyst.ask(None)
+            self._say("")
+        self._show()
+
+    def action_hint(self) -> None:
+        """Ask for a hint."""
+        if self.stage != "choose":
+            self._say("A hint is for a person who is to move.")
+            return
+        position = self.game.position
+        if self._analysis is not None and self._analysis.best:
+            self._take_hint((self._analysis.best[0], str(self._analysis)))
+            return
+        self._say("Looking for a hint ...")
+        self._in_thread(lambda: self.analyst.hint(position), self._take_hint)
+
+    def _take_hint(self, hint: tuple[int, str]) -> None:
+        self._hint, why = hint
+        self._say(f"Hint: {turn_text(self.game.position.player, self._hint)}. {why}")
+        if self._analysis is None:
+            self._ask_values()
+        self._show()
+
+    # Keys and mouse
+
+    def action_sow(self, action: int) -> None:
+        """Sow a hole by its number."""
+        if self.stage == "choose":
+            self._choose(action)
+
+    def action_sow_or(self, action: int, otherwise: str) -> None:
+        """Sow a hole if the board has as many, or go faster or slower."""
+        if self.stage == "choose" and action < self.game.ruleset.row_width:
+            self._choose(action)
+        elif otherwise == "faster":
+            self.action_faster()
+        else:
+            self.action_slower()
+
+    def on_board_clicked(self, clicked: Board.Clicked) -> None:
+        """Sow the hole that was clicked; while seeds move, skip to the end."""
+        if self.stage == "choose":
+            self._choose(action_of(self.game.ruleset, self.game.position.player, clicked.hole))
+        else:
+            self.action_go_on()
+
+    def on_board_pointed(self, pointed: Board.Pointed) -> None:
+        """Light the hole the mouse is over."""
+        if self.stage == "choose" and pointed.hole in self._legal() and pointed.hole != self._cursor:
+            self._cursor = pointed.hole
+            self._show()
+
+    def _choose(self, action: int) -> None:
+        position = self.game.position
+        why = position.why_illegal(action)
+        if why:
+            self._say(f"{turn_text(position.player, action)} cannot be sown: {why}.")
+        else:
+            self._play(action)
+
+    def action_cursor(self, by: int) -> None:
+        """Go to the next hole that can be sown, as they are drawn."""
+        if self.stage != "choose":
+            return
+        holes = sorted(self._legal(), key=lambda hole: square_of(self.game.ruleset, hole))
+        if self._cursor in holes:
+            self._cursor = holes[(holes.index(self._cursor) + by) % len(holes)]
+        else:
+            self._cursor = holes[0 if by > 0 else -1]
+        self._show()
+
+    def action_go_on(self) -> None:
+        """Sow the hole of the cursor, skip to the end of the turn, or go on to the next round."""
+        if self.stage == "choose" and self._cursor >= 0:
+            self._choose(action_of(self.game.ruleset, self.game.position.player, self._cursor))
+        elif self.stage == "round":
+            self._go_on()
+        else:
+            self.action_skip()
+
+    def action_skip(self) -> None:
+        """Show where the turn leads."""
+        if self.stage == "move":
+            self._is_paused = False
+            self._end_of_turn()
+
+    def action_pause(self) -> None:
+        """Stop the seeds, or let them go on."""
+        self._is_paused = not self._is_paused
+        self._stop_clock()
+        if self.stage == "move" and not self._is_paused:
+            self._next_moment()
+        self._say("Stopped: . moves one seed, Space goes on." if self._is_paused else "")
+
+    def action_one_step(self) -> None:
+        """Move one seed, while they are stopped."""
+        if self.stage == "move" and self._is_paused:
+            self._next_moment()
+
+    def action_faster(self) -> None:
+        """Let seeds fall twice as fast."""
+        self._pace = min(self._pace * 2, 8.0)
+
+    def action_slower(self) -> None:
+        """Let seeds take twice as long to fall."""
+        self._pace = max(self._pace / 2, 1 / 8)
+
+    def action_undo(self) -> None:
+        """Take a person's last turn back."""
+        self._stop_clock()
+        self._moments = iter(())
+        count = self.game.undo()
+        if count or self.stage == "move":
+            self._go_on()
+        self._say(
+            f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
+        )
+
+    def action_save(self) -> None:
+        """Write the game into a file."""
+        if self._record is not None:
+            self._say(f"The game goes into {self._record} when you quit.")
+            return
+        try:
+            self.game.save("games.txt")
+        except OSError as error:
+            self._say(f"Not saved: {error}")
+        else:
+            self._say("Added to games.txt; mancala replay games.txt shows it.")
+
+    def action_colours(self) -> None:
+        """Change between light and dark."""
+        self.theme = "mancala-light" if self.current_theme.dark else "mancala-dark"
+        self._board.repaint()
+
+    def action_help(self) -> None:
+        """Show what the keys do."""
+        self.push_screen(Help())
+
+
+def _ends_of(timeline: Timeline) -> tuple[int, ...]:
+    """Return where a turn started and where its last seed fell."""
+    if any(event.kind == "put_back" for event in timeline.events):
+        return (timeline.hole,)
+    fell = [event.hole for event in timeline.events if event.kind == "drop"]
+    return (timeline.hole, fell[-1])
+
+
+def _in_short(game: Game, step: Step, timeline: Timeline) -> str:
+    """Say a turn in a line of the list."""
+    laps = f"{timeline.laps} lap{'s' * (timeline.laps != 1)}"
+    won = [f"+{event.seeds}" for event in timeline.events if event.kind == "store"]
+    taken = [place_name(game.ruleset, event.hole) for event in timeline.events if event.kind == "own"]
+    marks = [*won, *["takes"] * bool(taken), *taken, *["endless"] * step.did.endless]
+    return f"{step.number:>3}. {step.turn!s:<4} {laps:<8} {' '.join(marks)}"

@@ -1,0 +1,294 @@
+"""A board drawn in the cells of a terminal, as large as there is room for; no terminal is needed to draw it.
+
+A :class:`Plan` says where the holes lie in so many columns and rows, :func:`draw` fills a :class:`Canvas`
+with letters and the roles of their colours (:mod:`mancala_env.render.colours`). Whatever a colour tells is
+told by a shape, too: a hole one may sow has brackets around its name (a line under it where there is no
+room); an owned one has a double line and a triangle down if it is South's, a heavy line and a triangle up if
+North's; the holes of the last turn have broken lines.
+
+Symbols: W row width, H = 2W holes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mancala_env.engine.state import NOBODY, NORTH, SOUTH, State
+from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
+from mancala_env.rulesets import Ruleset
+from mancala_env.squares import action_of, square_of
+
+SEED = "●"
+TRAY = 12
+"""Columns of a store beside the board."""
+MOST_COLUMNS = 11
+"""Of a hole; it is drawn no wider where there is more room."""
+_GAP = 2
+_LINES = {"free": "╭─╮│╰╯", "last": "╭╌╮┆╰╯", SOUTH: "╔═╗║╚╝", NORTH: "┏━┓┃┗┛"}
+_TRIANGLES = "▼▲"
+
+
+class Cell(NamedTuple):
+    """A letter of the canvas and how it looks: roles of its colours, and whether it stands out."""
+
+    letter: str = " "
+    ink: str = "ink"
+    ground: str = "board"
+    bold: bool = False
+    reverse: bool = False
+    underline: bool = False
+
+
+class Canvas:
+    """A rectangle of cells.
+
+    Attributes:
+        rows: The cells, row by row.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.rows = [[Cell(ground="paper")] * width for _ in range(height)]
+
+    def put(self, x: int, y: int, text: str, ink: str = "ink", ground: str = "", **looks: bool) -> None:
+        """Write a text from a column on; what does not fit is cut off."""
+        for i, letter in enumerate(text, x):
+            if 0 <= i < self.width and 0 <= y < self.height:
+                self.rows[y][i] = Cell(letter, ink, ground or self.rows[y][i].ground, **looks)
+
+    def fill(self, x: int, y: int, width: int, height: int, ground: str) -> None:
+        """Clear a rectangle to a ground."""
+        for row in range(y, y + height):
+            self.put(x, row, " " * width, "ink", ground)
+
+    def box(self, x: int, y: int, width: int, height: int, lines: str, ink: str, bold: bool) -> None:
+        """Draw a frame: corners, horizontal and vertical lines as in `lines`."""
+        left_top, across, right_top, down, left_bottom, right_bottom = lines
+        self.put(x, y, left_top + across * (width - 2) + right_top, ink, bold=bold)
+        self.put(x, y + height - 1, left_bottom + across * (width - 2) + right_bottom, ink, bold=bold)
+        for row in range(y + 1, y + height - 1):
+            self.put(x, row, down, ink, bold=bold)
+            self.put(x + width - 1, row, down, ink, bold=bold)
+
+    def __str__(self) -> str:
+        return "\n".join("".join(cell.letter for cell in row).rstrip() for row in self.rows)
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown of a position.
+
+    Attributes:
+        state: The position, B = 1.
+        legal: Holes that can be sown now.
+        cursor: The hole that Enter would sow; -1: none.
+        last: Holes of the last turn, marked: where it started and where its last seed fell.
+        hand: A hole that is being sown from, and the seeds still in hand, which lie in it yet; or None.
+        falling: The hole a seed has just fallen into; -1: none.
+        badges: By hole, a short text towards the middle of the board, and whether it stands out.
+    """
+
+    state: State
+    legal: tuple[int, ...] = ()
+    cursor: int = -1
+    last: tuple[int, ...] = ()
+    hand: tuple[int, int] | None = None
+    falling: int = -1
+    badges: Mapping[int, tuple[str, bool]] = field(default_factory=dict)
+
+
+class Plan:
+    """Where the holes of a ruleset lie in so many columns and rows.
+
+    Attributes:
+        has_trays: Whether the stores stand beside the board; otherwise in a line above and below it.
+        is_tall: Whether holes have room for seeds; otherwise they show their number alone.
+        columns: Of a hole, its frame included.
+    """
+
+    def __init__(self, ruleset: Ruleset, width: int, height: int) -> None:
+        self.ruleset = ruleset
+        self._squares = [square_of(ruleset, hole) for hole in range(ruleset.num_holes)]
+        holes = ruleset.row_width
+        self.has_trays = width >= 2 * (TRAY + 2) + 6 * holes
+        room = width - (2 * (TRAY + 2) if self.has_trays else 2)
+        self._pitch = max(4, min(MOST_COLUMNS + 2, room // holes))
+        # An odd number has a middle, and leaves a gap between two holes.
+        self.columns = self._pitch if self._pitch < 7 else min(MOST_COLUMNS, self._pitch - 1 | 1)
+        self.is_tall = height >= 16 and self.columns >= 6
+        self.rows = 5 if self.is_tall else 3
+        lines = 2 * (self.rows + 1) + _GAP + (0 if self.has_trays else 2)
+        self._pad = 1 if height >= lines + 2 else 0
+        self.board_width = holes * self._pitch + (2 * (TRAY + 2) if self.has_trays else 2)
+        self.board_height = lines + 2 * self._pad
+        self.left = max(0, (width - self.board_width) // 2)
+        self.top = max(0, (height - self.board_height) // 2)
+
+    def corner(self, hole: int) -> tuple[int, int]:
+        """Return the upper left corner of a hole's frame: column, row."""
+        row, column = self._squares[hole]
+        x = self.left + (TRAY + 2 if self.has_trays else 1) + column * self._pitch
+        x += (self._pitch - self.columns) // 2
+        y = self.top + self._pad + (0 if self.has_trays else 1) + 1
+        return x, y + row * (self.rows + _GAP)
+
+    def is_upper(self, hole: int) -> bool:
+        """Tell whether a hole is drawn in the upper row."""
+        return self._squares[hole][0] == 0
+
+    def label(self, hole: int) -> tuple[int, int]:
+        """Return the left end and the row of a hole's name."""
+        x, y = self.corner(hole)
+        return x, y - 1 if self.is_upper(hole) else y + self.rows
+
+    def badge(self, hole: int) -> tuple[int, int]:
+        """Return the left end and the row of a hole's badge."""
+        x, y = self.corner(hole)
+        return x, y + self.rows if self.is_upper(hole) else y - 1
+
+    def hole_at(self, x: int, y: int) -> int:
+        """Return the hole at a column and a row of the canvas, its name included; -1 where there is none."""
+        for hole in range(self.ruleset.num_holes):
+            left, top = self.corner(hole)
+            above = 1 if self.is_upper(hole) else 0
+            if left <= x < left + self.columns and top - above <= y < top + self.rows + 1 - above:
+                return hole
+        return -1
+
+    def tray(self, player: int) -> tuple[int, int]:
+        """Return the upper left corner of a player's store, at the end where their sowing leaves the row."""
+        at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
+        x = self.left + (self.board_width - TRAY - 1 if at_right else 1)
+        return x, self.top + self._pad
+
+    @property
+    def tray_height(self) -> int:
+        """Rows of a store."""
+        return self.board_height - 2 * self._pad
+
+
+def draw(ruleset: Ruleset, view: View, width: int, height: int) -> Canvas:
+    """Draw a board into so many columns and rows.
+
+    Args:
+        ruleset: The ruleset.
+        view: What is shown.
+        width: Columns, from 4W + 2.
+        height: Rows, from 12.
+    """
+    plan = Plan(ruleset, width, height)
+    canvas = Canvas(width, height)
+    canvas.fill(plan.left, plan.top, plan.board_width, plan.board_height, "board")
+    for player in (NORTH, SOUTH):
+        stored = int(view.state.stores[0, player])
+        if plan.has_trays:
+            _draw_tray(canvas, plan, player, stored)
+        else:
+            _draw_store_line(canvas, plan, player, stored)
+    for hole in range(ruleset.num_holes):
+        _draw_hole(canvas, plan, view, hole)
+        _draw_label(canvas, plan, view, hole)
+    for hole, (text, stands_out) in view.badges.items():
+        x, y = plan.badge(hole)
+        canvas.put(
+            x, y, text.center(plan.columns)[: plan.columns], "best" if stands_out else "ink", bold=stands_out
+        )
+    if view.hand is not None:
+        hole, seeds = view.hand
+        x, y = plan.badge(hole)
+        text = (
+            f"{seeds} in hand" if plan.columns >= 10 else f"{seeds} left" if plan.columns >= 7 else f"{seeds}"
+        )
+        canvas.put(x, y, f"{text:^{plan.columns}}", "mark", bold=True)
+    return canvas
+
+
+def _draw_hole(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
+    owner = int(view.state.owner[0, hole])
+    seeds = int(view.state.seeds[0, hole])
+    x, y = plan.corner(hole)
+    is_lit = hole in view.legal
+    lines, ink = _LINES["free"], "hole_edge"
+    if hole in view.last:
+        lines, ink = _LINES["last"], "mark"
+    if is_lit:
+        ink = ROLES[int(view.state.player[0])]
+    if owner != NOBODY:
+        lines, ink = _LINES[owner], ROLES[owner]
+    is_moving = (view.hand is not None and hole == view.hand[0]) or hole == view.falling
+    if is_moving or hole == view.cursor:
+        ink = "mark" if is_moving else ink
+    rim = 1 if plan.is_tall else 0
+    canvas.fill(x + rim, y + rim, plan.columns - 2 * rim, plan.rows - 2 * rim, "hole")
+    canvas.box(x, y, plan.columns, plan.rows, lines, ink, is_moving or hole == view.cursor)
+    number = f"{seeds:^3}" if plan.columns > 4 else f"{seeds:>2}"
+    looks = {"ink": "mark" if is_moving else "ink" if seeds else "faint", "bold": bool(seeds)}
+    if plan.is_tall:
+        _draw_seeds(canvas, x + 1, y + 1, plan.columns - 2, seeds)
+        outer = y if plan.is_upper(hole) else y + plan.rows - 1
+        canvas.put(x + (plan.columns - len(number)) // 2, outer, number, **looks)
+    else:
+        canvas.put(x + (plan.columns - len(number)) // 2, y + 1, number, **looks)
+
+
+# Places of seeds in a hole, by the columns of its grid of three rows: row and column, as they fill.
+_PLACES = {
+    2: ((1, 0), (1, 1), (0, 1), (2, 0), (0, 0), (2, 1)),
+    3: ((1, 1), (0, 2), (2, 0), (0, 0), (2, 2), (1, 0), (1, 2), (0, 1), (2, 1)),
+    4: ((1, 1), (1, 2), (0, 0), (2, 3), (0, 3), (2, 0), (0, 1), (2, 2), (0, 2), (2, 1), (1, 0), (1, 3)),
+}
+
+
+def _draw_seeds(canvas: Canvas, x: int, y: int, width: int, seeds: int) -> None:
+    """Draw seeds in fixed places, so that one that stays does not jump."""
+    columns = max(2, min(4, (width + 1) // 2))
+    left = x + (width - (2 * columns - 1)) // 2
+    for row, column in _PLACES[columns][: min(seeds, MAX_SEEDS_DRAWN)]:
+        canvas.put(left + 2 * column, y + row, SEED, "seed")
+
+
+def _draw_label(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
+    x, y = plan.label(hole)
+    owner, sower = int(view.state.owner[0, hole]), int(view.state.territory[0, hole])
+    if owner != NOBODY:
+        word = _TRIANGLES[owner] + OWNED_WORDS[plan.ruleset.landing]
+        if len(word) > plan.columns:
+            word = _TRIANGLES[owner]
+        canvas.put(x, y, f"{word:^{plan.columns}}", ROLES[owner], bold=True)
+        return
+    name = f"{'SN'[sower]}{action_of(plan.ruleset, sower, hole) + 1}"
+    is_lit = hole in view.legal
+    has_room = len(name) + 2 < plan.columns
+    if is_lit and has_room:
+        name = f"[{name}]"
+    start = x + (plan.columns - len(name)) // 2
+    canvas.put(
+        start,
+        y,
+        name,
+        ROLES[sower] if is_lit else "faint",
+        bold=is_lit,
+        reverse=hole == view.cursor,
+        underline=is_lit and not has_room,
+    )
+
+
+def _draw_tray(canvas: Canvas, plan: Plan, player: int, stored: int) -> None:
+    x, y = plan.tray(player)
+    height = plan.tray_height
+    canvas.fill(x + 1, y + 1, TRAY - 2, height - 2, "hole")
+    canvas.box(x, y, TRAY, height, _LINES["free"], "hole_edge", False)
+    name = f" {_TRIANGLES[player]} {('South', 'North')[player]} "
+    canvas.put(x + (TRAY - len(name)) // 2, y, name, ROLES[player], bold=True)
+    number = f" {stored} "
+    canvas.put(x + (TRAY - len(number)) // 2, y + height - 1, number, "ink", bold=True)
+    in_row = (TRAY - 2) // 2
+    for place in range(min(stored, in_row * (height - 2))):
+        row, column = divmod(place, in_row)
+        canvas.put(x + 2 + 2 * column, y + height - 2 - row, SEED, "seed")
+
+
+def _draw_store_line(canvas: Canvas, plan: Plan, player: int, stored: int) -> None:
+    y = plan.top + plan._pad if player == NORTH else plan.top + plan.board_height - 1 - plan._pad
+    text = f"{_TRIANGLES[player]} {('South', 'North')[player]}'s store: {stored}"
+    canvas.put(plan.left + 2, y, text, ROLES[player], bold=True)

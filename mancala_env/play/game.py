@@ -1,0 +1,171 @@
+"""A game between people and agents, without a screen: whose turn it is, what was played, taking back."""
+
+import secrets
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env import agents
+from mancala_env.agents import Agent
+from mancala_env.engine.episode import Rounds
+from mancala_env.engine.timeline import Timeline
+from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.position import PLAYERS, Position
+from mancala_env.records import GameRecord, Outcome, RecordedTurn, Replay, Step, write_games
+from mancala_env.rulesets import Ruleset
+
+HUMAN = "human"
+
+
+class Game:
+    """A game that is being played.
+
+    Attributes:
+        ruleset: The ruleset.
+        players: The agent in each seat, South and North; None for a person.
+        names: What each is called: the spec, or the person's name.
+        rounds: The round the game goes up to, or "match".
+        seed: Seed of the agents.
+        steps: The turns played.
+        timelines: What happened in each of them.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset | Position,
+        south: str = HUMAN,
+        north: str = HUMAN,
+        *,
+        rounds: Rounds = 1,
+        seed: int | None = None,
+    ) -> None:
+        """Seat the players.
+
+        Args:
+            ruleset: The game, or the position to start from.
+            south: Who plays South: "human", "human:NAME", or the spec of an agent.
+            north: Who plays North.
+            rounds: The round to play up to, or "match".
+            seed: Seed of the agents; None draws one.
+
+        Raises:
+            InvalidRuleset: No such ruleset.
+            InvalidSpec: A spec names no agent, or the agent cannot play the ruleset.
+            MancalaError: Another argument is out of range.
+        """
+        self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
+        self.ruleset = self._start.ruleset
+        self.rounds: Rounds = rounds
+        self._replay = Replay(self._start, rounds)
+        self.seed = secrets.randbits(32) if seed is None else seed
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**64:
+            raise InvalidArgument(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+        seeds = np.random.SeedSequence(self.seed).generate_state(2, np.uint64).tolist()
+        seats = [self._seated(spec, own) for spec, own in zip((south, north), seeds, strict=True)]
+        self.players: tuple[Agent | None, Agent | None] = (seats[0][0], seats[1][0])
+        self.names = (seats[0][1], seats[1][1])
+        self.steps: list[Step] = []
+        self.timelines: list[Timeline] = []
+
+    def _seated(self, spec: str, seed: int) -> tuple[Agent | None, str]:
+        kind, _, name = spec.partition(":")
+        if kind == HUMAN:
+            return None, name or HUMAN
+        agent = agents.make(spec, self.ruleset, seed=seed, num_threads=1)
+        return agent, agent.spec
+
+    @property
+    def position(self) -> Position:
+        """The position to move in, or the one the game ended in; a copy."""
+        return self._replay.position.copy()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game is over."""
+        return self._replay.is_over
+
+    @property
+    def agent_to_move(self) -> Agent | None:
+        """The agent that is to move; None where it is a person, or the game is over."""
+        return None if self.is_over else self.players[self._replay.position.player]
+
+    @property
+    def is_human_to_move(self) -> bool:
+        """Whether a person is to move."""
+        return not self.is_over and self.agent_to_move is None
+
+    @property
+    def has_human(self) -> bool:
+        """Whether a person plays."""
+        return None in self.players
+
+    def play(self, action: int) -> Step:
+        """Play a turn of the player to move.
+
+        Raises:
+            IllegalMove: It is not legal; the message says why.
+        """
+        before = self._replay.position
+        if self.is_over:
+            raise IllegalMove(f"the game is over ({before.end}); there is nothing to play")
+        timeline = before.timeline(action)  # says why where it is not legal
+        step = self._replay.play(RecordedTurn(before.player, int(action)))
+        self.steps.append(step)
+        self.timelines.append(timeline)
+        return step
+
+    def undo(self) -> int:
+        """Take turns back to where a person chose last, and return how many: 0 where there is nothing."""
+        keep = len(self.steps) - 1
+        while keep >= 0 and self.players[self.steps[keep].turn.player] is not None:
+            keep -= 1
+        if keep < 0:
+            return 0
+        taken_back = len(self.steps) - keep
+        del self.steps[keep:], self.timelines[keep:]
+        self._replay = Replay(self._start, self.rounds)
+        for step in self.steps:
+            self._replay.play(step.turn)
+        return taken_back
+
+    def record(self) -> GameRecord:
+        """Return the game as a record."""
+        return GameRecord(
+            self.ruleset,
+            [step.turn for step in self.steps],
+            *self.names,
+            rounds=self.rounds,
+            start=self._start,
+            seed=self.seed,
+            date=str(date.today()),
+        )
+
+    def outcome(self) -> Outcome:
+        """Return how the game stands."""
+        return self.record().verify()
+
+    def save(self, path: str | Path) -> None:
+        """Add the game at the end of a file of records.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        write_games(path, [self.record()], append=True)
+
+    @property
+    def title(self) -> str:
+        """What is played, and by whom."""
+        length = {1: "", "match": ", a match"}.get(self.rounds, f", up to round {self.rounds}")
+        return f"{self.ruleset.title}{length}: {self.names[0]} (South) - {self.names[1]} (North)"
+
+    def result(self) -> str:
+        """Say how the game has ended, or that it has not."""
+        outcome = self.outcome()
+        if not outcome.is_over:
+            return "The game is not over."
+        if outcome.winner is None:
+            return "The game is a draw."
+        won = self.names[outcome.winner]
+        who = f"{PLAYERS[outcome.winner]} ({won})" if won != HUMAN else PLAYERS[outcome.winner]
+        return f"{who} wins by {abs(outcome.margin or 0)}."

@@ -1,0 +1,166 @@
+"""A game in lines of text: for a pipe, a terminal without colour or cursor, and a screen reader.
+
+Everything is said in words: what each turn does, lap by lap, and how the board stands. A line of input is a
+hole or a command; the end of the input ends the program.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TextIO
+
+from mancala_env.engine.timeline import Timeline
+from mancala_env.errors import IllegalMove, printable
+from mancala_env.notation import turn_text
+from mancala_env.play.analysis import Analyst
+from mancala_env.play.game import Game
+from mancala_env.position import PLAYERS, Position
+from mancala_env.records import Step
+from mancala_env.render import scene
+from mancala_env.render.motion import in_words
+from mancala_env.squares import hole_of
+
+HELP = (
+    "A number or a turn, such as 3 or S3: sow that hole.",
+    "board: draw the board. where: say it again in words.",
+    "undo: take your last turn back. hint: what to play. values: what each turn leads to with best play.",
+    "save FILE: add the game to a file of records. help: this. quit: stop.",
+)
+_SHORT = {"b": "board", "w": "where", "u": "undo", "h": "hint", "v": "values", "?": "help", "q": "quit"}
+
+
+class PlainPlay:
+    """The plain program: a game, where its input comes from and where its lines go."""
+
+    def __init__(
+        self, game: Game, lines: Iterable[str], output: TextIO, values_seconds: float = 10.0
+    ) -> None:
+        self.game = game
+        self._lines = iter(lines)
+        self._output = output
+        self._analyst = Analyst(game.ruleset, values_seconds)
+        self._commands: dict[str, Callable[[str], None]] = {
+            "board": self._draw,
+            "where": lambda _: self._say(board_in_words(game.position)),
+            "undo": self._undo,
+            "hint": self._hint,
+            "values": self._values,
+            "save": self._save,
+            "help": lambda _: self._say(*HELP),
+        }
+
+    def run(self) -> None:
+        """Play until the game is over or the input ends."""
+        self._say(f"{self.game.title}.")
+        if self.game.has_human:
+            self._say("Type a hole, or help.")
+        is_board_known = False
+        while not self.game.is_over:
+            agent = self.game.agent_to_move
+            if agent is not None:
+                self._play(agent.choose(self.game.position))
+                is_board_known = False
+                continue
+            if not is_board_known:
+                self._say(board_in_words(self.game.position))
+                is_board_known = True
+            self._say(f"{PLAYERS[self.game.position.player]}, your turn:")
+            line = next(self._lines, None)
+            words = "quit" if line is None else printable(line.strip())
+            if _SHORT.get(words.lower(), words.lower()) == "quit":
+                break
+            is_board_known = not self._obey(words)
+        self._say(self.game.result())
+
+    def _say(self, *lines: str) -> None:
+        for line in lines:
+            print(line, file=self._output, flush=True)
+
+    def _obey(self, words: str) -> bool:
+        """Do what a line of input says; tells whether the board is another one now."""
+        name, _, rest = words.partition(" ")
+        command = self._commands.get(_SHORT.get(name.lower(), name.lower()))
+        before = len(self.game.steps)
+        if command is not None:
+            command(rest.strip())
+        elif words:
+            action = action_of(self.game.position, words)
+            if action is None:
+                self._say(
+                    f"{words!r} is neither a hole nor a command. {HELP[0]} help says what else there is."
+                )
+            else:
+                try:
+                    self._play(action)
+                except IllegalMove:
+                    position = self.game.position
+                    why, legal = position.why_illegal(action), legal_in_words(position)
+                    self._say(f"You cannot sow {turn_text(position.player, action)}: {why}. {legal}")
+        return len(self.game.steps) != before
+
+    def _play(self, action: int) -> None:
+        step = self.game.play(action)
+        self._say(*turn_in_words(self.game, step, self.game.timelines[-1]))
+
+    def _draw(self, _: str) -> None:
+        self._say(str(self.game.position))
+
+    def _undo(self, _: str) -> None:
+        count = self.game.undo()
+        self._say(
+            f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
+        )
+
+    def _hint(self, _: str) -> None:
+        position = self.game.position
+        action, why = self._analyst.hint(position)
+        self._say(f"Hint: {turn_text(position.player, action)}. {why}")
+
+    def _values(self, _: str) -> None:
+        position = self.game.position
+        found = self._analyst.solve(position)
+        self._say(str(found))
+        for action, lead in found.leads.items():
+            self._say(f"{turn_text(position.player, action)}: {lead:+d}")
+
+    def _save(self, path: str) -> None:
+        if not path:
+            self._say("Say a file: save games.txt")
+            return
+        try:
+            self.game.save(Path(path))
+        except OSError as error:
+            self._say(f"Not saved: {error}")
+        else:
+            self._say(f"Saved in {path}.")
+
+
+def action_of(position: Position, words: str) -> int | None:
+    """Return the action that a person means by "3", "S3" or "s3"; None where it is none of the kind."""
+    text = words.upper().removeprefix("SN"[position.player])
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= position.ruleset.num_holes:
+        return None
+    return int(text) - 1
+
+
+def legal_in_words(position: Position) -> str:
+    """Say which holes the player to move may sow."""
+    return f"Legal: {', '.join(turn_text(position.player, action) for action in position.legal_actions)}."
+
+
+def board_in_words(position: Position) -> str:
+    """Say how the board stands."""
+    legal = [hole_of(position.ruleset, position.player, action) for action in position.legal_actions]
+    return scene.in_words(position.ruleset, position.state, 0, legal)
+
+
+def turn_in_words(game: Game, step: Step, timeline: Timeline) -> list[str]:
+    """Say what a turn did, and where it ended a round, how."""
+    said = [f"{step.number}. {step.turn}.", *in_words(game.ruleset, timeline)]
+    if timeline.events[-1].kind == "next":
+        said.pop()  # whose turn it is is said with the board
+    if step.after.is_over:
+        south, north = step.after.counts
+        said.append(f"Round {step.after.round} ends: South {south}, North {north}.")
+    if step.following.round != step.after.round:
+        said.append(f"Round {step.following.round} begins.")
+    return said

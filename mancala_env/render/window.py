@@ -1,0 +1,218 @@
+"""A window that shows pixels, in a process of its own.
+
+The other process, this very file run as a program, does nothing but show what it is sent and answer the
+window system, so the window can be moved, resized and closed while a program thinks between two turns. It
+needs pygame-ce. Closing the window ends it, and so does the end of the program that opened it; a program goes
+on when its window is closed.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from importlib.util import find_spec
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_HEADER = Struct("<II")  # height and width of the pixels that follow, 3 bytes each
+_READY = b"ready"
+_SECONDS_BETWEEN_LOOKS = 0.02  # how often the window system is answered
+_SECONDS_TO_END = 5.0
+
+
+class NoDisplay(OSError):
+    """No window can be opened here."""
+
+
+class Window:
+    """A window on the screen.
+
+    Attributes:
+        title: What stands above it.
+    """
+
+    def __init__(self, title: str = "mancala") -> None:
+        """Open nothing yet: :meth:`show` does."""
+        self.title = title
+        self._process: subprocess.Popen[bytes] | None = None
+        self._was_closed = False
+        self._until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the window is on the screen."""
+        return self._process is not None and self._process.poll() is None
+
+    def show(self, pixels: "np.ndarray", seconds: float = 0.0) -> None:
+        """Show a picture, once the one before has been shown for its time; open the window if it is not yet.
+
+        Args:
+            pixels: uint8 `[height, width, 3]`.
+            seconds: How long it is shown at least; the call does not wait for that, the next one does.
+
+        Raises:
+            ImportError: pygame-ce is missing.
+            NoDisplay: There is no display.
+        """
+        if self._was_closed:
+            return
+        if self._process is None:
+            self._open()
+        self._wait()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        height, width = pixels.shape[:2]
+        try:
+            self._process.stdin.write(_HEADER.pack(height, width))
+            self._process.stdin.write(pixels.tobytes())
+            self._process.stdin.flush()
+        except (BrokenPipeError, OSError):  # closed by whom it was shown to
+            self._end()
+            self._was_closed = True
+        self._until = time.monotonic() + seconds
+
+    def play(self, frames: Iterable[tuple["np.ndarray", float]]) -> None:
+        """Show frames, each for its time, until the window is closed."""
+        for pixels, seconds in frames:
+            if self._was_closed:
+                return
+            self.show(pixels, seconds)
+
+    def close(self) -> None:
+        """Close the window; it can be opened again."""
+        self._end()
+        self._was_closed, self._until = False, 0.0
+
+    def _wait(self) -> None:
+        if (left := self._until - time.monotonic()) > 0:
+            time.sleep(left)
+
+    def _open(self) -> None:
+        need_pygame()
+        # -P: the folder of this file is no place to import from.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", os.path.abspath(__file__), self.title],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the program, which closes the window
+            env=os.environ | {"PYGAME_HIDE_SUPPORT_PROMPT": "1"},
+        )
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline().strip()
+        if said != _READY:
+            self._end()
+            raise NoDisplay(
+                f"no window can be opened: {said.decode(errors='replace') or 'its process ended'}; "
+                "render_mode 'rgb_array' and 'ansi' need no display"
+            )
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=_SECONDS_TO_END)  # the end of what it reads ends it
+        except (subprocess.TimeoutExpired, OSError, ValueError):
+            process.kill()
+            process.wait()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"title": self.title, "_process": None, "_was_closed": False, "_until": 0.0}
+
+    def __deepcopy__(self, memo: Any) -> "Window":
+        return Window(self.title)
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) is not None:
+            self._end()
+
+
+def need_pygame() -> None:
+    """Refuse to go on without pygame-ce.
+
+    Raises:
+        ImportError: It is not installed.
+    """
+    if find_spec("pygame") is None:
+        raise ImportError('a window needs pygame-ce: pip install "mancala-env[window]"')
+
+
+def _main(title: str) -> int:
+    """Show what comes in on standard input until it ends, or the window is closed."""
+    import threading
+
+    import pygame
+
+    frames: list[Any] = []
+
+    def read() -> None:
+        source = sys.stdin.buffer
+        while len(header := source.read(_HEADER.size)) == _HEADER.size:
+            height, width = _HEADER.unpack(header)
+            pixels = source.read(3 * height * width)
+            if len(pixels) < 3 * height * width:
+                break
+            frames.append((pygame.image.frombuffer(pixels, (width, height), "RGB"), pixels))
+        frames.append(None)
+
+    try:
+        pygame.display.init()
+        if pygame.display.get_driver() != os.environ.get("SDL_VIDEODRIVER", pygame.display.get_driver()):
+            print("SDL_VIDEODRIVER names none that is there", flush=True)
+            return 1
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            print("there is no display", flush=True)  # what SDL takes then shows nothing to anybody
+            return 1
+        pygame.display.set_mode((640, 360), pygame.RESIZABLE)
+        pygame.display.set_caption(title)
+    except pygame.error as error:
+        print(error, flush=True)
+        return 1
+    print(_READY.decode(), flush=True)
+    threading.Thread(target=read, daemon=True).start()
+    shown, is_new, has_size = None, False, False
+    clock = pygame.time.Clock()
+    while True:
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                return 0
+            is_new |= event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, pygame.WINDOWEXPOSED)
+        while frames:
+            frame = frames.pop(0)
+            if frame is None:
+                return 0
+            shown, is_new = frame[0], True
+            if not has_size:
+                pygame.display.set_mode(shown.get_size(), pygame.RESIZABLE)
+                has_size = True
+        if shown is not None and is_new:
+            _draw(pygame, shown)
+            is_new = False
+        clock.tick(1 / _SECONDS_BETWEEN_LOOKS)
+
+
+def _draw(pygame: Any, picture: Any) -> None:
+    """Draw a picture as large as the window, in its own proportions."""
+    screen = pygame.display.get_surface()
+    width, height = picture.get_size()
+    scale = min(screen.get_width() / width, screen.get_height() / height)
+    if scale != 1:
+        picture = pygame.transform.smoothscale(
+            picture, (max(1, int(width * scale)), max(1, int(height * scale)))
+        )
+    screen.fill(picture.get_at((0, 0)))
+    screen.blit(
+        picture,
+        ((screen.get_width() - picture.get_width()) // 2, (screen.get_height() - picture.get_height()) // 2),
+    )
+    pygame.display.flip()
+
+
+if __name__ == "__main__":
+    status = _main(sys.argv[1])
+    sys.stdout.flush()
+    os._exit(status)  # the thread that reads need not be waited for

@@ -1,0 +1,109 @@
+/**
+ * What `mancala serve` adds to the page: trained checkpoints and agents in Python, and a larger solver. Where the page
+ * lies on any other server there is none of it, and the page does everything itself.
+ */
+
+const AGAIN = 1000; // milliseconds until a lost connection is tried again
+
+export class Served {
+  #socket = null;
+  #asked = new Map();
+  #number = 0;
+
+  /** The server that this page came from, or null where it only hands out files. */
+  static async find() {
+    try {
+      const response = await fetch(new URL("api/about", document.baseURI));
+      return response.ok ? new Served(await response.json()) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  constructor(about) {
+    this.about = about;
+  }
+
+  /** The agents that only the server has: {agent, checkpoint, label}, as `choose` takes them. */
+  get agents() {
+    const trained = this.about.checkpoints.map((checkpoint) => ({ agent: "checkpoint", checkpoint, label: checkpoint }));
+    return [...trained, ...this.about.agents.map((agent) => ({ agent, label: agent }))];
+  }
+
+  /** Ask for an action or for exact values, as Searches.ask does.
+   * @param {"choose" | "values"} task
+   * @param {import("./engine.js").Game} game
+   * @param {{agent?: string, checkpoint?: string, milliseconds?: number}} options
+   * @param {{onProgress?: (found: any) => void, signal?: AbortSignal}} [listening]
+   * @returns {Promise<any>}  {action}, or {lower, upper, actions, nodes, isExact, hasEnded}
+   */
+  async ask(task, game, { agent, checkpoint, milliseconds } = {}, { onProgress, signal } = {}) {
+    const socket = await this.#connected();
+    const id = ++this.#number;
+    const asked = { id, position: game.text, dials: game.ruleset.dials };
+    Object.assign(asked, task === "choose" ? { do: "choose", agent, checkpoint } : { do: "analyse", seconds: this.#seconds(milliseconds) });
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(aborted());
+      this.#asked.set(id, { resolve, reject, onProgress });
+      signal?.addEventListener("abort", () => {
+        if (!this.#asked.delete(id)) return;
+        if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: ++this.#number, do: "cancel", of: id }));
+        reject(aborted());
+      });
+      socket.send(JSON.stringify(asked));
+    });
+  }
+
+  #seconds(milliseconds) {
+    return Math.min((milliseconds ?? Infinity) / 1000, this.about.limits.analysis_seconds);
+  }
+
+  /** The connection; one that was lost, as when the server was started again, is made anew. */
+  async #connected() {
+    if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#connect();
+      } catch (error) {
+        if (tries === 2) throw error;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      }
+    }
+  }
+
+  #connect() {
+    const address = new URL("api/session", document.baseURI);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
+    return new Promise((resolve, reject) => {
+      socket.onopen = () => {
+        this.#socket = socket;
+        resolve(socket);
+      };
+      socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
+      socket.onclose = () => {
+        for (const { reject: lose } of this.#asked.values()) lose(new Error("the server is gone"));
+        this.#asked.clear();
+        reject(new Error("the server is gone"));
+      };
+    });
+  }
+
+  #take(answer) {
+    const asked = this.#asked.get(answer.id);
+    if (!asked) return;
+    const found = answer.actions === undefined ? answer : valuesOf(answer);
+    if (answer.error === undefined && !answer.done) return asked.onProgress?.(found);
+    this.#asked.delete(answer.id);
+    if (answer.error !== undefined) asked.reject(new Error(answer.error));
+    else asked.resolve(found);
+  }
+}
+
+/** An answer of the server in the words of worker.js. */
+function valuesOf({ lower, upper, actions, nodes, exact, done }) {
+  const bounds = Object.fromEntries(Object.entries(actions).map(([action, [low, high]]) => [action, { lower: low, upper: high }]));
+  return { lower, upper, actions: bounds, nodes, isExact: exact, hasEnded: Boolean(done) };
+}
+
+const aborted = () => new DOMException("no longer wanted", "AbortError");

@@ -1,0 +1,221 @@
+"""Value networks in files of their own: what is written is read back, and nothing else is let in."""
+
+import json
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save
+from test_policy_minimax import weights_of
+
+from mancala_env import Batch, Position, agents, rulesets
+from mancala_env.agents import Spec, tensors, value_file
+from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.value_file import NoValueNetwork, ValueFile, read_for, read_value_file
+from mancala_env.agents.value_network import InvalidValueNetwork, position_values
+from mancala_env.arena import play_matches, round_robin
+from mancala_env.rulesets import Ruleset
+
+LAYLI = rulesets.lookup("layli_goobalay")
+# Those of the written sources (RULES 6); Ludii's may have one too.
+OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludii_")]
+
+
+def written(folder: Path, ruleset: Ruleset = LAYLI, texts: dict[str, str] | None = None) -> Path:
+    """Write a network of random weights, with other texts."""
+    path = folder / "network.safetensors"
+    content = ValueFile(ruleset, weights_of(ruleset), {"command": "by hand"}).to_bytes()
+    if texts:
+        path.write_bytes(content)
+        content = tensors.pack(tensors.unpack(path, 1 << 20), tensors.texts_of(path) | texts)
+    path.write_bytes(content)
+    return path
+
+
+def test_what_is_written_is_read_back_and_by_the_library_of_the_format(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    file = read_value_file(path)
+    assert (file.ruleset, file.made) == (LAYLI, {"command": "by hand"})
+    theirs = load_file(path)
+    for name, ours in weights_of(LAYLI)._asdict().items():
+        assert (getattr(file.weights, name) == ours).all()
+        assert (theirs[name] == ours).all()
+    assert file.to_bytes() == path.read_bytes()
+
+
+def test_what_the_library_of_the_format_writes_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.safetensors"
+    arrays = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.ones(1, np.float32)}
+    path.write_bytes(save(arrays, metadata={"who": "they"}))
+    found = tensors.unpack(path, 28)
+    assert all((found[name] == array).all() for name, array in arrays.items())
+    assert tensors.texts_of(path) == {"who": "they"}
+    with pytest.raises(tensors.InvalidTensors, match="claims 28 bytes of numbers; at most 27"):
+        tensors.unpack(path, 27)
+
+
+def test_a_spec_names_a_network_and_is_filed_by_its_content(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    spec = Spec.parse(f"value+minimax:3:{path}")
+    assert (spec.kind, spec.network, spec.files, spec.ruleset) == ("value+minimax", str(path), (path,), LAYLI)
+    assert str(spec) == f"value+minimax:3:{path}"
+    assert spec.identity.startswith("value+minimax:3:sha256:")
+    agent = agents.make(spec, LAYLI, seed=1)
+    batch = Batch(LAYLI, 20, seed=2)
+    batch.play_random(6)
+    network = weights_of(LAYLI).packed()
+    values = agents.make(f"value+minimax:1:{path}", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
+    for b in range(20):
+        position = Position.from_games(LAYLI, batch.games, b)
+        for action in position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            if not after.is_over:
+                value = position_values(LAYLI, after.games, network)[0]
+                value = value if after.player == position.player else -value
+                assert values[b, action] == pytest.approx(value)
+    assert agent.choose(Position(LAYLI)) in Position(LAYLI).legal_actions
+    assert agents.make(f"value+mcts:50:{path}", LAYLI).choose(Position(LAYLI)) in range(6)
+
+
+@pytest.mark.parametrize("name", OF_THE_SOURCES)
+def test_every_ruleset_of_the_sources_has_a_network_that_beats_plain_search(name: str) -> None:
+    result = play_matches("value+minimax:3", "minimax:3", name, games=200, seed=3)
+    assert result.win_rate > 0.5, result
+    agent = agents.make("value+mcts:100", name, seed=1)
+    assert agent.choose(Position(name)) in Position(name).legal_actions
+    shipped = value_file.shipped_network(rulesets.lookup(name))
+    assert read_value_file(shipped).ruleset == rulesets.lookup(name)
+
+
+def test_a_shipped_network_is_part_of_the_identity() -> None:
+    agent = agents.make("value+minimax:4", LAYLI)
+    path = value_file.shipped_network(LAYLI)
+    assert agent.spec == "value+minimax:4"
+    named = agents.make(f"value+minimax:4:{path}", LAYLI)
+    assert agent.entrant == named.entrant == entrant_of(agent)
+    assert agent.entrant.startswith("value+minimax:4:sha256:")
+    (match,) = round_robin(["value+minimax:2", "value+mcts:20"], LAYLI, games=4)
+    assert (match.first, match.second) == ("value+minimax:2", "value+mcts:20")
+
+
+def test_a_shipped_network_plays_rulesets_of_the_same_dials_and_no_others() -> None:
+    named = replace(LAYLI, name="mine", title="Mine")
+    assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
+    with pytest.raises(
+        NoValueNetwork, match=r"no value network of mine is shipped; mancala grow-value makes"
+    ):
+        agents.make("value+minimax:4", replace(named, seeds_per_hole=3))
+    path = value_file.shipped_network(LAYLI)
+    with pytest.raises(InvalidValueNetwork, match="grown on layli_goobalay, not leyla: direction is"):
+        agents.make(f"value+mcts:4:{path}", "leyla")
+
+
+def test_it_plays_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from mancala_env import Position, agents\n"
+        "for spec in ('value+minimax:3', 'value+mcts:20'):\n"
+        "    print(agents.make(spec, 'leyla', seed=1).choose(Position('leyla')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("value+minimax", r"the form is value\+minimax:DEPTH\[:NETWORK\]"),
+        ("value+minimax:0", "after the colon comes DEPTH, a whole number from 1 to 99"),
+        ("value+mcts:", "after the colon comes SIMULATIONS, a whole number"),
+        ("value+mcts:6:", r"the form is value\+mcts:SIMULATIONS\[:NETWORK\]"),
+    ],
+)
+def test_a_wrong_spec_says_what_would_be_right(text: str, said: str) -> None:
+    with pytest.raises(agents.InvalidSpec, match=said):
+        Spec.parse(text)
+
+
+def header_of(content: bytes) -> tuple[dict, bytes]:
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def with_header(header: object, numbers: bytes, length: int | None = None) -> bytes:
+    head = json.dumps(header).encode()
+    return struct.pack("<Q", len(head) if length is None else length) + head + numbers
+
+
+def changed(path: Path, **changes: object) -> bytes:
+    """Return a network's file with other claims about its embeddings."""
+    header, numbers = header_of(path.read_bytes())
+    header["embeddings"] |= changes
+    return with_header(header, numbers)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: b"", "is no safetensors file"),
+        (lambda path: b"PK\x03\x04" + bytes(40), "is no safetensors file"),
+        (lambda path: struct.pack("<Q", 1 << 60) + b"{}", "is no safetensors file"),
+        (lambda path: struct.pack("<Q", 4) + b"null", "is no safetensors file"),
+        (lambda path: struct.pack("<Q", 1 << 20) + b"[" * (1 << 20), "is no safetensors file"),
+        (lambda path: path.read_bytes()[:-1], "holds fewer than the"),
+        (lambda path: path.read_bytes() + b"\0", "holds more than the"),
+        (lambda path: changed(path, dtype="I64"), "holds 'I64'; F32 would be right"),
+        (lambda path: changed(path, shape=[1 << 40, 1 << 40]), "bytes"),
+        (lambda path: changed(path, shape=[1.0]), "has shape"),
+        (lambda path: changed(path, shape=[True]), "has shape"),
+        (lambda path: changed(path, shape=[12, 16, 24]), "would be right"),
+        (lambda path: changed(path, data_offsets=[0, -4]), "has shape"),
+        (lambda path: changed(path, data_offsets=[4, 18436]), "begins at byte 4; 0 would be right"),
+        (lambda path: tensors.pack({}, {}), "does not say that it is a mancala-env value network"),
+        (
+            lambda path: tensors.pack({}, tensors.texts_of(path)),
+            "it holds {}; .* would be right",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_bytes(make(path))
+    with pytest.raises(InvalidValueNetwork, match=said):
+        read_value_file(path)
+    with pytest.raises(InvalidValueNetwork):
+        agents.make(f"value+minimax:2:{path}", LAYLI)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"ruleset": "{}"}, "would be right"),
+        ({"ruleset": "[]"}, "cannot be read"),
+        ({"ruleset": "["}, "cannot be read"),
+        ({"network": '{"num_holes": 12, "num_units": 1000000}'}, "num_units=16.* would be right"),
+        ({"network": '{"num_holes": 12, "version": 2}'}, "version=1.* would be right"),
+        ({"made": '{"command": "\\u001b[2J"}'}, "printable"),
+    ],
+)
+def test_what_a_file_says_is_checked(texts: dict[str, str], said: str, tmp_path: Path) -> None:
+    path = written(tmp_path, texts=texts)
+    if texts == {"ruleset": "{}"}:  # a ruleset of its own, of the default dials: the same game
+        assert read_for(path, LAYLI) is not None
+        return
+    with pytest.raises(InvalidValueNetwork, match=said):
+        read_value_file(path)
+
+
+def test_numbers_that_no_search_can_use_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "network.safetensors"
+    weights = weights_of(LAYLI)
+    weights.embeddings[3, 4, 5] = np.nan
+    path.write_bytes(ValueFile(LAYLI, weights, {}).to_bytes())
+    with pytest.raises(InvalidValueNetwork, match="not finite"):
+        read_value_file(path)
+    with pytest.raises(InvalidValueNetwork, match="there is no file"):
+        read_value_file(tmp_path / "nowhere")

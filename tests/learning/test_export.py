@@ -1,0 +1,99 @@
+"""mancala export: what other programs compute with it is what torch computes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+from test_checkpoint import identity_of, write_checkpoint
+
+from mancala_env import Batch, agents
+from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidCheckpoint, read_identity
+from mancala_env.agents.value_file import ValueFile
+from mancala_env.cli import main
+from mancala_env.observation import Observer
+
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+
+@pytest.mark.parametrize(("kind", "ruleset"), [("board", "leyla"), ("replies", "layli_goobalay")])
+def test_onnx_computes_what_torch_computes(kind, ruleset: str, tmp_path: Path, capsys) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of(ruleset, kind))
+    out = tmp_path / "agent.onnx"
+    assert main(["export", str(path), "--onnx", str(out)]) == 0
+    assert f"Written: {out}" in capsys.readouterr().out
+    session = onnxruntime.InferenceSession(out)
+    agent = agents.make(str(path), ruleset, num_threads=1)
+    assert isinstance(agent, CheckpointAgent)
+    identity = Identity.from_json(session.get_modelmeta().custom_metadata_map["identity"])
+    assert identity == agent.identity
+    batch = Batch(ruleset, 50, seed=1)
+    observer = Observer(agent.ruleset, kind, batch.num_actions)
+    for games in (1, 50):  # batches of any size
+        for _ in range(3):
+            batch.play_random(5)
+            rows = batch.games[:games]
+            observation, legal = observer.empty(games), np.empty((games, batch.num_actions), np.bool_)
+            observer.write(rows, observation, legal)
+            logits, values = session.run(None, {"observation": observation, "legal": legal})
+            wanted = agent.judge(rows)
+            np.testing.assert_allclose(logits[legal], wanted[0][legal], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(values, wanted[1], rtol=1e-4, atol=1e-5)
+            assert (logits[~legal] < -1e7).all()
+
+
+def test_safetensors_hold_the_weights_and_play_like_the_checkpoint(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    out = tmp_path / "agent.safetensors"
+    assert main(["export", str(path), "--safetensors", str(out)]) == 0
+    before, after = (agents.make(str(file), "layli_goobalay", seed=1, num_threads=1) for file in (path, out))
+    assert isinstance(before, CheckpointAgent)
+    assert isinstance(after, CheckpointAgent)
+    assert after.identity == before.identity
+    weights = load_file(out)
+    for name, value in before.network.state_dict().items():
+        assert (torch.from_numpy(weights[name]) == value).all()
+    batch = Batch("layli_goobalay", 100, seed=3)
+    batch.play_random(4)
+    assert (before.act(batch.games) == after.act(batch.games)).all()
+    assert agents.Spec.parse(f"sample:{out}").ruleset == before.ruleset
+
+
+def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    out = tmp_path / "agent.safetensors"
+    assert main(["export", str(path)]) == 2
+    assert main(["export", str(path), "--safetensors", str(tmp_path / "agent.bin")]) == 2
+    assert main(["export", str(tmp_path / "nothing.zip"), "--safetensors", str(out)]) == 2
+    assert main(["export", str(path), "--onnx", str(tmp_path / "nowhere" / "a.onnx")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 4
+    assert "--onnx FILE, --safetensors FILE" in said[0]
+    assert "ends in .safetensors" in said[1]
+    assert "there is no checkpoint" in said[2]
+    assert main(["export", str(path), "--safetensors", str(out)]) == 0
+    content = out.read_bytes()
+    identity = json.dumps(read_identity(path).to_json())[1:-1]
+    assert identity.encode() in content
+    for wrong, message in (
+        (content[:-4], "holds fewer than"),
+        (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), "claims|bytes|not"),
+        (content.replace(b"policy network", b"polecy network"), "does not say that it is"),
+        (b"", "is no safetensors file"),
+    ):
+        out.write_bytes(wrong)
+        with pytest.raises(InvalidCheckpoint, match=message):
+            agents.make(str(out), "layli_goobalay")
+
+
+def test_a_value_network_is_no_checkpoint(tmp_path: Path) -> None:
+    from test_policy_minimax import weights_of
+
+    out = tmp_path / "value.safetensors"
+    ruleset = identity_of().ruleset
+    out.write_bytes(ValueFile(ruleset, weights_of(ruleset), {}).to_bytes())
+    with pytest.raises(InvalidCheckpoint, match="is a value network; play it as value"):
+        agents.make(str(out), ruleset)

@@ -1,0 +1,75 @@
+"""mancala grow-value: targets, determinism, and that what it grows is stronger than the count."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mancala_env import Batch, rulesets
+from mancala_env.agents.value_file import read_value_file
+from mancala_env.arena import play_matches
+from mancala_env.arena.cards import main as cards
+from mancala_env.cli import main
+from mancala_env.engine.state import PLAYER_COLUMN
+from mancala_env.learning.value_fit import Played
+from mancala_env.learning.value_growth import targets
+
+TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
+
+
+def played(found: list[float], players: list[int], ends: list[int], game: list[int]) -> Played:
+    """Make up games in which the search found this, and players were ahead by `ends` at the end."""
+    games = Batch("leyla", len(found) + 1, seed=1).games[:-1].copy()
+    games[:, PLAYER_COLUMN] = players
+    return Played(games, np.array(ends), np.array(game), np.array(found))
+
+
+def test_a_target_is_a_mean_of_what_was_found_there_and_later() -> None:
+    # Game 0: South, North, North move; South ends 8 ahead. Game 1: North moves and ends 2 ahead.
+    some = played([4.0, 0.0, -6.0, 1.0], [0, 1, 1, 1], [8, -8, -8, 2], [0, 0, 0, 1])
+    assert targets(some, later=0.0).tolist() == [4, 0, -6, 1]
+    assert targets(some, later=1.0).tolist() == [8, -8, -8, 2]
+    last = 0.5 * 6 + 0.5 * 8  # South's
+    middle = 0.5 * 0 + 0.5 * last
+    assert targets(some, later=0.5).tolist() == [0.5 * 4 + 0.5 * middle, -middle, -last, 1.5]
+    assert not len(targets(played([], [], [], [])))
+
+
+def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: Path, capsys) -> None:
+    one, same, other = (tmp_path / f"{name}.safetensors" for name in ("one", "same", "other"))
+    for path, seed in ((one, "5"), (same, "5"), (other, "6")):
+        assert main(["grow-value", "gabata_five_holes", *TINY, "--seed", seed, "--out", str(path)]) == 0
+    assert one.read_bytes() == same.read_bytes() != other.read_bytes()
+    said = capsys.readouterr().out
+    assert "generation 2:" in said
+    assert f"value+minimax:6:{one}" in said
+    file = read_value_file(one)
+    assert file.ruleset == rulesets.lookup("gabata_five_holes")
+    assert "--depth 3" in file.made["command"]
+    result = play_matches(f"value+minimax:3:{one}", "minimax:3", file.ruleset, games=400, seed=1)
+    assert result.interval[0] > 0.5, result
+    assert cards([str(one), "--games", "10"]) == 0
+    card = one.with_suffix(".md").read_text()
+    for part in (file.made["command"], "`minimax:6` | 10 |", "SHA-256", "Rating", "Regret", "Limits"):
+        assert part in card
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "no ruleset 'nothing'"),
+        (["leyla", "--games", "0"], "must be 1 to"),
+        (["leyla", "--seed", "-1"], "must be 0 to"),
+        (["leyla", "--depth", "100"], "must be 1 to 99"),
+        (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
+    ],
+)
+def test_a_mistake_is_one_line(words: list[str], said: str, capsys) -> None:
+    try:
+        status = main(["grow-value", *words])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1

@@ -1,0 +1,325 @@
+"""The Textual program: pictures of its screens, and games played by keys and mouse."""
+
+import threading
+
+import pytest
+
+textual = pytest.importorskip("textual")
+
+from picture import PICTURE, drawn  # noqa: E402
+from textual.geometry import Offset  # noqa: E402
+
+from mancala_env import Position, records  # noqa: E402
+from mancala_env.play.app import Help, PlayApp  # noqa: E402
+from mancala_env.play.board import Plan  # noqa: E402
+from mancala_env.play.game import Game  # noqa: E402
+
+LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
+ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
+PICTURES_OF = "8.2.8"
+"""The version of Textual the pictures are of; another draws its footer differently."""
+
+of_this_version = pytest.mark.skipif(
+    textual.__version__ != PICTURES_OF, reason=f"pictures are of {PICTURES_OF}"
+)
+
+
+async def until(pilot, is_so):
+    """Let the program run until something is so."""
+    for _ in range(6000):
+        if is_so():
+            await pilot.pause()
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it never was so")
+
+
+def said(app):
+    return str(app.query_one("#said").render())
+
+
+def status(app):
+    return str(app.query_one("#status").render())
+
+
+# Pictures
+
+
+@of_this_version
+def test_picture_of_the_start(snap_compare):
+    assert snap_compare(PlayApp(Game("layli_goobalay"), 0), terminal_size=(80, 24))
+
+
+@of_this_version
+def test_picture_in_the_middle_of_a_turn(snap_compare):
+    keys = ["space", "3", *["full_stop"] * 9]
+    assert snap_compare(PlayApp(Game("gabata_i"), 0.1), terminal_size=(80, 24), press=keys)
+
+
+@of_this_version
+def test_picture_of_a_hint(snap_compare):
+    app = PlayApp(Game(Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S")), 0, 600)
+
+    app.analyst.hint_seconds = 600
+
+    async def ask(pilot):
+        await pilot.press("right", "h")
+        await until(pilot, lambda: said(app).startswith("Hint: S"))
+
+    assert snap_compare(app, terminal_size=(80, 24), run_before=ask)
+
+
+@of_this_version
+def test_picture_of_values_with_the_turns_beside(snap_compare):
+    app = PlayApp(Game(Position.from_text(LATE)), 0, 600)
+
+    async def ask(pilot):
+        await pilot.press("4", "v")
+        await until(pilot, lambda: said(app).startswith("With best play"))
+
+    assert snap_compare(app, terminal_size=(120, 30), run_before=ask)
+
+
+@of_this_version
+def test_picture_of_the_end_of_a_round(snap_compare):
+    game = Game(Position.from_text(ONE_TURN), rounds="match")
+    assert snap_compare(PlayApp(game, 0), terminal_size=(80, 24), press=["2"])
+
+
+@of_this_version
+def test_picture_of_the_end_of_a_game_in_a_clockwise_one(snap_compare):
+    game = Game(Position.from_text(ONE_TURN), "human:Amina")
+    assert snap_compare(PlayApp(game, 0), terminal_size=(80, 24), press=["2"])
+
+
+@of_this_version
+def test_picture_of_a_wide_board(snap_compare):
+    keys = ["1", "2", "3", "right"]
+    assert snap_compare(PlayApp(Game("layli_goobalay_long"), 0), terminal_size=(120, 30), press=keys)
+
+
+@of_this_version
+def test_picture_of_a_wide_board_in_a_narrow_terminal(snap_compare):
+    keys = ["1", "2", "3", "right"]
+    assert snap_compare(PlayApp(Game("layli_goobalay_long"), 0), terminal_size=(60, 20), press=keys)
+
+
+@of_this_version
+def test_picture_of_a_narrow_light_terminal(snap_compare):
+    keys = ["1", "2", "t"]
+    assert snap_compare(PlayApp(Game("leyla"), 0), terminal_size=(60, 20), press=keys)
+
+
+@of_this_version
+def test_picture_of_the_help(snap_compare):
+    assert snap_compare(PlayApp(Game("leyla"), 0), terminal_size=(80, 24), press=["question_mark"])
+
+
+@of_this_version
+@pytest.mark.generated
+@pytest.mark.asyncio
+async def test_the_picture_of_the_documentation_is_as_it_would_be_drawn_today():
+    assert PICTURE.read_text() == await drawn()
+
+
+# Games
+
+
+@pytest.mark.asyncio
+async def test_a_match_is_played_by_keys_to_its_end():
+    game = Game("leyla", "human", "greedy", rounds=2, seed=1)
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        rounds = 0
+        while app.stage != "over":
+            await until(pilot, lambda: app.stage in ("choose", "round", "over"))
+            if app.stage == "choose":
+                await pilot.press(str(game.position.legal_actions[0] + 1))
+            elif app.stage == "round":
+                assert "Enter: the next round" in said(app)
+                rounds += 1
+                await pilot.press("enter")
+            await pilot.pause()
+        assert rounds == 1
+        assert game.is_over
+        assert game.result() in said(app)
+        assert "The game is over" in status(app)
+        assert game.record().verify().rounds == 2
+        before = len(game.steps)
+        await pilot.press("u")  # a finished game can be taken back too
+        assert app.stage == "choose"
+        assert len(game.steps) < before
+        await pilot.press("q")
+
+
+@pytest.mark.asyncio
+async def test_two_agents_play_by_themselves_with_seeds_in_motion():
+    game = Game(Position.from_text(LATE), "greedy", "random", rounds=1, seed=4)
+    app = PlayApp(game, 0.0001)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("plus")
+        await until(pilot, lambda: app.stage == "over")
+    assert game.is_over
+
+
+@pytest.mark.asyncio
+async def test_every_moment_of_a_turn_shows_all_the_seeds():
+    game = Game("gabata_i")
+    app = PlayApp(game, 0.1)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("space", "3")
+        board, moments = app.query_one("#board"), 0
+        while app.stage == "move":
+            state = board.view.state  # type: ignore[attr-defined]
+            assert state.seeds.sum() + state.stores.sum() == 48
+            assert "South sows S3" in status(app) or "to move" in status(app)
+            await pilot.press("full_stop")
+            moments += 1
+        assert moments > len(game.timelines[0].events) - 3
+        assert board.view.state.seeds[0].tolist() == game.position.seeds.tolist()  # type: ignore[attr-defined]
+
+
+@pytest.mark.asyncio
+async def test_a_hole_is_sown_by_click_cursor_or_number_and_said_why_not():
+    game = Game("gabata_i")
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        board = app.query_one("#board")
+        plan = Plan(game.ruleset, board.size.width, board.size.height)
+        x, y = plan.corner(7)
+        await pilot.click("#board", offset=(x + 2, y + 1))
+        assert said(app) == "S8 cannot be sown: it is North's."
+        x, y = plan.corner(2)
+        await pilot.hover("#board", offset=(x + 2, y + 1))
+        assert board.view.cursor == 2  # type: ignore[attr-defined]
+        await pilot.click("#board", offset=(x + 2, y + 1))
+        assert [str(step.turn) for step in game.steps] == ["S3"]
+        await pilot.press("right", "enter")  # the leftmost of North's row
+        first = max(game.steps[-1].before.legal_actions)
+        assert game.steps[-1].turn.action == first
+        await pilot.press("left")
+        await pilot.press("9")
+        assert "cannot be sown" in said(app)
+        await pilot.click("#board", offset=Offset(0, 0))
+        assert len(game.steps) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_click_or_enter_skips_to_the_end_of_a_turn():
+    game = Game("gabata_i")
+    app = PlayApp(game, 60)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("3")
+        assert app.stage == "move"
+        await pilot.press("enter")
+        assert app.stage == "choose"
+        await pilot.press(str(game.position.legal_actions[0] + 1))
+        assert app.stage == "move"
+        await pilot.press("u")  # taken back while it moves
+        assert app.stage == "choose"
+        assert len(game.steps) == 1
+
+
+@pytest.mark.asyncio
+async def test_the_eleventh_and_twelfth_hole_have_keys():
+    game = Game("layli_goobalay_long")
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("0", "minus", "equals_sign")
+        assert [str(step.turn) for step in game.steps] == ["S10", "N11", "S12"]
+
+
+@pytest.mark.asyncio
+async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
+    """The agent's choice arrives after its turn is no longer to be played."""
+    game = Game("gabata_i", "human", "greedy", seed=1)
+    may_answer, has_answered = threading.Event(), threading.Event()
+
+    def choose(position):
+        may_answer.wait()
+        has_answered.set()
+        return position.legal_actions[0]
+
+    monkeypatch.setattr(game.players[1], "choose", choose)
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("3")
+        assert app.stage == "think"
+        assert "is thinking" in status(app)
+        await pilot.press("u")
+        assert app.stage == "choose"
+        may_answer.set()
+        has_answered.wait()
+        await pilot.pause(0.1)
+        assert game.steps == []
+        assert app.stage == "choose"
+
+
+@pytest.mark.asyncio
+async def test_values_follow_the_game_and_go_away():
+    game = Game(Position.from_text(LATE))
+    app = PlayApp(game, 0, 600)
+    async with app.run_test(size=(80, 24)) as pilot:
+        board = app.query_one("#board")
+        await pilot.press("v")
+        await until(pilot, lambda: said(app).startswith("With best play South"))
+        assert any("★" in text for text, _ in board.view.badges.values())  # type: ignore[attr-defined]
+        await pilot.press("4")
+        await until(pilot, lambda: said(app).startswith("With best play North"))
+        await pilot.press("v")
+        assert board.view.badges == {}  # type: ignore[attr-defined]
+
+
+@pytest.mark.asyncio
+async def test_a_position_that_is_not_solved_in_time_has_bounds():
+    app = PlayApp(Game("layli_goobalay_long"), 0, 0.3)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("v")
+        await until(pilot, lambda: said(app).startswith("Not solved in"))
+        assert "with best play South ends between" in said(app)
+
+
+@pytest.mark.asyncio
+async def test_w_writes_the_game_into_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    game = Game("leyla")
+    app = PlayApp(game, 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("3", "w")
+        assert "Added to games.txt" in said(app)
+    (record,) = records.read_games(tmp_path / "games.txt")
+    assert record == game.record()
+    app = PlayApp(game, 0, record="mine.txt")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("w")
+        assert said(app) == "The game goes into mine.txt when you quit."
+
+
+@pytest.mark.asyncio
+async def test_help_opens_and_closes():
+    app = PlayApp(Game("leyla"), 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, Help)
+        await pilot.press("escape")
+        assert not isinstance(app.screen, Help)
+
+
+@pytest.mark.asyncio
+async def test_any_size_of_terminal_is_drawn():
+    app = PlayApp(Game("layli_goobalay_long"), 0)
+    async with app.run_test(size=(200, 60)) as pilot:
+        for size in ((20, 5), (40, 12), (60, 20), (110, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert app.screen.has_class("wide")
+
+
+@pytest.mark.asyncio
+async def test_a_fault_of_an_agent_is_not_lost(monkeypatch):
+    game = Game("leyla", "greedy", "human", seed=1)
+    monkeypatch.setattr(game.players[0], "choose", lambda position: 1 / 0)
+    app = PlayApp(game, 0)
+    with pytest.raises(ZeroDivisionError):
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause(0.5)
