@@ -7,6 +7,7 @@ import { KEYS, listen } from "./keys.js";
 import { LearnView } from "./learn.js";
 import { PlayView } from "./play.js";
 import { rulesetOf } from "./record.js";
+import { Served } from "./served.js";
 import { StudyView } from "./study.js";
 import { LANGUAGES, loadTexts, t } from "./texts.js";
 
@@ -22,9 +23,13 @@ class App {
   #views = {};
   #shown = null;
 
-  constructor(engine, languages) {
+  /** What `mancala serve` adds; null on any other server. @type {Served | null} */
+  served = null;
+
+  constructor(engine, languages, served) {
     this.engine = engine;
     this.languages = languages;
+    this.served = served;
     this.live = h("p", { class: "unseen", "aria-live": "polite", role: "status" });
     this.notice = h("p", { class: "notice", role: "alert" });
     this.news = h("p", { class: "notice news" });
@@ -202,9 +207,9 @@ class App {
 
 async function start() {
   const wanted = kept.read("settings", {}).language ?? navigator.language.split("-")[0];
-  const [engine, { language, languages }] = await Promise.all([Engine.fetch(), loadTexts(wanted)]);
+  const [engine, { language, languages }, served] = await Promise.all([Engine.fetch(), loadTexts(wanted), Served.find()]);
   document.documentElement.lang = language;
-  new App(engine, languages);
+  new App(engine, languages, served);
   document.documentElement.dataset.ready = "";
   if ("serviceWorker" in navigator && window.isSecureContext) navigator.serviceWorker.register("offline.js").catch(() => {});
 }

@@ -1,6 +1,6 @@
 """What the page takes from the package: `python -m mancala_env.web.make_files` writes it anew.
 
-``measures.js`` has the lengths, words and times of :mod:`mancala_env.render`, ``palette.css`` its colours, and
+``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours, and
 ``books.json`` the exact values of the opening books. So nothing is written twice; a test compares what lies
 there with what this would write, and the page's drawing with Python's.
 """

@@ -19,6 +19,7 @@ export const AGENTS = {
   perfect: [1, 5, 60],
   random: null,
 };
+const SERVED = "served:";
 const LEAST_THINKING = 350; // milliseconds: an answer that is there at once is not seen to be one
 
 export class PlayView {
@@ -124,7 +125,7 @@ export class PlayView {
     try {
       const ruleset = this.rulesetForm.read();
       const start = engine.newGame(ruleset, { starter: chosen.starter === "north" ? 1 : 0 });
-      const agent = { kind: chosen.agent, strength: Number(chosen.strength) };
+      const agent = this.#servedAgent(chosen.agent) ?? { kind: chosen.agent, strength: Number(chosen.strength) };
       const yours = { south: [0], north: [1], both: [0, 1], neither: [] }[chosen.side];
       const rounds = chosen.rounds === "match" && ruleset.dials.match !== "single" ? MATCH : 1;
       this.begin(new GameLine(start, rounds), [0, 1].map((player) => (yours.includes(player) ? "you" : agent)));
@@ -189,13 +190,21 @@ export class PlayView {
     this.#thinking = thinking;
     try {
       const [{ action }] = await Promise.all([
-        this.searches.ask("choose", game, this.#agentOptions(game.player), { signal: thinking.signal }),
+        this.#ask(game, { signal: thinking.signal }),
         new Promise((resolve) => setTimeout(resolve, this.app.speed[0] ? LEAST_THINKING : 0)),
       ]);
       if (!thinking.signal.aborted && this.line === line && line.game === game) this.#play(action);
     } catch (error) {
       if (!isAbort(error)) this.app.warn(error.message);
     }
+  }
+
+  /** Ask the agent whose turn it is. */
+  #ask(game, listening) {
+    const agent = this.players[game.player], { served } = this.app;
+    if (agent.kind !== "served") return this.searches.ask("choose", game, this.#agentOptions(game.player), listening);
+    if (!served) throw new Error(t("play.not_served", { agent: agent.label }));
+    return served.ask("choose", game, agent, listening);
   }
 
   #agentOptions(player) {
@@ -352,8 +361,14 @@ export class PlayView {
   }
 
   #record() {
-    const name = (player) => (this.players[player] === "you" ? "human" : [this.players[player].kind, AGENTS[this.players[player].kind] && this.players[player].strength].filter(Boolean).join(":"));
+    const name = (player) => (this.players[player] === "you" ? "human" : this.players[player].label ?? [this.players[player].kind, AGENTS[this.players[player].kind] && this.players[player].strength].filter(Boolean).join(":"));
     return writeRecord(this.line, { south: name(0), north: name(1), date: new Date().toISOString().slice(0, 10) });
+  }
+
+  /** One of the server's agents, by what the choice of opponents calls it. */
+  #servedAgent(name) {
+    const found = this.app.served?.agents.find(({ label }) => name === `${SERVED}${label}`);
+    return found && { kind: "served", ...found };
   }
 
   #recordRow() {
@@ -377,6 +392,8 @@ export class PlayView {
     const choice = (name, values) => field(t(`play.${name}`), select(values.map((value) => [value, t(`play.${name}.${value}`)]), chosen[name], keep(name)));
     const strength = h("input", { type: "number", inputmode: "numeric", onchange: () => keep("strength")(strength.value) });
     const strengthField = field(t("play.strength"), strength);
+    const served = (this.app.served?.agents ?? []).map(({ label }) => [SERVED + label, label]);
+    if (!(chosen.agent in AGENTS) && !served.some(([name]) => name === chosen.agent)) chosen.agent = "greedy";
     const fit = (isNew) => {
       const range = AGENTS[chosen.agent];
       strengthField.hidden = !range;
@@ -386,7 +403,7 @@ export class PlayView {
       strength.value = chosen.strength;
       strengthField.firstChild.textContent = t(`play.strength.${chosen.agent}`);
     };
-    const agent = field(t("play.agent"), select(Object.keys(AGENTS).map((kind) => [kind, t(`agent.${kind}`)]), chosen.agent, (value) => {
+    const agent = field(t("play.agent"), select([...Object.keys(AGENTS).map((kind) => [kind, t(`agent.${kind}`)]), ...served], chosen.agent, (value) => {
       keep("agent")(value);
       fit(true);
     }));
@@ -406,6 +423,7 @@ export class PlayView {
   }
 }
 
-export function agentName({ kind, strength }) {
+export function agentName({ kind, strength, label }) {
+  if (kind === "served") return label;
   return AGENTS[kind] ? `${t(`agent.${kind}`)} ${strength}` : t(`agent.${kind}`);
 }

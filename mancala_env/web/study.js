@@ -24,7 +24,7 @@ export class StudyView {
 
   constructor(app) {
     this.app = app;
-    this.prover = new Searches();
+    this.prover = app.served ?? new Searches(); // a server's table is larger
     this.searcher = new Searches();
     this.grader = new Searches();
     const place = h("div");

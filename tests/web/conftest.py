@@ -16,14 +16,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {  # noqa: RUF012
+    extensions_map = {
         **http.server.SimpleHTTPRequestHandler.extensions_map,
         ".js": "text/javascript",
         ".wasm": "application/wasm",
         ".webmanifest": "application/manifest+json",
     }
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 

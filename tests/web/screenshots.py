@@ -5,6 +5,7 @@ Needs Chromium and playwright; the pictures are looked at before they are commit
 
 import json
 from pathlib import Path
+from typing import Literal
 
 from conftest import CHROMIUM, Site
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -12,7 +13,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 FOLDER = Path(__file__).parents[2] / "docs" / "img"
 
 
-def open_page(browser: Browser, address: str, *, width: int, height: int, scheme: str, **kept: object) -> Page:
+def open_page(
+    browser: Browser,
+    address: str,
+    *,
+    width: int,
+    height: int,
+    scheme: Literal["light", "dark"],
+    **kept: object,
+) -> Page:
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=2
     )
@@ -46,7 +55,8 @@ def main() -> None:
         page.keyboard.press("{")
         page.locator(".panel", has_text="All values are exact").wait_for(timeout=300_000)
         page.wait_for_function(
-            "() => document.querySelectorAll('.graph circle').length > document.querySelectorAll('.turns li').length",
+            "() => document.querySelectorAll('.graph circle').length"
+            " > document.querySelectorAll('.turns li').length",
             timeout=300_000,
         )
         page.locator("th", has_text="MCTS").wait_for(timeout=60_000)

@@ -44,7 +44,9 @@ def test_a_match_goes_on_and_ends_as_in_python() -> None:
             while len(actions) < 300:
                 if position.is_over:
                     is_last = rounds is not None and position.round >= rounds
-                    following = None if is_last or position.ruleset.match == "single" else position.next_round()
+                    following = (
+                        None if is_last or position.ruleset.match == "single" else position.next_round()
+                    )
                     if following is None:
                         break
                     position = following
