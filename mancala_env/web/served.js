@@ -14,7 +14,8 @@ export class Served {
   static async find() {
     try {
       const response = await fetch(new URL("api/about", document.baseURI));
-      return response.ok ? new Served(await response.json()) : null;
+      const about = response.ok ? await response.json() : null; // the file api/about beside the page says null
+      return about && new Served(about);
     } catch {
       return null;
     }

@@ -1,0 +1,46 @@
+/**
+ * The address says what is shown: `#play`, `#study/POSITION`, `#learn/GAME/STEP`.
+ *
+ * A position is its text with + for spaces, so that a link is a position:
+ *
+ *     #study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S
+ *
+ * Behind a ruleset of one's own stand its dials: `;row_width=4;seeds_per_hole=3`.
+ */
+
+/** @returns {{view: string, rest: string, dials: object | null}} */
+export function readAddress(fragment) {
+  const [view = "", ...parts] = decoded(fragment.replace(/^#/, "")).split("/");
+  const [rest, ...dials] = parts.join("/").split(";");
+  return {
+    view,
+    rest: rest.replaceAll("+", " ").trim(),
+    dials: dials.length ? Object.fromEntries(dials.map((dial) => readDial(dial.replaceAll("+", " ").trim()))) : null,
+  };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Write the address of a position. @param {string} view @param {import("./engine.js").Game} game @param {boolean} isOwn */
+export function addressOf(view, game, isOwn) {
+  const dials = isOwn ? game.engine.dials.map(({ name }) => `;${writeDial(name, game.ruleset.dials[name])}`).join("") : "";
+  return `#${view}/${game.text.replaceAll(" ", "+")}${dials}`;
+}
+
+/** A dial as text: captures_last=yes. */
+export function writeDial(name, value) {
+  return `${name}=${value === true ? "yes" : value === false ? "no" : value}`;
+}
+
+/** Read what {@link writeDial} wrote, as [name, value]. */
+export function readDial(text) {
+  const [name, value = ""] = text.split("=");
+  if (value === "yes" || value === "no") return [name, value === "yes"];
+  return [name, /^\d{1,3}$/.test(value) ? Number(value) : value];
+}

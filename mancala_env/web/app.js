@@ -1,0 +1,219 @@
+/** The page: what stands around the views, what they share, and which of them is shown. */
+
+import { addressOf, readAddress } from "./address.js";
+import { field, h, kept, select } from "./dom.js";
+import { Engine } from "./engine.js";
+import { KEYS, listen } from "./keys.js";
+import { LearnView } from "./learn.js";
+import { PlayView } from "./play.js";
+import { rulesetOf } from "./record.js";
+import { Served } from "./served.js";
+import { StudyView } from "./study.js";
+import { LANGUAGES, loadTexts, t } from "./texts.js";
+
+/** What a seed takes to fall, in seconds; and at most how long a turn is shown. */
+const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.1, 10], fast: [0.05, 6] };
+const VIEWS = { play: PlayView, study: StudyView, learn: LearnView };
+
+class App {
+  /** What the user has chosen, kept in this browser. */
+  settings = { theme: "auto", speed: null, keys: true, language: null, ...kept.read("settings", {}) };
+  /** Value networks that were dropped onto the page, by name: {name, bytes}. */
+  networks = new Map();
+  #views = {};
+  #shown = null;
+
+  /** What `mancala serve` adds; null on any other server. @type {Served | null} */
+  served = null;
+
+  constructor(engine, languages, served) {
+    this.engine = engine;
+    this.languages = languages;
+    this.served = served;
+    this.live = h("p", { class: "unseen", "aria-live": "polite", role: "status" });
+    this.notice = h("p", { class: "notice", role: "alert" });
+    this.news = h("p", { class: "notice news" });
+    this.main = h("main", { id: "main", tabindex: "-1" });
+    this.links = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, h("a", { href: `#${view}` }, t(`nav.${view}`))]));
+    document.title = t("app.title");
+    document.getElementById("app").append(
+      h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); this.main.focus(); } }, t("app.skip")),
+      h("header", {},
+        h("a", { class: "name", href: "#play" }, h("img", { src: "icon.svg", alt: "", width: 34, height: 34 }), h("span", {}, t("app.name"))),
+        h("nav", { "aria-label": t("nav.label") }, Object.values(this.links)),
+        h("button", { class: "quiet", type: "button", onclick: () => this.#settingsDialog() }, t("settings.open")),
+        h("button", { class: "quiet wide-only", type: "button", onclick: () => this.showKeys() }, t("keys.open"))),
+      this.notice,
+      this.news,
+      this.main,
+      h("footer", {}, h("p", {}, t("app.about"))),
+      this.live,
+    );
+    this.#applyTheme();
+    addEventListener("hashchange", () => this.#follow());
+    matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#follow());
+    listen(() => (this.settings.keys ? { keys: () => this.showKeys(), ...this.#views[this.#shown]?.commands } : {}));
+    this.#acceptFiles();
+    this.#follow();
+  }
+
+  /** Seconds a seed takes to fall, and most seconds of a turn. */
+  get speed() {
+    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    return SPEEDS[this.settings.speed ?? (isReduced ? "off" : "normal")];
+  }
+
+  set(name, value) {
+    this.settings[name] = value;
+    kept.write("settings", this.settings);
+    this.#applyTheme();
+  }
+
+  /** Say something to those who listen. */
+  say(text) {
+    // The same words twice are heard twice only where the text changes.
+    this.live.textContent = this.live.textContent === text ? `${text}\u00a0` : text;
+  }
+
+  /** Show what is wrong, and say it; "" takes it away. */
+  warn(text) {
+    this.news.textContent = "";
+    this.notice.textContent = text;
+  }
+
+  /** Tell something that is no fault. */
+  tell(text) {
+    this.news.textContent = text;
+    this.say(text);
+  }
+
+  /** The ruleset that is shown. */
+  get shownRuleset() {
+    return this.#views[this.#shown]?.line?.ruleset;
+  }
+
+  /** The game that is being played, as a copy; null where no turn has been played. */
+  get playedLine() {
+    const line = this.#views.play?.line;
+    return line?.turns.length ? line.copy() : null;
+  }
+
+  /** Write what is shown into the address. */
+  address(view, game) {
+    const isOwn = !this.engine.rulesets.includes(game.ruleset);
+    this.#write(addressOf(view, game, isOwn));
+  }
+
+  addressText(text) {
+    this.#write(`#${text}`);
+  }
+
+  #write(fragment) {
+    if (location.hash !== fragment) history.replaceState(null, "", fragment);
+  }
+
+  /** Change to a view, and hand it something: a game line, a position. */
+  go(view, given) {
+    this.#views[this.#shown]?.leave?.();
+    this.#shown = view;
+    this.warn("");
+    this.#views[view] ??= new VIEWS[view](this);
+    for (const [name, link] of Object.entries(this.links)) {
+      if (name === view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    this.main.replaceChildren(this.#views[view].root);
+    this.#views[view].enter(given);
+  }
+
+  /** Read the address, and show what it says. */
+  #follow() {
+    const { view, rest, dials } = readAddress(location.hash);
+    const name = view in VIEWS ? view : "play";
+    if (name === "learn") return this.go(name, { at: rest });
+    if (!rest) return this.go(name, {});
+    try {
+      const ruleset = rulesetOf(this.engine, rest.split(" ")[0], dials);
+      this.go(name, { game: this.engine.fromText(rest, ruleset) });
+    } catch (error) {
+      this.go(name, {});
+      this.warn(t("error.address", { why: error.message }));
+    }
+  }
+
+  #applyTheme() {
+    const { theme } = this.settings;
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }
+
+  /** A file that is dropped onto the page: a record, or a value network. */
+  #acceptFiles() {
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      const [file] = event.dataTransfer?.files ?? [];
+      if (file) this.take(file);
+    });
+  }
+
+  /** Take a file: a game record is shown in Study, a value network is kept for the searches. @param {File} file */
+  async take(file) {
+    this.warn("");
+    try {
+      const { takeFile } = await import("./files.js");
+      await takeFile(this, file);
+    } catch (error) {
+      this.warn(t("error.file", { file: file.name, why: error.message }));
+    }
+  }
+
+  /** Show which keys there are. */
+  showKeys() {
+    const rows = [["1 2 3 ...", "sow"], ["\u2190 \u2191 \u2192 \u2193", "walk"], ["Enter", "press"]];
+    for (const [key, command] of Object.entries(KEYS)) if (key !== "Backspace") rows.push([key === "Escape" ? "Esc" : key, command]);
+    this.#dialog(t("keys.title"),
+      h("table", { class: "keys" }, h("tbody", {}, rows.map(([key, command]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, t(`keys.${command}`)))))),
+      h("p", {}, t("keys.note")));
+  }
+
+  #settingsDialog() {
+    const { settings } = this;
+    const choice = (name, values) => field(t(`settings.${name}`), select(values.map((value) => [value, t(`settings.${name}.${value}`)]), settings[name] ?? values[0], (value) => this.set(name, value)));
+    const keys = h("input", { type: "checkbox", checked: settings.keys, onchange: () => this.set("keys", keys.checked) });
+    const speed = select(Object.keys(SPEEDS).map((value) => [value, t(`settings.speed.${value}`)]), settings.speed ?? (this.speed[0] ? "normal" : "off"), (value) => this.set("speed", value));
+    const language = select(this.languages.map((name) => [name, LANGUAGES[name]]), document.documentElement.lang, (name) => {
+      this.set("language", name);
+      location.reload();
+    });
+    this.#dialog(t("settings.title"),
+      field(t("settings.speed"), speed),
+      choice("theme", ["auto", "light", "dark"]),
+      this.languages.length > 1 && field(t("settings.language"), language),
+      h("label", { class: "check" }, keys, t("settings.keys")));
+  }
+
+  #dialog(title, ...content) {
+    const close = h("button", { type: "button", class: "main" }, t("dialog.close"));
+    const id = `dialog-${Date.now()}`;
+    const dialog = h("dialog", { "aria-labelledby": id }, h("h2", { id }, title), content, h("div", { class: "row end" }, close));
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("keydown", (event) => event.stopPropagation());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+}
+
+async function start() {
+  const wanted = kept.read("settings", {}).language ?? navigator.language.split("-")[0];
+  const [engine, { language, languages }, served] = await Promise.all([Engine.fetch(), loadTexts(wanted), Served.find()]);
+  document.documentElement.lang = language;
+  new App(engine, languages, served);
+  document.documentElement.dataset.ready = "";
+  if ("serviceWorker" in navigator && window.isSecureContext) navigator.serviceWorker.register("offline.js").catch(() => {});
+}
+
+start().catch((error) => {
+  document.getElementById("app").textContent = `This page could not start: ${error.message}`;
+});

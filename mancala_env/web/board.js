@@ -1,0 +1,345 @@
+/**
+ * The board on the page: the scene drawn as SVG, a button over every hole, seeds that move.
+ *
+ * The picture is for eyes; screen readers get the buttons and what the page says in its live region.
+ */
+
+import { measures as m } from "./measures.js";
+import { caption, placeName, seedsText, steps } from "./motion.js";
+import { describe, handShapes, Layout, ownedWord, playerName, shortened, turnName, UprightLayout } from "./scene.js";
+import { t } from "./texts.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+/** A board that would be drawn smaller than this is drawn upright. */
+const LEAST_SCALE = 0.62;
+const OVERLAY = ["last", "hand", "value", "arrow"];
+
+const number = (value) => String(Math.round(value * 10) / 10);
+
+function element(name, attributes, parent) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  parent?.append(made);
+  return made;
+}
+
+/** Draw a shape of a scene. */
+export function draw(shape, parent) {
+  const paint = { fill: shape.fill ? `var(--m-${shape.fill})` : "none" };
+  if (shape.stroke) Object.assign(paint, { stroke: `var(--m-${shape.stroke})`, "stroke-width": number(shape.line) });
+  if (shape.name) paint["data-name"] = shape.name;
+  if (shape.kind === "disc") {
+    if (shape.dashed) paint["stroke-dasharray"] = "5 4";
+    return element("circle", { cx: number(shape.x), cy: number(shape.y), r: number(shape.r), ...paint }, parent);
+  }
+  if (shape.kind === "box")
+    return element("rect", { x: number(shape.x), y: number(shape.y), width: number(shape.width), height: number(shape.height), rx: number(shape.r), ...paint }, parent);
+  if (shape.kind === "outline") {
+    const points = shape.points.map((point) => point.map(number).join(",")).join(" ");
+    return element(shape.closed ? "polygon" : "polyline", { points, ...paint }, parent);
+  }
+  const text = element("text", { x: number(shape.x), y: number(shape.y), "font-size": number(shape.size), "text-anchor": shape.anchor, ...paint }, parent);
+  if (shape.bold) text.setAttribute("font-weight", "700");
+  text.textContent = shape.text;
+  return text;
+}
+
+/** A picture of a position that stands still, for lists and lessons. */
+export function picture(game, options = {}) {
+  const scene = describe(new Layout(game.ruleset), game, options);
+  const svg = element("svg", { viewBox: `0 0 ${number(scene.width)} ${number(scene.height)}`, class: "mancala", "aria-hidden": "true" });
+  scene.shapes.forEach((shape) => draw(shape, svg));
+  return svg;
+}
+
+/** A board that is played on. `onHole(hole)` is called when a player presses one. */
+export class BoardView {
+  #layout = null;
+  #heaps = []; // seeds by hole, then the two stores: circles by their places, null where a place is empty
+  #numbers = [];
+  #buttons = [];
+  #at = 0; // the hole that is reached with Tab
+  #moving = null;
+  #state = null;
+  #options = {};
+
+  /** @param {HTMLElement} place  What the board is put into. @param {{onHole?: (hole: number) => void}} options */
+  constructor(place, { onHole = () => {} } = {}) {
+    this.place = place;
+    this.onHole = onHole;
+    place.classList.add("board");
+    this.svg = element("svg", { class: "mancala", "aria-hidden": "true" }, place);
+    this.base = element("g", {}, this.svg);
+    this.seeds = element("g", { fill: "var(--m-seed)", stroke: "var(--m-seed_edge)" }, this.svg);
+    this.numbers = element("g", { "font-weight": "700", "text-anchor": "middle", fill: "var(--m-ink)" }, this.svg);
+    this.overlay = element("g", {}, this.svg);
+    this.holes = document.createElement("div");
+    this.holes.className = "holes";
+    this.holes.setAttribute("role", "group");
+    this.holes.setAttribute("aria-label", t("board.label"));
+    place.append(this.holes);
+    new ResizeObserver(() => this.#fit()).observe(place.parentElement ?? place);
+    place.addEventListener("click", () => this.skip(), true);
+  }
+
+  /** Whether a turn is being shown. */
+  get isMoving() {
+    return this.#moving !== null;
+  }
+
+  get ruleset() {
+    return this.#layout?.ruleset;
+  }
+
+  /** Show a position at once.
+   * @param {import("./engine.js").Game} game
+   * @param {object} [options]  As of `describe`; `name(hole)` adds words to what a button says.
+   */
+  show(game, options = {}) {
+    this.#moving?.stop();
+    this.#state = game;
+    this.#options = options;
+    if (!this.#layout || this.#layout.ruleset !== game.ruleset) this.#setUp(game.ruleset);
+    this.#draw();
+  }
+
+  /** Say which holes are lit and what is written on them; the position stays. */
+  mark(options) {
+    this.#options = { ...this.#options, ...options };
+    if (this.#state && !this.isMoving) this.#draw();
+  }
+
+  /** Show a turn seed by seed.
+   * @param {import("./engine.js").Game} before @param {object} timeline @param {import("./engine.js").Game} after
+   * @param {[number, number]} speed  Seconds a seed takes to fall (0: no motion), and most seconds of a turn.
+   * @returns {Promise<void>}  Resolves when it is over, or skipped.
+   */
+  async move(before, timeline, after, [seedSeconds, most]) {
+    this.show(before);
+    if (seedSeconds > 0) {
+      const moving = new Moving();
+      this.#moving = moving;
+      const film = steps(before, timeline, seedSeconds);
+      const pace = Math.min(1, most / film.at(-1).start);
+      for (const step of film) {
+        this.#step(step, timeline, pace * step.seconds);
+        await moving.wait(pace * step.seconds);
+        if (moving.isStopped) break;
+      }
+      if (this.#moving !== moving) return; // something else is shown by now
+      this.#moving = null;
+    }
+    this.show(after);
+  }
+
+  /** Stop what is moving: it lies where it ends. */
+  skip() {
+    this.#moving?.stop();
+  }
+
+  /** Put the keyboard on a hole. */
+  focus(hole = this.#at) {
+    this.#reach(hole);
+    this.#buttons[hole]?.focus({ preventScroll: true });
+  }
+
+  /** The hole the keyboard is on, or -1. */
+  get focused() {
+    return this.#buttons.indexOf(document.activeElement);
+  }
+
+  #setUp(ruleset) {
+    this.#layout = new (this.#isNarrow(ruleset) ? UprightLayout : Layout)(ruleset);
+    const { width, height } = this.#layout;
+    this.svg.setAttribute("viewBox", `0 0 ${number(width)} ${number(height)}`);
+    this.place.classList.toggle("upright", this.#layout instanceof UprightLayout);
+    this.place.style.setProperty("--width", String(width));
+    this.place.style.setProperty("--height", String(height));
+    this.place.style.aspectRatio = `${width} / ${height}`;
+    this.seeds.replaceChildren();
+    this.numbers.replaceChildren();
+    this.#heaps = Array.from({ length: ruleset.numHoles + 2 }, () => []);
+    this.#numbers = this.#heaps.map((_, heap) => {
+      const isHole = heap < ruleset.numHoles;
+      const [x, y] = isHole ? this.#layout.number(heap) : this.#layout.trayNumber(heap - ruleset.numHoles);
+      const name = isHole ? `number-${heap}` : `store-${heap - ruleset.numHoles}`;
+      return element("text", { x: number(x), y: number(y), "font-size": "24", "data-name": name }, this.numbers);
+    });
+    this.#makeButtons(ruleset);
+  }
+
+  #isNarrow(ruleset) {
+    const room = this.place.parentElement?.clientWidth || window.innerWidth;
+    return room / new Layout(ruleset).width < LEAST_SCALE;
+  }
+
+  #fit() {
+    if (!this.#layout || !this.place.parentElement?.clientWidth) return;
+    const isUpright = this.#layout instanceof UprightLayout;
+    if (this.#isNarrow(this.#layout.ruleset) === isUpright) return;
+    this.skip();
+    const hadFocus = this.focused;
+    this.#setUp(this.#layout.ruleset);
+    this.#draw();
+    if (hadFocus >= 0) this.focus(hadFocus);
+  }
+
+  #makeButtons(ruleset) {
+    const { width, height } = this.#layout;
+    this.#at = Math.min(this.#at, ruleset.numHoles - 1);
+    this.#buttons = Array.from({ length: ruleset.numHoles }, (_, hole) => {
+      const button = document.createElement("button");
+      const [x, y] = this.#layout.hole(hole), r = m.hole + 4;
+      button.type = "button";
+      button.dataset.hole = hole;
+      button.tabIndex = hole === this.#at ? 0 : -1;
+      Object.assign(button.style, {
+        left: `${(100 * (x - r)) / width}%`,
+        top: `${(100 * (y - r)) / height}%`,
+        width: `${(100 * 2 * r) / width}%`,
+        height: `${(100 * 2 * r) / height}%`,
+      });
+      button.addEventListener("click", () => {
+        this.#reach(hole);
+        this.onHole(hole);
+      });
+      button.addEventListener("keydown", (event) => this.#walk(event, hole));
+      return button;
+    });
+    // Tab order is the order of the eye.
+    const asDrawn = [...this.#buttons].sort((a, b) => {
+      const [rowA, columnA] = this.#layout.square(Number(a.dataset.hole)), [rowB, columnB] = this.#layout.square(Number(b.dataset.hole));
+      return rowA - rowB || columnA - columnB;
+    });
+    this.holes.replaceChildren(...asDrawn);
+  }
+
+  #reach(hole) {
+    this.#at = hole;
+    this.#buttons.forEach((button, n) => { button.tabIndex = n === hole ? 0 : -1; });
+  }
+
+  #walk(event, hole) {
+    const way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!way || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [row, column] = this.#layout.square(hole);
+    const next = this.#buttons.findIndex((_, other) => this.#layout.square(other).join() === [row + way[0], column + way[1]].join());
+    if (next >= 0) this.focus(next);
+  }
+
+  #draw() {
+    const { seeds, stores } = this.#state;
+    this.#drawBase(this.#state, this.#options);
+    this.#lay([...seeds, ...stores], 0);
+    this.#name();
+  }
+
+  #drawBase(state, options) {
+    const scene = describe(this.#layout, state, { ...options, withSeeds: false });
+    this.base.replaceChildren();
+    this.overlay.replaceChildren();
+    for (const shape of scene.shapes) draw(shape, OVERLAY.includes(shape.name) ? this.overlay : this.base);
+  }
+
+  /** Say on each button what is in its hole. */
+  #name() {
+    const { ruleset } = this.#layout, state = this.#state, { legal = [], values = {}, name } = this.#options;
+    this.#buttons.forEach((button, hole) => {
+      const owner = state.owner[hole];
+      const said = [t("hole.seeds", { hole: owner < 0 ? turnName(ruleset, state.territory[hole], hole) : placeName(ruleset, hole), seeds: seedsText(state.seeds[hole]) })];
+      if (owner >= 0) said.push(t("hole.owned", { owned: ownedWord(ruleset), player: playerName(owner) }));
+      if (legal.includes(hole)) said.push(t("hole.legal"));
+      if (hole in values) said.push(t("hole.value", { value: values[hole] }));
+      const more = name?.(hole);
+      if (more) said.push(more);
+      button.setAttribute("aria-label", said.join(", "));
+      button.classList.toggle("legal", legal.includes(hole));
+      button.setAttribute("aria-disabled", String(!legal.includes(hole)));
+    });
+  }
+
+  #step(step, timeline, seconds) {
+    const { ruleset } = this.#layout, { event, state } = step;
+    if (["lift", "own", "put_back", "store"].includes(event.kind) || step.start === 0) this.#drawBase(state, {});
+    this.overlay.replaceChildren();
+    const at = step.source >= 0 ? step.source : event.kind === "own" ? event.hole : -1;
+    if (at >= 0) handShapes(this.#layout, at, step.inHand).forEach((shape) => draw(shape, this.overlay));
+    const line = this.base.querySelector("[data-name=caption]");
+    if (event.kind !== "next" && event.kind !== "end") line.textContent = shortened(caption(ruleset, timeline, step), this.#layout.width - 190, 17);
+    this.#lay([...state.seeds, ...state.stores], seconds);
+  }
+
+  /** Put so many seeds into each hole and store; those that leave one fly to where they are missing. */
+  #lay(wanted, seconds) {
+    const flying = [];
+    this.#heaps.forEach((heap, n) => {
+      let gone = heap.filter(Boolean).length - wanted[n];
+      for (let place = heap.length - 1; place >= 0 && gone > 0; place--) {
+        if (!heap[place]) continue;
+        flying.push(heap[place]);
+        heap[place] = null;
+        gone -= 1;
+      }
+    });
+    this.#heaps.forEach((heap, n) => {
+      for (let missing = wanted[n] - heap.filter(Boolean).length; missing > 0; missing--) {
+        const place = heap.includes(null) ? heap.indexOf(null) : heap.length;
+        const circle = flying.shift() ?? element("circle", { r: number(m.seed) }, this.seeds);
+        heap[place] = circle;
+        this.#put(circle, this.#place(n, place), seconds);
+      }
+    });
+    flying.forEach((circle) => circle.remove());
+    wanted.forEach((seeds, n) => {
+      const text = this.#numbers[n];
+      if (text.textContent === String(seeds)) return;
+      text.textContent = seeds;
+      text.setAttribute("fill", seeds || n >= wanted.length - 2 ? "var(--m-ink)" : "var(--m-faint)");
+    });
+  }
+
+  #place(heap, place) {
+    const { numHoles } = this.#layout.ruleset;
+    return heap < numHoles ? this.#layout.seed(heap, place) : this.#layout.traySeed(heap - numHoles, place);
+  }
+
+  #put(circle, [x, y], seconds) {
+    const from = [Number(circle.getAttribute("cx")), Number(circle.getAttribute("cy"))];
+    circle.setAttribute("cx", number(x));
+    circle.setAttribute("cy", number(y));
+    if (!seconds || !circle.hasAttribute("data-lies")) {
+      circle.setAttribute("data-lies", "");
+      return;
+    }
+    this.seeds.append(circle); // above those that lie
+    circle.animate(
+      [{ transform: `translate(${from[0] - x}px, ${from[1] - y}px)` }, { transform: "none" }],
+      { duration: 950 * seconds, easing: "ease-in-out" },
+    );
+  }
+}
+
+/** Waits that can all be cut short. */
+class Moving {
+  isStopped = false;
+  #stop = () => {};
+
+  wait(seconds) {
+    if (this.isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, 1000 * seconds);
+      this.#stop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  stop() {
+    this.isStopped = true;
+    this.#stop();
+  }
+}
+

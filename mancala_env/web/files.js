@@ -1,0 +1,28 @@
+/** Files that a user opens or drops onto the page. */
+
+import { readNetwork } from "./networks.js";
+import { readRecord } from "./record.js";
+import { t } from "./texts.js";
+
+const MOST_BYTES = 20_000_000;
+
+/** Take a game record or a value network. @param {object} app @param {File} file */
+export async function takeFile(app, file) {
+  if (file.size > MOST_BYTES) throw new Error(t("error.too_large", { megabytes: MOST_BYTES / 1e6 }));
+  const bytes = await file.arrayBuffer();
+  const isText = /^\s*\[Ruleset\s/.test(new TextDecoder().decode(bytes.slice(0, 200)).replace(/^\ufeff/, ""));
+  if (!isText) return takeNetwork(app, file.name, bytes);
+  const { line } = readRecord(app.engine, new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  app.go("study", { line });
+  app.say(t("files.record", { turns: line.turns.length }));
+}
+
+async function takeNetwork(app, name, bytes) {
+  const found = await readNetwork(bytes);
+  const shown = app.shownRuleset;
+  const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
+  if (!found || !ruleset) throw new Error(t("files.network_wrong"));
+  app.engine.valueNetwork(found.weights, ruleset); // says what is wrong with it
+  app.networks.set(ruleset.name, { name, weights: found.weights });
+  app.tell(t("files.network", { name, title: ruleset.title }));
+}

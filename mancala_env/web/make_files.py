@@ -1,0 +1,93 @@
+"""What the page takes from the package: `python -m mancala_env.web.make_files` writes it anew.
+
+``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours, and
+``books.json`` the exact values of the opening books. So nothing is written twice; a test compares what lies
+there with what this would write, and the page's drawing with Python's.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mancala_env.engine.timeline import KINDS
+from mancala_env.render import motion, scene
+from mancala_env.render.colours import DARK, LIGHT, Palette
+from mancala_env.rulesets import lookup
+from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
+
+FOLDER = Path(__file__).parent
+_COMMAND = "python -m mancala_env.web.make_files"
+
+
+def contents() -> dict[str, str]:
+    """Return the text of each file, by its name."""
+    return {"measures.js": _measures_file(), "palette.css": _palette_file(), "books.json": _books_file()}
+
+
+def measures() -> dict[str, Any]:
+    """Return the lengths, words and times that all pictures share."""
+    lengths = {
+        "cell": scene.CELL,
+        "hole": scene.HOLE,
+        "seed": scene.SEED,
+        "tray": scene._TRAY,
+        "margin": scene._MARGIN,
+        "space": scene._SPACE,
+        "header": scene._HEADER,
+        "footer": scene._FOOTER,
+        "gap": scene._GAP,
+        "label": scene._LABEL,
+        "number": scene._NUMBER,
+        "strip": scene._STRIP,
+        "trayColumns": scene._TRAY_COLUMNS,
+        "trayPitch": scene._TRAY_PITCH,
+        "letter": scene._LETTER,
+        "maxSeedsDrawn": scene.MAX_SEEDS_DRAWN,
+    }
+    return {
+        **lengths,
+        "places": [[round(x, 3) + 0.0, round(y, 3) + 0.0] for x, y in scene._PLACES],
+        "eventKinds": list(KINDS),
+        "seedSeconds": motion.SEED_SECONDS,
+        "seedsLong": motion._SEEDS_LONG,
+        "maxLapsShown": motion.MAX_LAPS_SHOWN,
+    }
+
+
+def _measures_file() -> str:
+    return f"// Written by {_COMMAND}.\nexport const measures = {json.dumps(measures(), indent=1)};\n"
+
+
+def _palette_file() -> str:
+    def roles(palette: Palette, indent: str) -> str:
+        return "".join(f"{indent}--m-{role}: {colour};\n" for role, colour in palette.items())
+
+    dark = ":root:not([data-theme=light])"
+    return (
+        f"/* Written by {_COMMAND}. */\n"
+        f":root {{\n  color-scheme: light dark;\n{roles(LIGHT, '  ')}}}\n"
+        f"@media (prefers-color-scheme: dark) {{\n  {dark} {{\n{roles(DARK, '    ')}  }}\n}}\n"
+        f":root[data-theme=dark] {{\n  color-scheme: dark;\n{roles(DARK, '  ')}}}\n"
+        ":root[data-theme=light] {\n  color-scheme: light;\n}\n"
+    )
+
+
+def _books_file() -> str:
+    books = {}
+    for name in rulesets_with_book():
+        book = load_book(lookup(name))
+        assert book is not None
+        rests = [None if rest == UNKNOWN else int(rest) for rest in book.rests]
+        books[name] = {"turns": book.turns, "rests": rests, "line": [int(action) for action in book.line]}
+    return json.dumps(books, separators=(",", ":")) + "\n"
+
+
+def main() -> None:
+    """Write the files."""
+    for name, text in contents().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"{FOLDER / name}: {len(text):,} characters")
+
+
+if __name__ == "__main__":
+    main()

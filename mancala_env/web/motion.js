@@ -1,0 +1,140 @@
+/**
+ * A turn in time, and in words: mancala_env/render/motion.py in JavaScript; a test compares the two.
+ *
+ * A seed in hand lies in the hole it was lifted from until it falls, so the seeds that are drawn always are all
+ * the seeds there are.
+ */
+
+import { measures as m } from "./measures.js";
+import { LETTERS, playerName, statusOf, turnName } from "./scene.js";
+import { t } from "./texts.js";
+
+/** What an action would do: {player, hole, laps, events}, as `Position.timeline` of the Python package. */
+export function timelineOf(game, action) {
+  const events = game.timeline(action);
+  const laps = 1 + events.filter(({ kind }) => kind === "relay").length;
+  return { player: game.player, hole: game.holeOf(action), laps, events };
+}
+
+/** The positions after each event of a timeline, starting from the one before the turn. */
+export function* replay(state, events) {
+  const before = copied(state);
+  const now = copied(state);
+  for (const event of events) {
+    apply(now, event, before);
+    yield copied(now);
+  }
+}
+
+function apply(now, { kind, player, hole, seeds, reason }, before) {
+  if (["lift", "capture", "ransom"].includes(kind)) now.seeds[hole] -= seeds;
+  else if (kind === "drop") now.seeds[hole] += 1;
+  else if (kind === "store") now.stores[player] += seeds;
+  else if (kind === "own") now.owner[hole] = player;
+  else if (kind === "put_back") now.seeds = [...before.seeds];
+  else if (kind === "next" || kind === "end") Object.assign(now, { player, stall: seeds, end: reason });
+}
+
+export function copied({ seeds, owner, territory, stores, player, end, stall, round }) {
+  return { seeds: [...seeds], owner: [...owner], territory, stores: [...stores], player, end, stall, round };
+}
+
+/** The steps of a turn: {start, seconds, event, state, source, inHand, lap}, times in seconds.
+ * @param {object} state  The position before it. @param {object} timeline @param {number} [seedSeconds]
+ * @param {number} [maxLaps]  How many laps are shown; of a longer turn the last is, and those before it.
+ */
+export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.maxLapsShown) {
+  const isLeftOut = (lap) => lap >= maxLaps && lap < timeline.laps;
+  const shown = [];
+  const lying = new Map(); // seeds in hand, by the hole they came from
+  let start = 0, lap = 0, source = -1, number = 0;
+  for (const board of replay(state, timeline.events)) {
+    let event = timeline.events[number++];
+    if (event.kind === "lift" && lap < timeline.laps) lap += 1;
+    if (["lift", "capture", "ransom"].includes(event.kind)) {
+      source = event.hole;
+      lying.set(source, (lying.get(source) ?? 0) + event.seeds);
+    } else if (event.kind === "drop") lying.set(source, lying.get(source) - 1);
+    else if (event.kind === "store" || event.kind === "put_back") lying.clear();
+    if (isLeftOut(lap) && ["lift", "drop", "relay"].includes(event.kind)) {
+      if (event.kind !== "relay" || lap !== timeline.laps - 1) continue;
+      event = { kind: "skip", player: event.player, hole: event.hole, seeds: timeline.laps - maxLaps, reason: "" };
+    }
+    let inHand = 0;
+    for (const [hole, seeds] of lying) {
+      board.seeds[hole] += seeds;
+      inHand += seeds;
+    }
+    const seconds = seedSeconds * m.seedsLong[event.kind];
+    shown.push({ start, seconds, event, state: board, source: inHand ? source : -1, inHand, lap });
+    start += seconds;
+  }
+  return shown;
+}
+
+/** Say in a line what a step shows. */
+export function caption(ruleset, timeline, step) {
+  if (!["lift", "drop", "relay"].includes(step.event.kind)) return sentence(ruleset, step.event);
+  const values = { player: playerName(timeline.player), turn: turnName(ruleset, timeline.player, timeline.hole), lap: step.lap, laps: timeline.laps };
+  return t(timeline.laps > 1 ? "caption.sows_laps" : "caption.sows", values);
+}
+
+/** What people call a hole: its row, and its number there in sowing order. */
+export function placeName(ruleset, hole) {
+  return `${LETTERS[Math.floor(hole / ruleset.rowWidth)]}${(hole % ruleset.rowWidth) + 1}`;
+}
+
+/** Say an event in words. */
+export function sentence(ruleset, { kind, player, hole, seeds, reason }) {
+  const values = {
+    player: playerName(player),
+    hole: hole >= 0 ? placeName(ruleset, hole) : "",
+    number: seeds,
+    seeds: seedsText(seeds),
+  };
+  if (kind === "own") return t(`event.own.${ruleset.dials.landing}`, values);
+  if (kind === "end") return t(`event.end.${reason}`, values);
+  return t(`event.${kind}`, values);
+}
+
+export function seedsText(seeds) {
+  return t(seeds === 1 ? "seeds.one" : "seeds.many", { number: seeds });
+}
+
+/** Say a turn in some sentences: a lap a sentence, then what the landing did. */
+export function inWords(ruleset, timeline) {
+  const said = [];
+  let lap = 0, left = 0, lifted = timeline.events[0];
+  for (const event of timeline.events) {
+    if (event.kind === "lift") [lap, left, lifted] = [lap + 1, event.seeds, event];
+    else if (event.kind === "drop") {
+      left -= 1;
+      const hole = placeName(ruleset, event.hole);
+      if (left === 0 && lap <= timeline.laps) said.push(t("words.lap", { lifted: sentence(ruleset, lifted), hole }));
+      else if (left === 0) said.push(t("words.crosses", { three: placeName(ruleset, lifted.hole), hole }));
+    } else if (event.kind !== "relay") said.push(sentence(ruleset, event));
+  }
+  if (timeline.laps > m.maxLapsShown) {
+    const laps = timeline.laps - m.maxLapsShown;
+    said.splice(m.maxLapsShown - 1, laps, t("event.skip", { number: laps }));
+  }
+  return said.map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
+}
+
+/** Say everything that a picture of a position shows. */
+export function positionInWords(game) {
+  const { ruleset, seeds, owner, territory, stores } = game;
+  const said = [`${statusOf(ruleset, game)}.`];
+  for (const player of [0, 1]) {
+    const holes = [];
+    for (let hole = player * ruleset.rowWidth; hole < (player + 1) * ruleset.rowWidth; hole++) {
+      let words = String(seeds[hole]);
+      if (owner[hole] >= 0) words += ` (${t("hole.owned", { owned: t(`owned.${ruleset.dials.landing}`), player: playerName(owner[hole]) })})`;
+      else if (territory[hole] !== player) words += ` (${t("hole.territory", { player: playerName(territory[hole]) })})`;
+      holes.push(words);
+    }
+    said.push(t("words.row", { player: playerName(player), holes: holes.join(", ") }));
+  }
+  said.push(t("words.stores", { south: stores[0], north: stores[1] }));
+  return said.join(" ");
+}

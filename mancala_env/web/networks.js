@@ -1,0 +1,71 @@
+/**
+ * Value networks for the searches: those that lie in `networks/` (NAME.f32, named in list.json), and those that a user
+ * drops onto the page, as a checkpoint of the package (a zip, made by `mancala fit-value`) or as the numbers alone.
+ */
+
+const MEMBER = "value_network.f32";
+const known = new Map();
+
+/** The network for a ruleset, ready to search with; undefined where there is none.
+ * @param {import("./engine.js").Engine} engine @param {import("./engine.js").Ruleset} ruleset
+ * @param {{name: string, weights: ArrayBuffer} | null} file  One that the user gave; null: the shipped one.
+ */
+export async function networkOf(engine, ruleset, file) {
+  const key = `${ruleset.name} ${file?.name ?? ""}`;
+  if (!known.has(key)) {
+    const weights = file?.weights ?? (await shipped(ruleset.name));
+    known.set(key, weights ? engine.valueNetwork(weights, ruleset) : undefined);
+  }
+  return known.get(key);
+}
+
+async function shipped(name) {
+  const folder = new URL("networks/", import.meta.url);
+  const names = await (await fetch(new URL("list.json", folder))).json();
+  return names.includes(name) ? (await fetch(new URL(`${name}.f32`, folder))).arrayBuffer() : null;
+}
+
+/** Whether a network is shipped for a ruleset. */
+export async function isShipped(name) {
+  const names = await (await fetch(new URL("networks/list.json", import.meta.url))).json();
+  return names.includes(name);
+}
+
+/** Read a file as a value network: {weights, ruleset}, the ruleset's name where the file says it.
+ * @param {ArrayBuffer} bytes
+ * @returns {Promise<{weights: ArrayBuffer, ruleset: string | null} | null>}  null where the file is something else.
+ */
+export async function readNetwork(bytes) {
+  const isZip = new DataView(bytes).byteLength > 22 && new DataView(bytes).getUint32(0, true) === 0x04034b50;
+  if (!isZip) return bytes.byteLength % 4 === 0 && bytes.byteLength > 0 ? { weights: bytes, ruleset: null } : null;
+  const members = zipMembers(bytes);
+  if (!members.has(MEMBER)) return null;
+  const weights = await unpacked(bytes, members.get(MEMBER));
+  const identity = members.has("identity.json") ? JSON.parse(new TextDecoder().decode(await unpacked(bytes, members.get("identity.json")))) : {};
+  return { weights, ruleset: identity.ruleset?.name ?? null };
+}
+
+/** The members of a zip by name, from the directory at its end. */
+function zipMembers(bytes) {
+  const view = new DataView(bytes);
+  let end = bytes.byteLength - 22;
+  while (end > 0 && view.getUint32(end, true) !== 0x06054b50) end -= 1;
+  const members = new Map();
+  let at = view.getUint32(end + 16, true);
+  for (let left = view.getUint16(end + 10, true); left > 0 && view.getUint32(at, true) === 0x02014b50; left--) {
+    const length = view.getUint16(at + 28, true);
+    const name = new TextDecoder().decode(new Uint8Array(bytes, at + 46, length));
+    members.set(name, { method: view.getUint16(at + 10, true), packed: view.getUint32(at + 20, true), size: view.getUint32(at + 24, true), at: view.getUint32(at + 42, true) });
+    at += 46 + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+  }
+  return members;
+}
+
+async function unpacked(bytes, { method, packed, size, at }) {
+  const view = new DataView(bytes);
+  const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
+  const content = bytes.slice(start, start + packed);
+  if (method === 0) return content;
+  if (size > 50_000_000) throw new Error("a member of this file is too large");
+  return new Response(new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
+}

@@ -1,0 +1,35 @@
+/** A service worker: the page works without a network once it has been loaded. What is on the network comes first. */
+
+const CACHE = "mancala";
+const FILES = [
+  "./", "api/about", "address.js", "app.js", "board.js", "book.js", "books.json", "dom.js", "engine.js", "files.js", "game.js", "graph.js",
+  "icon.svg", "index.html", "keys.js", "learn.js", "lessons.json", "mancala.json", "mancala.wasm", "manifest.webmanifest",
+  "measures.js", "motion.js", "networks.js", "networks/list.json", "palette.css", "play.js", "record.js", "rulesets.js", "scene.js", "searches.js", "served.js",
+  "set_up.js", "study.js", "style.css", "texts.js", "texts/am.json", "texts/en.json", "texts/so.json", "worker.js",
+];
+
+self.addEventListener("install", (event) => {
+  self.skipWaiting();
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)));
+});
+
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || new URL(request.url).origin !== location.origin) return;
+  event.respondWith(answer(request));
+});
+
+async function answer(request) {
+  const cache = await caches.open(CACHE);
+  try {
+    const response = await fetch(request);
+    if (response.ok) cache.put(request, response.clone());
+    return response;
+  } catch (error) {
+    const kept = await cache.match(request, { ignoreSearch: true });
+    if (kept) return kept;
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+/** Game records as docs/records.md describes them: the files of `mancala replay` and of Python's read_games. */
+
+import { readDial, writeDial } from "./address.js";
+import { InvalidInput } from "./engine.js";
+import { GameLine, MATCH, turnText } from "./game.js";
+
+const PLAYERS = ["South", "North"];
+const RESIGNED = "resigned";
+const MOST_CHARACTERS = 10_000_000;
+const TURNS_A_LINE = 10;
+
+/** A game's ruleset from its dials: the catalogue's where nothing differs, else one's own. */
+export function rulesetOf(engine, name, dials) {
+  const known = engine.rulesets.find((ruleset) => ruleset.name === name);
+  if (!dials) return known ?? engine.ruleset(name);
+  if (known && engine.dials.every(({ name: dial }) => dials[dial] === undefined || dials[dial] === known.dials[dial])) return known;
+  if (known) throw new InvalidInput(`the dials are not those of "${name}" in the catalogue`);
+  const wrong = Object.keys(dials).find((dial) => !["title", "region", "source"].includes(dial) && !engine.dials.some((one) => one.name === dial));
+  if (wrong !== undefined) throw new InvalidInput(`"${wrong}" is no dial; the dials are ${engine.dials.map((dial) => dial.name).join(", ")}`);
+  return engine.ownRuleset({ ...dials, name });
+}
+
+/** Write a game.
+ * @param {GameLine} line
+ * @param {{south?: string, north?: string, date?: string, headers?: Record<string, string>}} [about]
+ */
+export function writeRecord(line, { south = "", north = "", date = "", headers = {} } = {}) {
+  const { ruleset, start } = line, { engine } = start;
+  const known = engine.rulesets.includes(ruleset);
+  const fresh = engine.newGame(ruleset);
+  const rounds = line.rounds === MATCH ? "match" : line.rounds;
+  const written = [
+    ["Ruleset", ruleset.name],
+    ["Dials", engine.dials.map(({ name }) => writeDial(name, ruleset.dials[name])).join(" ")],
+    !known && ruleset.title !== engine.description.defaults.title && ["Title", ruleset.title],
+    ["South", south],
+    ["North", north],
+    ["Rounds", rounds],
+    start.text !== fresh.text && ["Start", start.text],
+    date && ["Date", date],
+    ...Object.entries(headers),
+    ["Result", resultOf(line)],
+    endOf(line) && ["End", endOf(line)],
+  ];
+  const lines = written.filter(Boolean).map(([name, value]) => `[${name} "${escaped(String(value), '"')}"]`);
+  if (line.turns.length) lines.push("", ...body(line));
+  return `${lines.join("\n")}\n`;
+}
+
+function* body(line) {
+  let current = 0, words = [];
+  for (const [n, turn] of line.turns.entries()) {
+    if (line.rounds !== 1 && turn.before.round !== current) {
+      if (words.length) yield words.join(" ");
+      words = [];
+      current = turn.before.round;
+      yield `Round ${current}:`;
+    }
+    if (!words.length) words.push(`${n + 1}.`);
+    words.push(turnText(turn));
+    if (turn.note) words.push(`{${escaped(turn.note, "}")}}`);
+    if (turn.note || words.length > TURNS_A_LINE) {
+      yield words.join(" ");
+      words = [];
+    }
+  }
+  if (words.length) yield words.join(" ");
+}
+
+function resultOf(line) {
+  if (line.resigned !== null) return PLAYERS[1 - line.resigned];
+  const last = new GameLineEnd(line);
+  if (last.margin === null) return "*";
+  return last.margin === 0 ? "draw" : `${PLAYERS[Number(last.margin < 0)]} by ${Math.abs(last.margin)}`;
+}
+
+function endOf(line) {
+  return line.resigned !== null ? RESIGNED : new GameLineEnd(line).end;
+}
+
+/** How a line ends, wherever in it one stands. */
+class GameLineEnd {
+  constructor(line) {
+    const { at } = line;
+    line.goTo(Infinity);
+    this.margin = line.margin;
+    this.end = line.game.end;
+    line.goTo(at);
+  }
+}
+
+/** Read the first game of a text.
+ * @param {import("./engine.js").Engine} engine @param {string} text
+ * @returns {{line: GameLine, headers: Record<string, string>}}
+ * @throws {InvalidInput} Something does not fit; the message names the turn.
+ */
+export function readRecord(engine, text) {
+  if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file has at most ${MOST_CHARACTERS.toLocaleString("en")} characters here`);
+  const { headers, words } = parts(text.replace(/^\ufeff/, ""));
+  const dials = headers.Dials && Object.fromEntries(headers.Dials.split(/\s+/).filter(Boolean).map(readDial));
+  for (const word of ["Title", "Region", "Source"]) if (dials && headers[word]) dials[word.toLowerCase()] = headers[word];
+  const ruleset = rulesetOf(engine, headers.Ruleset, dials);
+  const start = headers.Start ? engine.fromText(headers.Start, ruleset) : engine.newGame(ruleset);
+  const rounds = headers.Rounds === "match" ? MATCH : Number(headers.Rounds ?? 1);
+  if (!(rounds >= 1)) throw new InvalidInput(`Rounds must be a whole number or match, not ${headers.Rounds}`);
+  const line = new GameLine(start, rounds);
+  for (const word of words) take(line, word);
+  if (headers.End === RESIGNED) line.resigned = 1 - Math.max(0, PLAYERS.indexOf(headers.Result));
+  for (const [name, found] of [["Result", resultOf(line)], ["End", endOf(line)]])
+    if (headers[name] !== undefined && headers[name] !== found)
+      throw new InvalidInput(`header ${name} says "${headers[name]}", but the turns end in "${found}"`);
+  return { line, headers };
+}
+
+function take(line, word) {
+  const { note } = word;
+  if (note !== undefined) {
+    if (line.lastTurn) line.lastTurn.note = [line.lastTurn.note, note].filter(Boolean).join(" ");
+    return;
+  }
+  const found = /^([SN])([1-9]\d{0,3})$/.exec(word.text);
+  const { game } = line, where = `turn ${line.turns.length + 1}`;
+  const legal = game.isOver ? "the game is over" : `legal: ${game.legal.map((action) => turnText({ player: game.player, action })).join(" ")}`;
+  if (!found) throw new InvalidInput(`${where}: "${word.text}" is not a turn: S or N and a hole from 1; ${legal}`);
+  const action = Number(found[2]) - 1;
+  if ("SN".indexOf(found[1]) !== game.player || !game.legal.includes(action))
+    throw new InvalidInput(`${where}: ${word.text} cannot be played; ${legal}`);
+  line.play(action);
+}
+
+/** Take a text apart: the headers of its first game, its turns and comments. */
+function parts(text) {
+  const headers = {}, words = [];
+  let rest = text;
+  const next = (pattern) => {
+    const found = pattern.exec(rest);
+    if (found) rest = rest.slice(found[0].length);
+    return found;
+  };
+  while (next(/^\s+/) || rest) {
+    let found;
+    if ((found = /^\[Ruleset\s/.exec(rest)) && "Ruleset" in headers) break; // the second game of the file
+    if ((found = next(/^\[(\w{1,40})\s+"((?:[^"\\\n]|\\.)*)"\][ \t]*(?=\n|\r|$)/))) {
+      if (found[1] in headers) throw new InvalidInput(`header ${found[1]} is there twice`);
+      headers[found[1]] = unescaped(found[2]);
+    } else if ((found = next(/^\{((?:[^}\\]|\\[^])*)\}/))) words.push({ note: unescaped(found[1].replace(/\s+/g, " ").trim()) });
+    else if (next(/^(?:Round\s+\d{1,9}:|\d{1,9}\.)/)) continue;
+    else if ((found = next(/^[^\s{]+/))) words.push({ text: found[0] });
+    else if (rest) throw new InvalidInput("a comment has no end: } is missing");
+    if (words.length && !("Ruleset" in headers)) break;
+  }
+  if (!("Ruleset" in headers)) throw new InvalidInput('a game begins with [Ruleset "..."]');
+  return { headers, words };
+}
+
+const escaped = (text, closing) => text.replaceAll("\\", "\\\\").replaceAll(closing, `\\${closing}`);
+const unescaped = (text) => text.replace(/\\(.)/g, "$1");

@@ -1,0 +1,60 @@
+// What the page's modules say of what Python asks, as JSON: node in_node.mjs FOLDER < questions > answers
+import fs from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const at = (name) => import(new URL(name, pathToFileURL(`${process.argv[2]}/`)));
+const read = (name) => fs.readFileSync(`${process.argv[2]}/${name}`);
+
+const texts = await at("texts.js");
+texts.useTexts(JSON.parse(read("texts/en.json")));
+const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js");
+const { Engine } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
+const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
+
+const ANSWERS = {
+  scene({ dials, text, options }) {
+    const game = gameOf(dials, text);
+    const { shapes, width, height, title } = scene.describe(new scene.Layout(game.ruleset), game, options);
+    return { shapes, width, height, title };
+  },
+  turn({ dials, text, action, maxLaps }) {
+    const game = gameOf(dials, text), timeline = motion.timelineOf(game, action);
+    const steps = motion.steps(game, timeline, 0.18, maxLaps);
+    return {
+      events: timeline.events.map(({ kind, player, hole, seeds, reason }) => [kind, player, hole, seeds, reason]),
+      steps: steps.map(({ start, seconds, state, source, inHand, lap }) => [start, seconds, state.seeds, state.stores, state.owner, source, inHand, lap]),
+      captions: steps.map((step) => motion.caption(game.ruleset, timeline, step)),
+      words: motion.inWords(game.ruleset, timeline),
+      position: motion.positionInWords(game),
+    };
+  },
+  record({ text }) {
+    const { line, headers } = records.readRecord(engine, text);
+    const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
+    return records.writeRecord(line, about);
+  },
+  wrongRecord({ text }) {
+    try {
+      records.readRecord(engine, text);
+      return null;
+    } catch (error) {
+      return error.message;
+    }
+  },
+  book({ name, texts: positions }) {
+    const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
+    return positions.map((text) => [book.value(engine.fromText(text)), book.values(engine.fromText(text))]);
+  },
+  line({ text, rounds, actions }) {
+    const line = new GameLine(engine.fromText(text), rounds ?? Infinity);
+    actions.forEach((action) => line.play(action));
+    return { text: line.game.text, margin: line.margin, isOver: line.isOver };
+  },
+};
+
+function gameOf(dials, text) {
+  return engine.fromText(text, engine.rulesets.find(({ name }) => name === dials.name) ?? engine.ownRuleset(dials));
+}
+
+const questions = JSON.parse(fs.readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(questions.map(([what, options]) => ANSWERS[what](options))));

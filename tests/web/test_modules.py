@@ -1,0 +1,122 @@
+"""The page's books, game lines and records say what Python's say."""
+
+import random
+
+import pytest
+from in_node import answers
+
+from mancala_env import Position, rulesets
+from mancala_env.position import Position as PositionType
+from mancala_env.solver.book import load_book, rulesets_with_book, sure_part
+
+
+def test_the_books_have_the_same_values() -> None:
+    questions, wanted = [], []
+    draw = random.Random(3)
+    for name in rulesets_with_book():
+        book = load_book(rulesets.lookup(name))
+        assert book is not None
+        rows = draw.sample(range(len(book.games)), min(150, len(book.games)))
+        positions = [PositionType.from_games(name, book.games, row) for row in rows]
+        questions.append(("book", {"name": name, "texts": [position.to_text() for position in positions]}))
+        wanted.append([_value(book.rest(position.games), position) for position in positions])
+    for asked, ours, theirs in zip(questions, wanted, answers(questions), strict=True):
+        assert ours == [value for value, _ in theirs], asked[1]["name"]
+        # The best of an opening's moves is worth what the opening is worth.
+        for value, moves in theirs:
+            if value is not None and moves:
+                assert max(moves.values()) <= value
+        assert sum(value is not None for value in ours) >= min(20, len(ours) // 2)
+
+
+def _value(rest: int | None, position: Position) -> int | None:
+    return None if rest is None else rest + sure_part(position)
+
+
+def test_a_match_goes_on_and_ends_as_in_python() -> None:
+    draw = random.Random(4)
+    questions, wanted = [], []
+    for name in ("layli_goobalay", "leyla", "gabata_i", "leyla_gobale_ii", "ludii_leyla"):
+        for _ in range(3):
+            position, actions = Position(name), []
+            rounds = draw.choice([1, 2, None])
+            start = position.to_text()
+            while len(actions) < 300:
+                if position.is_over:
+                    is_last = rounds is not None and position.round >= rounds
+                    following = (
+                        None if is_last or position.ruleset.match == "single" else position.next_round()
+                    )
+                    if following is None:
+                        break
+                    position = following
+                    continue
+                actions.append(int(draw.choice(position.legal_actions)))
+                position.play(actions[-1])
+            if position.is_over and (rounds is None or position.round < rounds):
+                following = position.next_round() if position.ruleset.match != "single" else None
+                position = following or position
+            questions.append(("line", {"text": start, "rounds": rounds, "actions": actions}))
+            wanted.append((position.to_text(), position.is_over))
+    for asked, (text, is_over), theirs in zip(questions, wanted, answers(questions), strict=True):
+        assert theirs["text"] == text, asked
+        assert theirs["isOver"] == is_over
+        assert (theirs["margin"] is None) != is_over
+
+
+def test_records_are_read_and_written_as_python_does() -> None:
+    records = pytest.importorskip("mancala_env.records", reason="records are on their way")
+    draw = random.Random(5)
+    texts = []
+    for name in rulesets.names():
+        ruleset = rulesets.lookup(name)
+        for rounds in (1, 2, "match"):
+            turns, position = [], Position(ruleset)
+            record = records.GameRecord(ruleset, south="greedy", north='a "name" \\ }', rounds=rounds)
+            game = records.Replay(position, rounds)
+            while not game.is_over and len(turns) < 150:
+                action = int(draw.choice(game.position.legal_actions))
+                note = "a } \\ comment" if draw.random() < 0.1 else ""
+                turns.append((game.position.player, action, note))
+                game.play(records.RecordedTurn(game.position.player, action))
+            resigned = 0 if not game.is_over and draw.random() < 0.5 else None
+            record = records.GameRecord(
+                ruleset,
+                turns,
+                south="greedy",
+                north='a "name" \\ }',
+                rounds=rounds,
+                resigned=resigned,
+                date="2026-11-22",
+                headers={"Event": "A test"},
+            )
+            texts.append(record.to_text())
+    late = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S")
+    texts.append(records.GameRecord("layli_goobalay", [(0, 5)], start=late).to_text())
+    own = rulesets.Ruleset(name="mine", title="My own", row_width=3)
+    texts.append(records.GameRecord(own, [(0, 1)]).to_text())
+    for ours, theirs in zip(texts, answers([("record", {"text": text}) for text in texts]), strict=True):
+        assert theirs == ours
+        assert records.GameRecord.from_text(theirs).to_text() == ours
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "begins with"),
+        ("S1 N2", "begins with"),
+        ('[Ruleset "gabata"]\nS1', "no ruleset"),
+        ('[Ruleset "leyla"]\n1. S9', "turn 1: S9 cannot be played; legal: S1 S2 S3 S4 S5 S6"),
+        ('[Ruleset "leyla"]\n1. S1 S1', "turn 2: S1 cannot be played; legal: N"),
+        ('[Ruleset "leyla"]\n1. hello', '"hello" is not a turn'),
+        ('[Ruleset "leyla"]\n1. S1 {never closed', "comment has no end"),
+        ('[Ruleset "leyla"]\n[Result "South by 4"]\n1. S1', "header Result"),
+        ('[Ruleset "leyla"]\n[Dials "row_width=7"]\n', "not those of"),
+        ('[Ruleset "mine"]\n[Dials "colour=7"]\n', "no dial"),
+        ('[Ruleset "mine"]\n[Dials "row_width=99"]\n', "row_width must be"),
+    ],
+)
+def test_what_does_not_fit_in_a_record_is_named(text: str, said: str) -> None:
+    (message,) = answers([("wrongRecord", {"text": text})])
+    assert message is not None
+    assert said in message

@@ -1,0 +1,458 @@
+"""The page in Chromium: games by mouse and by keyboard, study, learning, offline, and what breaks nothing."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Site
+
+from mancala_env import Position, rulesets
+from mancala_env.agents.value_network import ValueNetworkConfig
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+EXACT = json.loads((Path(__file__).parents[1] / "data" / "exact.json").read_text(encoding="utf-8"))
+AT_ONCE = {"settings": {"speed": "off", "theme": "auto", "keys": True, "language": None}}
+LONG = "layli_goobalay_long+" + "/".join([",".join("4" * 12)] * 2) + "+0-0+S"
+LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(chromium: Browser, site: Site) -> Iterator[Open]:
+    """Open the page: open_page("#study", width=360, kept={...}). What went wrong in it fails the test."""
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def open_one(
+        fragment: str = "", *, width: int = 1200, height: int = 860, kept: Any = None, **options: Any
+    ) -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        stored = {f"mancala.{key}": json.dumps(value) for key, value in {**AT_ONCE, **(kept or {})}.items()}
+        context.add_init_script(
+            f"for (const [k, v] of Object.entries({json.dumps(stored)}))"
+            " if (localStorage.getItem(k) === null) localStorage.setItem(k, v)"
+        )
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+
+        def on_request(request: Any) -> None:
+            if not request.url.startswith((site.address, f"blob:{site.address}")):
+                wrong.append(f"a request left the page's origin: {request.url}")
+
+        page.on("request", on_request)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.goto(site.address + fragment)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not wrong, wrong
+
+
+def text_of(page: Page) -> str:
+    """The position that the address names."""
+    return page.evaluate("decodeURIComponent(location.hash).split('/').slice(1).join('/')").replace("+", " ")
+
+
+def status(page: Page) -> Any:
+    return page.locator(".status")
+
+
+def wait_for_you(page: Page) -> bool:
+    """Wait for one's turn, or the end; returns whether the game goes on."""
+    page.wait_for_function(
+        "() => /Your turn|has won|draw|is over/.test(document.querySelector('.status').textContent)"
+    )
+    return "Your turn" in status(page).inner_text()
+
+
+def test_a_whole_game_by_mouse(open_page: Open) -> None:
+    page = open_page(f"#play/{LATE.replace(' ', '+')}")
+    turns = 0
+    while wait_for_you(page):
+        page.locator(".holes button.legal").first.click()
+        turns += 1
+        assert turns < 120
+    assert turns > 1
+    position = Position.from_text(text_of(page))
+    assert position.is_over
+    lead = position.counts[0] - position.counts[1]
+    said = status(page).inner_text()
+    assert said == (
+        "It is a draw." if lead == 0 else f"{'South' if lead > 0 else 'North'} has won by {abs(lead)}."
+    )
+
+
+def test_a_whole_game_by_keyboard_alone(open_page: Open) -> None:
+    page = open_page()
+    expect(status(page)).to_have_text("Your turn. You play South.")
+    turns = 0
+    while wait_for_you(page):
+        player = Position.from_text(text_of(page))
+        page.keyboard.press(str(player.legal_actions[turns % len(player.legal_actions)] + 1))
+        turns += 1
+        assert turns < 200
+    assert Position.from_text(text_of(page)).is_over
+    page.keyboard.press("n")
+    expect(status(page)).to_have_text("Your turn. You play South.")
+    page.keyboard.press("ArrowRight")  # onto the board
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    hole = page.evaluate("Number(document.activeElement.dataset.hole)")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turns li").first).to_contain_text(f"S{hole + 1}")
+    live = page.locator("[aria-live]")
+    wait_for_you(page)
+    page.keyboard.press("l")
+    expect(live).to_contain_text("South can sow S")
+    page.keyboard.press("t")
+    expect(live).to_contain_text("North plays N")
+    expect(live).to_contain_text("lifts")
+    page.keyboard.press("p")
+    expect(live).to_contain_text("South's row in sowing order")
+    page.keyboard.press("r")
+    expect(status(page)).to_have_text("South has resigned. North has won.")
+
+
+def test_taking_back_undoes_both_turns(open_page: Open) -> None:
+    page = open_page()
+    start = text_of(page)
+    page.keyboard.press("1")
+    wait_for_you(page)
+    assert text_of(page) != start
+    page.get_by_role("button", name="Take back").click()
+    assert text_of(page) == start
+    expect(page.locator(".turns li")).to_have_count(0)
+
+
+def test_a_turn_is_sown_seed_by_seed_and_can_be_skipped(open_page: Open) -> None:
+    page = open_page(kept={"settings": {"speed": "slow", "theme": "auto", "keys": True, "language": None}})
+    page.keyboard.press("3")
+    caption = page.locator("[data-name=caption]")
+    expect(caption).to_contain_text("South sows S3, lap")
+    page.wait_for_function("() => document.getAnimations().length > 0")
+    seeds = page.evaluate("document.querySelectorAll('.board circle[r=\"7\"]').length")
+    assert seeds == 48
+    page.keyboard.press("Escape")
+    expect(status(page)).to_contain_text("thinking")
+
+
+def test_less_motion_means_none(open_page: Open) -> None:
+    page = open_page(kept={"settings": {"keys": True}}, reduced_motion="reduce")
+    page.keyboard.press("3")
+    assert wait_for_you(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_a_match_goes_into_its_second_round(open_page: Open) -> None:
+    page = open_page("#play")
+    page.get_by_label("Length").select_option("match")
+    page.get_by_label("You play").select_option("neither")
+    page.get_by_label("Opponent").select_option("random")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Next round").click(timeout=30_000)
+    page.wait_for_function("() => location.hash.includes('round=2')")
+    expect(page.locator("[data-name=title]")).to_have_text("Layli Goobalay, round 2")
+
+
+def test_a_reload_loses_nothing(open_page: Open) -> None:
+    page = open_page()
+    for key in "13":
+        page.keyboard.press(key)
+        wait_for_you(page)
+    before, turns = text_of(page), page.locator(".turns").inner_text()
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert text_of(page) == before
+    assert page.locator(".turns").inner_text() == turns
+
+
+def test_a_saved_record_is_read_back(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    for key in "123456":
+        page.keyboard.press(key)
+        wait_for_you(page)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Save").click()
+    started.value.save_as(tmp_path / "game.txt")
+    record = (tmp_path / "game.txt").read_text(encoding="utf-8")
+    assert record.startswith('[Ruleset "layli_goobalay"]\n[Dials "')
+    assert '[South "human"]\n[North "greedy"]' in record
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a file").click()
+    chooser.value.set_files(tmp_path / "game.txt")
+    expect(page.get_by_role("link", name="Study")).to_have_attribute("aria-current", "page")
+    turns = re.findall(r"[SN]\d+(?=\s|$)", record.split("\n\n")[1])
+    expect(page.locator(".study .turns li")).to_have_count(len(turns))
+    drop(page, "wrong.txt", b'[Ruleset "leyla"]\nS7\n')
+    expect(page.get_by_role("alert").first).to_contain_text("turn 1: S7 cannot be played")
+
+
+@pytest.mark.parametrize("kind", ["minimax", "mcts", "perfect", "random"])
+def test_every_agent_answers(open_page: Open, kind: str) -> None:
+    chosen = {
+        "side": "south",
+        "agent": kind,
+        "strength": 1 if kind == "perfect" else 100 if kind == "mcts" else 4,
+    }
+    page = open_page(kept={"play": {**chosen, "rounds": "round", "starter": "south"}})
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    expect(page.locator(".turns li.north")).to_have_count(1)
+
+
+def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
+    chosen = {"side": "south", "agent": "network", "strength": 4, "rounds": "round", "starter": "south"}
+    own = {"name": "own dials", "dials": {"row_width": 5}}
+    page = open_page(kept={"play": chosen, "ruleset.play": own})
+    page.keyboard.press("2")
+    expect(page.get_by_role("alert").first).to_contain_text("no value network for custom is here")
+
+
+def test_own_dials_are_played_and_linked(open_page: Open, site: Site) -> None:
+    own = {"name": "own dials", "dials": {"row_width": 3, "seeds_per_hole": 2, "direction": "clockwise"}}
+    page = open_page(kept={"ruleset.play": own})
+    expect(page.locator(".holes button")).to_have_count(6)
+    page.keyboard.press("1")
+    wait_for_you(page)
+    link = page.evaluate("location.hash")
+    assert "row_width=3" in link
+    other = open_page(link.replace("#play", "#study"))
+    expect(other.locator(".holes button")).to_have_count(6)
+    wrong = open_page("#play/custom+1,1/1,1+0-0+S;row_width=99")
+    expect(wrong.get_by_role("alert").first).to_contain_text("row_width must be a whole number from 2 to 12")
+
+
+@pytest.mark.parametrize("numbers", [(0, 5, 7)])
+def test_study_shows_the_recorded_exact_values(open_page: Open, numbers: tuple[int, ...]) -> None:
+    page = open_page(f"#study/{LATE.replace(' ', '+')}")
+    for number in numbers:
+        known = EXACT[number]
+        position = Position(known["ruleset"], known["seeds"], known["owner"])
+        page.evaluate(
+            "fragment => { location.hash = fragment }", f"study/{position.to_text().replace(' ', '+')}"
+        )
+        expect(page.get_by_label("The position as text")).to_have_value(position.to_text())
+        expect(page.locator(".panel")).to_contain_text("All values are exact", timeout=40_000)
+        shown = {}
+        for row in page.locator(".values tbody tr").all():
+            turn, value = row.locator("td").all_inner_texts()[:2]
+            shown[str(int(turn[1:]) - 1)] = int(value)
+        assert shown == known["actions"]
+        best = [row.inner_text().split()[0] for row in page.locator(".values tr.best").all()]
+        wanted = [f"S{int(a) + 1}" for a, value in known["actions"].items() if value == known["value"]]
+        assert best == wanted
+
+
+def test_a_bad_position_text_is_refused_in_words(open_page: Open) -> None:
+    page = open_page(f"#study/{LATE.replace(' ', '+')}")
+    before = text_of(page)
+    text = page.get_by_label("The position as text")
+    for wrong, said in (
+        ("hello", "the form is"),
+        ("gabata 1/1 0-0 S", "no ruleset"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,x 0-0 S", "not a whole number"),
+        ("leyla 99,99,4,4,4,4/4,4,4,4,4,4 0-0 S", "more seeds"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S <img src=x onerror=alert(1)>", "is no part of a position"),
+    ):
+        text.fill(wrong)
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.get_by_role("alert").first).to_contain_text(said)
+        assert text_of(page) == before
+    later = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
+    text.fill(later)
+    text.press("Enter")
+    assert text_of(page) == later
+    expect(page.locator(".notice").first).to_be_hidden()
+    bad = open_page("#study/%E0%A4%A/&<script>")
+    expect(bad.get_by_role("alert").first).to_contain_text("The address names no position")
+
+
+def test_mistakes_are_found_and_tried_again(open_page: Open) -> None:
+    known = EXACT[5]
+    position = Position(known["ruleset"], known["seeds"], known["owner"])
+    page = open_page(f"#study/{position.to_text().replace(' ', '+')}")
+    page.keyboard.press("5")
+    button = page.locator(".study .turns button").first
+    expect(button).to_have_text("S5 −14", timeout=40_000)
+    expect(button).to_have_class(re.compile("lost-much"))
+    page.get_by_role("button", name="Retry your mistakes").click()
+    verdict = page.locator(".study .table > .verdict")
+    expect(verdict).to_contain_text("lost 14 seeds")
+    page.keyboard.press("3")
+    expect(verdict).to_contain_text("S3 loses 8")
+    page.keyboard.press("6")
+    expect(verdict).to_contain_text("S6 is right")
+
+
+def test_the_opening_book_is_explored(open_page: Open) -> None:
+    page = open_page("#study")
+    expect(page.locator(".values thead")).to_contain_text("book")
+    expect(page.locator(".panel")).to_contain_text("Best play by the book:")
+    page.locator(".values button").first.click()
+    expect(page.locator(".study .turns li")).to_have_count(1)
+    page.keyboard.press("[")
+    expect(status(page)).to_have_text("South to move")
+    page.keyboard.press("]")
+    expect(status(page)).to_have_text("North to move")
+
+
+def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
+    page = open_page(f"#study/{LATE.replace(' ', '+')}")
+    page.get_by_text("Set up a position").click()
+    for hole in range(12):
+        seeds = page.get_by_label(f"Seeds in {'SN'[hole // 6]}{hole % 6 + 1}", exact=True)
+        seeds.fill("1" if hole in (0, 8) else "0")
+    page.get_by_label("Store of North").fill("99")
+    page.get_by_role("button", name="Study this position").click()
+    expect(page.locator("details [role=alert]")).to_contain_text("more seeds")
+    page.get_by_label("Store of North").fill("3")
+    page.get_by_role("button", name="Study this position").click()
+    assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 0-3 S"
+
+
+def test_every_lesson_can_be_done(open_page: Open) -> None:
+    page = open_page("#learn")
+    for number in range(30):
+        page.get_by_role("button", name="Show me").click()
+        expect(page.locator(".told")).not_to_be_empty()
+        assert "{" not in page.locator(".lesson").inner_text()
+        if number < 29:
+            page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator(".steps .done")).to_have_count(10)
+    page.goto(page.url.split("#")[0] + "#learn/layli/4")
+    page.keyboard.press("1")
+    expect(page.locator(".told")).to_contain_text("not the one asked for")
+    page.keyboard.press("4")
+    expect(page.locator(".told")).to_contain_text("5 in your store")
+
+
+def test_two_browsers_do_not_disturb_each_other(open_page: Open) -> None:
+    one, two = open_page(), open_page()
+    one.keyboard.press("1")
+    two.keyboard.press("6")
+    assert wait_for_you(one)
+    assert wait_for_you(two)
+    expect(one.locator(".turns li").first).to_contain_text("S1")
+    expect(two.locator(".turns li").first).to_contain_text("S6")
+
+
+@pytest.mark.parametrize(
+    ("view", "scheme"),
+    [("play", "light"), (f"study/{LATE.replace(' ', '+')}", "dark"), ("learn/leyla/3", "light")],
+)
+def test_axe_finds_nothing(open_page: Open, view: str, scheme: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(f"#{view}", color_scheme=scheme)
+    for details in page.locator("details:not([open]) > summary").all():
+        details.click()
+    if view == "play":
+        page.keyboard.press("1")
+        wait_for_you(page)
+    found = axe.run(page)
+    assert found.violations_count == 0, found.generate_report()
+    if view == "play":
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        found = axe.run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("view", ["play", "study", "learn", f"play/{LONG}"])
+def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
+    page = open_page(f"#{view}", width=360, height=740, has_touch=True, is_mobile=True)
+    expect(page.locator(".board.upright")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = page.locator(".holes button").first.bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) >= 44  # what a finger needs
+    if view == "play":
+        page.locator(".holes button.legal").first.tap()
+        assert wait_for_you(page)
+    page.set_viewport_size({"width": 1000, "height": 700})
+    expect(page.locator(".board.upright")).to_have_count(1 if "long" in view else 0)
+
+
+def test_it_works_offline_once_loaded(open_page: Open, site: Site) -> None:
+    page = open_page()
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.wait_for_function("() => caches.open('mancala').then(c => c.keys()).then(keys => keys.length > 30)")
+    site.stop()
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+
+
+def test_nothing_from_elsewhere_may_run(open_page: Open, site: Site) -> None:
+    page = open_page()
+    policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "'unsafe-eval'" not in policy
+
+
+def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
+    ruleset = rulesets.lookup("layli_goobalay")
+    config = ValueNetworkConfig(num_holes=ruleset.num_holes)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as checkpoint:
+        checkpoint.writestr("identity.json", json.dumps({"ruleset": {"name": ruleset.name}}))
+        checkpoint.writestr("value_network.f32", bytes(config.num_bytes))
+    chosen = {"side": "south", "agent": "network", "strength": 3, "rounds": "round", "starter": "south"}
+    page = open_page(kept={"play": chosen})
+    drop(page, "mine.zip", packed.getvalue())
+    expect(page.locator(".news")).to_contain_text('"mine.zip" plays and searches Layli Goobalay')
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    expect(page.locator(".turns li.north")).to_have_count(1)
+    drop(page, "wrong.zip", b"PK\x03\x04" + bytes(100))
+    expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
+    drop(page, "short.f32", bytes(400))
+    expect(page.get_by_role("alert").first).to_contain_text(f"has {config.num_bytes} bytes, not 400")
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    page.evaluate(
+        "([name, content]) => { const data = new DataTransfer();"
+        "data.items.add(new File([new Uint8Array(content)], name));"
+        "dispatchEvent(new DragEvent('drop', { dataTransfer: data })); }",
+        [name, list(content)],
+    )
+
+
+def test_a_game_is_studied_without_changing_it(open_page: Open) -> None:
+    page = open_page()
+    page.keyboard.press("1")
+    wait_for_you(page)
+    played = text_of(page)
+    page.get_by_role("button", name="Study").click()
+    expect(page.locator(".study .turns li")).to_have_count(2)
+    page.keyboard.press("{")
+    page.keyboard.press("6")
+    expect(page.locator(".study .turns li")).to_have_count(1)
+    studied = text_of(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator(".study .turns li")).to_have_count(1)
+    assert text_of(page) == studied
+    page.get_by_role("link", name="Play").click()
+    assert wait_for_you(page)
+    assert text_of(page) == played
