@@ -341,12 +341,24 @@ export class Engine {
     return new Solver(known, kernels);
   }
 
-  /** Load a value network for {@link Engine#minimax}: the numbers of a checkpoint's `value_network.f32`.
+  /** Load a value network for {@link Engine#minimax}: a file of the package's or of `mancala grow-value` (they are
+   * in the safetensors format and name their ruleset), or the numbers of a checkpoint's `value_network.f32`.
    * @param {ArrayBuffer | Uint8Array} bytes
-   * @param {Ruleset} ruleset  The one it was fitted to.
+   * @param {Ruleset} [ruleset]  The one it was fitted to, where the file does not say.
    * @returns {ValueNetwork}
    */
   valueNetwork(bytes, ruleset) {
+    const file = safetensors(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes));
+    if (file) {
+      const parts = ["embeddings", "unit_biases", "unit_weights", "bias"].map((name) => file.arrays[name]);
+      if (parts.includes(undefined) || !file.texts.ruleset) throw new InvalidInput("the file holds no value network");
+      const { version } = JSON.parse(file.texts.network);
+      if (version !== this.description.network.version)
+        throw new InvalidInput(`the value network is of version ${version}, not ${this.description.network.version}`);
+      const numbers = parts.flatMap((part) => Array.from(part));
+      return this.valueNetwork(Float32Array.from(numbers).buffer, this.ownRuleset(JSON.parse(file.texts.ruleset)));
+    }
+    if (!ruleset) throw new InvalidInput("these are plain numbers: name the ruleset they are for");
     const { codes, units, unit, largest } = this.description.network;
     const { numHoles } = ruleset;
     const length = numHoles * codes * units + 2 * units + 1;
@@ -840,6 +852,26 @@ class Heap {
       return joined;
     }, []);
   }
+}
+
+/** Read a safetensors file of float32 arrays; null where the bytes are no such file. */
+function safetensors(bytes) {
+  if (bytes.length < 10 || bytes[8] !== 0x7b) return null; // a length, then JSON
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  if (8 + length > bytes.length) return null;
+  let header;
+  try {
+    header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  } catch {
+    return null;
+  }
+  const { __metadata__: texts = {}, ...places } = header;
+  const arrays = Object.entries(places).map(([name, { dtype, data_offsets: [first, last] }]) => {
+    if (dtype !== "F32" || !(first <= last) || 8 + length + last > bytes.length)
+      throw new InvalidInput(`${name} is damaged or not of 32-bit numbers`);
+    return [name, new Float32Array(bytes.slice(8 + length + first, 8 + length + last).buffer)];
+  });
+  return { texts, arrays: Object.fromEntries(arrays) };
 }
 
 function bitsOf(bits) {

@@ -14,6 +14,7 @@ from mancala_env.agents.budget import Budget
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.simple import GreedyAgent
+from mancala_env.agents.value_file import ValueFile
 from mancala_env.agents.value_network import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
 from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, Episode
@@ -166,7 +167,9 @@ def _searches(ruleset: Ruleset, rng: np.random.Generator, positions: int) -> dic
         case["mcts"] = [int(mcts.act(games)[0]), int(mcts.last_simulations[0])]
         case["greedy"] = int(greedy.act(games)[0])
         cases.append(case)
-    numbers = _text(weights.to_bytes())
+    # As plain numbers of a checkpoint, or as a file that names its ruleset.
+    file = ValueFile(ruleset, weights, {}).to_bytes() if seed % 2 else weights.to_bytes()
+    numbers = _text(file)
     return {"dials": asdict(ruleset), "seed": str(seed), "depth": depth, "network": numbers, "cases": cases}
 
 
