@@ -139,6 +139,7 @@ def test_the_page_shows_and_says_turns_alike() -> None:
                     for step in steps
                 ],
                 "captions": [motion.caption(position.ruleset, timeline, step) for step in steps],
+                "ends": list(motion.ends_of(timeline)),
                 "words": motion.in_words(position.ruleset, timeline),
                 "position": in_words(position.ruleset, position.state),
             }

@@ -322,7 +322,7 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     expect(page.locator("details [role=alert]")).to_contain_text("more seeds")
     page.get_by_label("Store of North").fill("3")
     page.get_by_role("button", name="Study this position").click()
-    assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 0-3 S"
+    assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 19-3 S"
 
 
 def test_every_lesson_can_be_done(open_page: Open) -> None:
