@@ -48,7 +48,13 @@ def execute(path: Path, folder: Path, more: str = "") -> Any:
         client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # the hour it ran
+        if cell.cell_type == "code":  # what a first run says, and no later one
+            cell.outputs = [output for output in cell.outputs if not _says_it_compiles(output)]
     return notebook
+
+
+def _says_it_compiles(output: Any) -> bool:
+    return output.get("name") == "stderr" and output.text.startswith("mancala_env: compiling kernels")
 
 
 def main(names: list[str]) -> None:

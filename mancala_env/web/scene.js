@@ -46,6 +46,11 @@ export class Layout {
     return this.ruleset.rowWidth > 3;
   }
 
+  /** How wide the word of an owned hole may be. */
+  get wordRoom() {
+    return m.cell - 20;
+  }
+
   /** The square of a hole on the screen, [row, column]: what arrow keys walk along. */
   square(hole) {
     return this.squares[hole];
@@ -128,12 +133,16 @@ export class UprightLayout extends Layout {
     this.width = UPRIGHT_WIDTH;
     this.top = m.header + STORE_HEIGHT + 12;
     this.height = this.top + m.cell * rowWidth + STORE_HEIGHT + 12 + m.footer;
-    this.columns = [this.width / 2 - m.hole - 26, this.width / 2 + m.hole + 26];
+    this.columns = [this.width / 2 - m.hole - 14, this.width / 2 + m.hole + 14];
     this.board = box(4, m.header, this.width - 8, this.height - m.header - m.footer, 18, { fill: "board" });
   }
 
   get hasRoom() {
     return false;
+  }
+
+  get wordRoom() {
+    return 62;
   }
 
   square(hole) {
@@ -171,12 +180,12 @@ export class UprightLayout extends Layout {
 
   number(hole) {
     const [x, y] = this.hole(hole);
-    return [x + this.outward(hole) * (m.hole + 32), y + 4];
+    return [x + this.outward(hole) * (m.hole + 46), y + 2];
   }
 
   label(hole) {
     const [x, y] = this.hole(hole);
-    return [x + this.outward(hole) * (m.hole + 34), y + 28];
+    return [x + this.outward(hole) * (m.hole + 48), y + 27];
   }
 
   value(hole) {
@@ -293,7 +302,7 @@ function label(layout, hole, owner, sower) {
   const [x, y] = layout.label(hole), name = `label-${hole}`;
   if (owner === NOBODY) return [words(x, y, turnName(layout.ruleset, sower, hole), m.word, "faint", { name })];
   const word = ownedWord(layout.ruleset);
-  const size = Math.min(m.word, (m.cell - 20) / (word.length * m.letter));
+  const size = Math.min(m.word, layout.wordRoom / (word.length * m.letter));
   const left = x - (word.length * size * m.letter) / 2 - 4;
   return [
     words(x + 7, y, word, size, ROLES[owner], { bold: true, name }),

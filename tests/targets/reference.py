@@ -151,7 +151,8 @@ def _searches(ruleset: Ruleset, rng: np.random.Generator, positions: int) -> dic
         _Seeds(agent, seed)
     cases = []
     for position in _running(ruleset, rng, positions):
-        games, case = position.games, {"text": position.to_text()}
+        games = position.games
+        case: dict[str, Any] = {"text": position.to_text()}
         for name, agent, unit in (("minimax", plain, 1), ("network", judged, UNIT)):
             answers = agent._answer(games, ruleset.num_holes, np.full(1, seed, np.uint64))
             legal = position.legal_actions

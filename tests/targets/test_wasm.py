@@ -90,7 +90,7 @@ def test_the_description_belongs_to_the_file():
 
 def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words(monkeypatch):
     before = wasm.digest_of_kernels()
-    turn = wasm_exports._play.py_func.__globals__["play_turn"].py_func
+    turn = vars(wasm_exports._play)["py_func"].__globals__["play_turn"].py_func
     monkeypatch.setitem(turn.__globals__, "MAX_LAPS", 999)
     assert wasm.digest_of_kernels() != before
     monkeypatch.undo()

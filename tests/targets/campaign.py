@@ -1,0 +1,47 @@
+"""Compare ``mancala.wasm`` with the native engine for longer: ``campaign.py --minutes 30``.
+
+Each minute or so another seed: other dials, matches and positions. It ends with status 1 where they differ.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import reference
+
+from mancala_env.targets import wasm
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """Run until the time is up; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=100, help="the first; each part takes the next")
+    parser.add_argument("--folder", type=Path, default=wasm.WEB, help="where mancala.wasm lies")
+    options = parser.parse_args()
+    end, seed, total = time.monotonic() + 60 * options.minutes, options.seed, Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "reference.json")
+        while True:
+            file.write_text(json.dumps(reference.make(seed, dials=100, turns=300, positions=4)))
+            command = ["node", HERE / "node.mjs", wasm.WEB / "engine.js", options.folder, file]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            total.update(found["counts"])
+            print(f"seed {seed}: {found['total']} differences; so far {dict(total)}", flush=True)
+            if found["total"]:
+                print("\n".join(found["differences"]))
+                return 1
+            seed += 1
+            if time.monotonic() >= end:
+                return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
