@@ -163,7 +163,7 @@ export class BoardView {
       const isHole = heap < ruleset.numHoles;
       const [x, y] = isHole ? this.#layout.number(heap) : this.#layout.trayNumber(heap - ruleset.numHoles);
       const name = isHole ? `number-${heap}` : `store-${heap - ruleset.numHoles}`;
-      return element("text", { x: number(x), y: number(y), "font-size": "24", "data-name": name }, this.numbers);
+      return element("text", { x: number(x), y: number(y), "font-size": number(m.count), "data-name": name }, this.numbers);
     });
     this.#makeButtons(ruleset);
   }
@@ -267,7 +267,7 @@ export class BoardView {
     const at = step.source >= 0 ? step.source : event.kind === "own" ? event.hole : -1;
     if (at >= 0) handShapes(this.#layout, at, step.inHand).forEach((shape) => draw(shape, this.overlay));
     const line = this.base.querySelector("[data-name=caption]");
-    if (event.kind !== "next" && event.kind !== "end") line.textContent = shortened(caption(ruleset, timeline, step), this.#layout.width - 190, 17);
+    if (event.kind !== "next" && event.kind !== "end") line.textContent = shortened(caption(ruleset, timeline, step), this.#layout.width - (this.#layout.hasRoom ? 280 : 150), m.line);
     this.#lay([...state.seeds, ...state.stores], seconds);
   }
 

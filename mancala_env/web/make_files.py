@@ -1,14 +1,16 @@
 """What the page takes from the package: `python -m mancala_env.web.make_files` writes it anew.
 
-``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours, and
-``books.json`` the exact values of the opening books. So nothing is written twice; a test compares what lies
-there with what this would write, and the page's drawing with Python's.
+``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours,
+``books.json`` the exact values of the opening books, and ``networks/`` the shipped value networks. So
+nothing is written twice; a test compares what lies there with what this would write, and the page's drawing
+with Python's.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+from mancala_env.agents.value_file import read_for, rulesets_with_networks, shipped_network
 from mancala_env.engine.timeline import KINDS
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
@@ -19,9 +21,10 @@ FOLDER = Path(__file__).parent
 _COMMAND = "python -m mancala_env.web.make_files"
 
 
-def contents() -> dict[str, str]:
-    """Return the text of each file, by its name."""
-    return {"measures.js": _measures_file(), "palette.css": _palette_file(), "books.json": _books_file()}
+def contents() -> dict[str, bytes]:
+    """Return what is in each file, by its name."""
+    texts = {"measures.js": _measures_file(), "palette.css": _palette_file(), "books.json": _books_file()}
+    return {name: text.encode() for name, text in texts.items()} | _networks()
 
 
 def measures() -> dict[str, Any]:
@@ -39,6 +42,10 @@ def measures() -> dict[str, Any]:
         "label": scene._LABEL,
         "number": scene._NUMBER,
         "strip": scene._STRIP,
+        "title": scene.TITLE,
+        "count": scene.NUMBER,
+        "line": scene.LINE,
+        "word": scene.WORD,
         "trayColumns": scene._TRAY_COLUMNS,
         "trayPitch": scene._TRAY_PITCH,
         "letter": scene._LETTER,
@@ -82,11 +89,21 @@ def _books_file() -> str:
     return json.dumps(books, separators=(",", ":")) + "\n"
 
 
+def _networks() -> dict[str, bytes]:
+    """Return the shipped value networks as plain numbers, and the list of them."""
+    shipped = rulesets_with_networks()
+    files = {
+        f"networks/{name}.f32": read_for(shipped_network(lookup(name)), lookup(name)).to_bytes()
+        for name in shipped
+    }
+    return files | {"networks/list.json": (json.dumps(shipped) + "\n").encode()}
+
+
 def main() -> None:
     """Write the files."""
-    for name, text in contents().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-        print(f"{FOLDER / name}: {len(text):,} characters")
+    for name, content in contents().items():
+        (FOLDER / name).write_bytes(content)
+        print(f"{FOLDER / name}: {len(content):,} bytes")
 
 
 if __name__ == "__main__":

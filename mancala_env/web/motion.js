@@ -72,6 +72,17 @@ export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.
   return shown;
 }
 
+/** The holes a turn is remembered by: where it started, and where its last seed fell. */
+export function endsOf(timeline) {
+  let lap = 0, end = timeline.hole;
+  for (const { kind, hole } of timeline.events) {
+    if (kind === "put_back") return [timeline.hole]; // an endless relay has no last seed
+    if (kind === "lift") lap += 1;
+    if (kind === "drop" && lap <= timeline.laps) end = hole;
+  }
+  return end === timeline.hole ? [end] : [timeline.hole, end];
+}
+
 /** Say in a line what a step shows. */
 export function caption(ruleset, timeline, step) {
   if (!["lift", "drop", "relay"].includes(step.event.kind)) return sentence(ruleset, step.event);

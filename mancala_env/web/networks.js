@@ -1,9 +1,10 @@
 /**
  * Value networks for the searches: those that lie in `networks/` (NAME.f32, named in list.json), and those that a user
- * drops onto the page, as a checkpoint of the package (a zip, made by `mancala fit-value`) or as the numbers alone.
+ * drops onto the page: the file of `mancala grow-value`, a checkpoint with one (`mancala fit-value`), or the numbers alone.
  */
 
 const MEMBER = "value_network.f32";
+const PARTS = ["embeddings", "unit_biases", "unit_weights", "bias"];
 const known = new Map();
 
 /** The network for a ruleset, ready to search with; undefined where there is none.
@@ -36,6 +37,8 @@ export async function isShipped(name) {
  * @returns {Promise<{weights: ArrayBuffer, ruleset: string | null} | null>}  null where the file is something else.
  */
 export async function readNetwork(bytes) {
+  const tensors = safetensors(bytes);
+  if (tensors) return tensors;
   const isZip = new DataView(bytes).byteLength > 22 && new DataView(bytes).getUint32(0, true) === 0x04034b50;
   if (!isZip) return bytes.byteLength % 4 === 0 && bytes.byteLength > 0 ? { weights: bytes, ruleset: null } : null;
   const members = zipMembers(bytes);
@@ -43,6 +46,22 @@ export async function readNetwork(bytes) {
   const weights = await unpacked(bytes, members.get(MEMBER));
   const identity = members.has("identity.json") ? JSON.parse(new TextDecoder().decode(await unpacked(bytes, members.get("identity.json")))) : {};
   return { weights, ruleset: identity.ruleset?.name ?? null };
+}
+
+/** A value network of `mancala grow-value`: a safetensors file, of which the page wants the numbers in order. */
+function safetensors(bytes) {
+  const length = bytes.byteLength > 8 ? Number(new DataView(bytes).getBigUint64(0, true)) : 0;
+  if (length < 2 || length > bytes.byteLength - 8 || new Uint8Array(bytes)[8] !== 0x7b) return null;
+  const { __metadata__: said, ...arrays } = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, length)));
+  const parts = PARTS.map((name) => arrays[name] && bytes.slice(...arrays[name].data_offsets.map((at) => 8 + length + at)));
+  if (parts.some((part) => !part)) return null;
+  const weights = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
+  let at = 0;
+  for (const part of parts) {
+    weights.set(new Uint8Array(part), at);
+    at += part.byteLength;
+  }
+  return { weights: weights.buffer, ruleset: said?.ruleset ? JSON.parse(said.ruleset).name : null };
 }
 
 /** The members of a zip by name, from the directory at its end. */

@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, MATCH, turnText } from "./game.js";
-import { inWords, positionInWords, timelineOf } from "./motion.js";
+import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { rulesetFields } from "./rulesets.js";
 import { playerName, statusOf } from "./scene.js";
@@ -316,7 +316,7 @@ export class PlayView {
 
   #lastHoles() {
     const { lastTurn } = this.line;
-    return lastTurn && this.shown.round === lastTurn.before.round ? [lastTurn.hole] : [];
+    return lastTurn && this.shown.round === lastTurn.before.round ? endsOf(timelineOf(lastTurn.before, lastTurn.action)) : [];
   }
 
   /** Bring everything on the page up to where the game stands. */

@@ -41,6 +41,16 @@ export class Layout {
     this.board = box(m.margin, m.header, this.width - 2 * m.margin, this.height - m.header - m.footer, 18, { fill: "board" });
   }
 
+  /** Whether the line under the board has room for the players' names. */
+  get hasRoom() {
+    return this.ruleset.rowWidth > 3;
+  }
+
+  /** How wide the word of an owned hole may be. */
+  get wordRoom() {
+    return m.cell - 20;
+  }
+
   /** The square of a hole on the screen, [row, column]: what arrow keys walk along. */
   square(hole) {
     return this.squares[hole];
@@ -69,7 +79,7 @@ export class Layout {
 
   traySeed(player, place) {
     const tray = this.tray(player);
-    const rows = Math.floor((tray.height - 76) / m.trayPitch);
+    const rows = Math.floor((tray.height - 84) / m.trayPitch);
     const column = place % m.trayColumns, row = Math.floor(place / m.trayColumns) % rows;
     const left = tray.x + (tray.width - m.trayPitch * (m.trayColumns - 1)) / 2;
     return [left + m.trayPitch * column, tray.y + tray.height - 15 - m.trayPitch * row];
@@ -77,27 +87,27 @@ export class Layout {
 
   trayName(player) {
     const tray = this.tray(player);
-    return [tray.x + tray.width / 2, tray.y + 22];
+    return [tray.x + tray.width / 2, tray.y + 26];
   }
 
   trayNumber(player) {
     const tray = this.tray(player);
-    return [tray.x + tray.width / 2, tray.y + 50];
+    return [tray.x + tray.width / 2, tray.y + 58];
   }
 
   number(hole) {
     const [x, y] = this.hole(hole);
-    return [x, y + (this.outward(hole) > 0 ? m.hole + 27 : -m.hole - 11)];
+    return [x, y + (this.outward(hole) > 0 ? m.hole + 30 : -m.hole - 11)];
   }
 
   label(hole) {
     const [x, y] = this.hole(hole);
-    return [x, y + (this.outward(hole) > 0 ? m.hole + m.number + 14 : -m.hole - m.number - 6)];
+    return [x, y + (this.outward(hole) > 0 ? m.hole + m.number + 18 : -m.hole - m.number - 6)];
   }
 
   value(hole) {
     const [x, y] = this.hole(hole);
-    return [x, y - this.outward(hole) * (m.hole + 14)];
+    return [x, y - this.outward(hole) * (m.hole + 17)];
   }
 
   /** Bars that say whose territory a hole is: one for South, two for North. */
@@ -123,8 +133,16 @@ export class UprightLayout extends Layout {
     this.width = UPRIGHT_WIDTH;
     this.top = m.header + STORE_HEIGHT + 12;
     this.height = this.top + m.cell * rowWidth + STORE_HEIGHT + 12 + m.footer;
-    this.columns = [this.width / 2 - m.hole - 26, this.width / 2 + m.hole + 26];
+    this.columns = [this.width / 2 - m.hole - 14, this.width / 2 + m.hole + 14];
     this.board = box(4, m.header, this.width - 8, this.height - m.header - m.footer, 18, { fill: "board" });
+  }
+
+  get hasRoom() {
+    return false;
+  }
+
+  get wordRoom() {
+    return 62;
   }
 
   square(hole) {
@@ -157,17 +175,17 @@ export class UprightLayout extends Layout {
 
   trayNumber(player) {
     const tray = this.tray(player);
-    return [tray.x + 42, tray.y + 54];
+    return [tray.x + 42, tray.y + 57];
   }
 
   number(hole) {
     const [x, y] = this.hole(hole);
-    return [x + this.outward(hole) * (m.hole + 28), y + 4];
+    return [x + this.outward(hole) * (m.hole + 46), y + 2];
   }
 
   label(hole) {
     const [x, y] = this.hole(hole);
-    return [x + this.outward(hole) * (m.hole + 30), y + 26];
+    return [x + this.outward(hole) * (m.hole + 48), y + 27];
   }
 
   value(hole) {
@@ -195,26 +213,28 @@ export function describe(layout, state, { legal = [], last = [], values = {}, ar
   const title = t("scene.title", { title: ruleset.title, round: state.round });
   const shapes = [
     box(0, 0, layout.width, layout.height, 0, { fill: "paper" }),
-    words(m.margin + 4, 30, shortened(title, layout.width - 2 * m.margin, 19), 19, "ink", { anchor: "start", bold: true, name: "title" }),
     layout.board,
   ];
-  for (const player of [NORTH, SOUTH]) shapes.push(...tray(layout, player, state.stores[player], withSeeds));
+  for (const player of [NORTH, SOUTH]) shapes.push(...tray(layout, player));
+  for (let hole = 0; hole < ruleset.numHoles; hole++) shapes.push(...layout.strip(hole, state.territory[hole]));
+  const written = shortened(title, layout.width - 2 * m.margin, m.title);
+  shapes.push(words(m.margin + 4, 32, written, m.title, "ink", { anchor: "start", bold: true, name: "title" }));
+  if (withSeeds) for (const player of [NORTH, SOUTH]) shapes.push(...store(layout, player, state.stores[player]));
   for (let hole = 0; hole < ruleset.numHoles; hole++) {
-    shapes.push(...layout.strip(hole, state.territory[hole]));
     shapes.push(...holeShapes(layout, hole, state.owner[hole], legal.includes(hole) ? state.player : NOBODY));
     if (withSeeds) shapes.push(...seedShapes(layout, hole, state.seeds[hole]));
     shapes.push(...label(layout, hole, state.owner[hole], state.territory[hole]));
   }
   for (const hole of last) shapes.push(disc(...layout.hole(hole), m.hole + 5, { stroke: "mark", line: 2.2, dashed: true, name: "last" }));
   if (hand) shapes.push(...handShapes(layout, ...hand));
-  shapes.push(...badges(layout, values));
   for (const [start, end] of arrows) shapes.push(...arrow(layout, start, end));
+  shapes.push(...badges(layout, values));
   const [south, north] = counts(ruleset, state);
-  const score = t("scene.score", { south, north });
-  shapes.push(words(layout.width - m.margin - 4, layout.footer, score, 16, "faint", { anchor: "end", name: "score" }));
-  const room = layout.width - 2 * m.margin - 30 - score.length * 16 * m.letter;
+  const score = t(layout.hasRoom ? "scene.score" : "scene.score_short", { south, north });
+  shapes.push(words(layout.width - m.margin - 4, layout.footer, score, m.word, "faint", { anchor: "end", name: "score" }));
+  const room = layout.width - 2 * m.margin - 36 - score.length * m.word * m.letter;
   shapes.push(turnMark(layout, state.player, !state.end));
-  shapes.push(words(m.margin + 26, layout.footer, shortened(caption ?? statusOf(ruleset, state), room, 17), 17, "ink", { anchor: "start", bold: true, name: "caption" }));
+  shapes.push(words(m.margin + 26, layout.footer, shortened(caption ?? statusOf(ruleset, state), room, m.line), m.line, "ink", { anchor: "start", bold: true, name: "caption" }));
   return { width: layout.width, height: layout.height, shapes, title };
 }
 
@@ -238,11 +258,12 @@ export function counts(ruleset, { seeds, owner, territory, stores }) {
   return held;
 }
 
-function tray(layout, player, stored, withSeeds) {
-  const [x, y] = layout.trayName(player), number = layout.trayNumber(player);
-  const shapes = [layout.tray(player), words(x, y, playerName(player), 15, ROLES[player], { bold: true })];
-  if (!withSeeds) return shapes;
-  shapes.push(words(...number, String(stored), 24, "ink", { bold: true, name: `store-${player}` }));
+function tray(layout, player) {
+  return [layout.tray(player), words(...layout.trayName(player), playerName(player), m.word, ROLES[player], { bold: true })];
+}
+
+function store(layout, player, stored) {
+  const shapes = [words(...layout.trayNumber(player), String(stored), m.count, "ink", { bold: true, name: `store-${player}` })];
   for (let place = 0; place < stored; place++) shapes.push(seedShape(layout.traySeed(player, place)));
   return shapes;
 }
@@ -268,7 +289,7 @@ const seedShape = ([x, y]) => disc(x, y, m.seed, { fill: "seed", stroke: "seed_e
 function seedShapes(layout, hole, seeds) {
   const shapes = [];
   for (let place = 0; place < Math.min(seeds, m.maxSeedsDrawn); place++) shapes.push(seedShape(layout.seed(hole, place)));
-  shapes.push(words(...layout.number(hole), String(seeds), 24, seeds ? "ink" : "faint", { bold: true, name: `number-${hole}` }));
+  shapes.push(words(...layout.number(hole), String(seeds), m.count, seeds ? "ink" : "faint", { bold: true, name: `number-${hole}` }));
   return shapes;
 }
 
@@ -279,12 +300,13 @@ export function turnName(ruleset, player, hole) {
 
 function label(layout, hole, owner, sower) {
   const [x, y] = layout.label(hole), name = `label-${hole}`;
-  if (owner === NOBODY) return [words(x, y, turnName(layout.ruleset, sower, hole), 14, "faint", { name })];
+  if (owner === NOBODY) return [words(x, y, turnName(layout.ruleset, sower, hole), m.word, "faint", { name })];
   const word = ownedWord(layout.ruleset);
-  const left = x - (word.length * 14 * m.letter) / 2 - 4;
+  const size = Math.min(m.word, layout.wordRoom / (word.length * m.letter));
+  const left = x - (word.length * size * m.letter) / 2 - 4;
   return [
-    words(x + 6, y, word, 14, ROLES[owner], { bold: true, name }),
-    triangle(left - 2, y - 5, 5.5, owner, name),
+    words(x + 7, y, word, size, ROLES[owner], { bold: true, name }),
+    triangle(left - 5, y - 6, 6, owner, name),
   ];
 }
 
@@ -300,8 +322,8 @@ function triangle(x, y, r, player, name = "") {
 
 function turnMark(layout, player, isRunning) {
   return isRunning
-    ? triangle(m.margin + 12, layout.footer - 6, 7, player, "turn")
-    : box(m.margin + 5, layout.footer - 13, 13, 13, 2, { fill: "faint", name: "turn" });
+    ? triangle(m.margin + 12, layout.footer - 7.5, 8, player, "turn")
+    : box(m.margin + 5, layout.footer - 15, 15, 15, 2, { fill: "faint", name: "turn" });
 }
 
 export function handShapes(layout, hole, seeds) {
@@ -319,10 +341,10 @@ function badges(layout, values) {
 }
 
 function badge(layout, hole, text, role, isBest = false) {
-  const [x, y] = layout.value(hole), width = Math.max(34, text.length * 15 * m.letter + 14);
+  const [x, y] = layout.value(hole), width = Math.max(38, text.length * m.word * m.letter + 14);
   return [
-    box(x - width / 2, y - 12, width, 24, 12, { fill: "badge", stroke: role, line: isBest ? 3 : 1.2, name: "value" }),
-    words(x, y + 5.5, text, 15, role, { bold: isBest, name: "value" }),
+    box(x - width / 2, y - 14, width, 28, 14, { fill: "badge", stroke: role, line: isBest ? 3 : 1.2, name: "value" }),
+    words(x, y + 6.5, text, m.word, role, { bold: isBest, name: "value" }),
   ];
 }
 
@@ -339,9 +361,14 @@ function arrow(layout, start, end) {
   const dx = (x1 - x0) / length, dy = (y1 - y0) / length;
   const tip = [x1 - 6 * dx, y1 - 6 * dy], neck = [tip[0] - 16 * dx, tip[1] - 16 * dy];
   const side = [-8 * dy, 8 * dx];
+  const shaft = [[x0 + 10 * dx, y0 + 10 * dy], neck];
+  const head = [tip, [neck[0] + side[0], neck[1] + side[1]], [neck[0] - side[0], neck[1] - side[1]]];
   return [
-    outline([[x0 + 10 * dx, y0 + 10 * dy], neck], { stroke: "mark", line: 5, closed: false, name: "arrow" }),
-    outline([tip, [neck[0] + side[0], neck[1] + side[1]], [neck[0] - side[0], neck[1] - side[1]]], { fill: "mark", name: "arrow" }),
+    // First its rim, which sets it off from the seeds it runs over.
+    outline(shaft, { stroke: "badge", line: 9, closed: false, name: "arrow" }),
+    outline(head, { fill: "badge", stroke: "badge", line: 4, name: "arrow" }),
+    outline(shaft, { stroke: "mark", line: 5, closed: false, name: "arrow" }),
+    outline(head, { fill: "mark", name: "arrow" }),
   ];
 }
 

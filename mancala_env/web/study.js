@@ -4,7 +4,7 @@ import { BoardView } from "./board.js";
 import { download, field, h, kept } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { drawGraph } from "./graph.js";
-import { inWords, positionInWords, timelineOf } from "./motion.js";
+import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
 import { readRecord, writeRecord } from "./record.js";
 import { playerName, statusOf, valueText } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
@@ -279,7 +279,7 @@ export class StudyView {
     const values = {};
     if (this.#areValuesShown && !this.#retry)
       for (const action of game.legal) if (bounds[action]) values[game.holeOf(action)] = bounds[action].lower === bounds[action].upper ? bounds[action].lower : "?";
-    const last = line.lastTurn && line.lastTurn.after === game ? [line.lastTurn.hole] : [];
+    const last = line.lastTurn && line.lastTurn.after === game ? endsOf(timelineOf(line.lastTurn.before, line.lastTurn.action)) : [];
     this.board.show(game, { legal, last, values });
     this.status.textContent = statusOf(game.ruleset, game);
     this.#drawValues(bounds);

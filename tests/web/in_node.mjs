@@ -24,6 +24,7 @@ const ANSWERS = {
       events: timeline.events.map(({ kind, player, hole, seeds, reason }) => [kind, player, hole, seeds, reason]),
       steps: steps.map(({ start, seconds, state, source, inHand, lap }) => [start, seconds, state.seeds, state.stores, state.owner, source, inHand, lap]),
       captions: steps.map((step) => motion.caption(game.ruleset, timeline, step)),
+      ends: motion.endsOf(timeline),
       words: motion.inWords(game.ruleset, timeline),
       position: motion.positionInWords(game),
     };

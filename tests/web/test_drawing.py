@@ -65,9 +65,9 @@ def assert_same(ours: Any, theirs: Any, where: str) -> None:
 
 @pytest.mark.generated
 def test_what_the_package_gives_the_page_is_up_to_date() -> None:
-    for name, text in make_files.contents().items():
-        written = (FOLDER / name).read_text(encoding="utf-8")
-        assert written == text, f"{name} is stale: python -m mancala_env.web.make_files"
+    for name, content in make_files.contents().items():
+        written = (FOLDER / name).read_bytes()
+        assert written == content, f"{name} is stale: python -m mancala_env.web.make_files"
 
 
 def test_the_page_draws_the_same_scene() -> None:
@@ -139,6 +139,7 @@ def test_the_page_shows_and_says_turns_alike() -> None:
                     for step in steps
                 ],
                 "captions": [motion.caption(position.ruleset, timeline, step) for step in steps],
+                "ends": list(motion.ends_of(timeline)),
                 "words": motion.in_words(position.ruleset, timeline),
                 "position": in_words(position.ruleset, position.state),
             }

@@ -12,7 +12,8 @@ import pytest
 from conftest import Site
 
 from mancala_env import Position, rulesets
-from mancala_env.agents.value_network import ValueNetworkConfig
+from mancala_env.agents.value_file import ValueFile
+from mancala_env.agents.value_network import ValueNetworkConfig, ValueWeights
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -322,7 +323,7 @@ def test_a_position_is_set_up_by_hand(open_page: Open) -> None:
     expect(page.locator("details [role=alert]")).to_contain_text("more seeds")
     page.get_by_label("Store of North").fill("3")
     page.get_by_role("button", name="Study this position").click()
-    assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 0-3 S"
+    assert text_of(page) == "layli_goobalay 1,0,0,0,0,0/0,0,1,0,0,0 19-3 S"
 
 
 def test_every_lesson_can_be_done(open_page: Open) -> None:
@@ -423,6 +424,9 @@ def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
     page.keyboard.press("2")
     assert wait_for_you(page)
     expect(page.locator(".turns li.north")).to_have_count(1)
+    weights = ValueWeights.from_bytes(bytes(config.num_bytes), config)
+    drop(page, "grown.safetensors", ValueFile(rulesets.lookup("leyla"), weights, {}).to_bytes())
+    expect(page.locator(".news")).to_contain_text('"grown.safetensors" plays and searches Leyla')
     drop(page, "wrong.zip", b"PK\x03\x04" + bytes(100))
     expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
     drop(page, "short.f32", bytes(400))
