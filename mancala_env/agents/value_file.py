@@ -104,7 +104,7 @@ def read_for(path: str | Path, ruleset: Ruleset) -> ValueWeights:
         InvalidValueNetwork: As of :func:`read_value_file`, or it was grown on another ruleset.
     """
     file = read_value_file(path)
-    theirs, ours = file.ruleset.dials, ruleset.dials
+    theirs, ours = _dials_of_a_round(file.ruleset), _dials_of_a_round(ruleset)
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])
         raise InvalidValueNetwork(
@@ -115,19 +115,24 @@ def read_for(path: str | Path, ruleset: Ruleset) -> ValueWeights:
 
 
 def shipped_network(ruleset: Ruleset) -> Path:
-    """Return the file of the value network that the package ships for a ruleset, by its dials.
+    """Return the file of the value network that the package ships for a ruleset, by the dials of a round.
 
     Raises:
         NoValueNetwork: There is none; the message says what to do.
     """
     for name in rulesets_with_networks():
         path = _shipped(name)
-        if ruleset_of(path).dials == ruleset.dials:
+        if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
             return path
     raise NoValueNetwork(
         f"no value network of {ruleset.name} is shipped; mancala grow-value makes one, and there are some "
         f"of: {', '.join(rulesets_with_networks())}"
     )
+
+
+def _dials_of_a_round(ruleset: Ruleset) -> dict[str, str | int | bool]:
+    """Return what decides how a round plays: how the next one is set up is nothing to a network of rounds."""
+    return {name: value for name, value in ruleset.dials.items() if name != "match"}
 
 
 def rulesets_with_networks() -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
             ],
         ),
         "",
-        f"Matches after four random turns, held out where there are enough, each from both seats, seed {seed}:",
+        f"Matches after four random turns, held out where enough are, each from both seats, seed {seed}:",
         "",
         *_matches_table(_matches(path, ruleset, games, few, seed)),
         "",

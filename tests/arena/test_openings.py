@@ -168,7 +168,7 @@ def test_a_set_that_is_empty_or_unknown_is_refused():
         openings("layli_goobalay", 1, 1, seed=1, opening_set="evaluation")
     with pytest.raises(InvalidMatch, match="without opening_turns every game starts at the start"):
         openings("layli_goobalay", 1, 0, seed=1, opening_set="training")
-    with pytest.raises(InvalidMatch, match='"all", "training" or "evaluation", not \'test\''):
+    with pytest.raises(InvalidMatch, match='"evaluation" or "balanced", not \'test\''):
         openings("layli_goobalay", 1, 4, seed=1, opening_set=cast(Any, "test"))
 
 
