@@ -44,7 +44,7 @@ NOTES = """
   seconds only.
 - training-killed, while the attack was written: a run that was killed between an update and its checkpoint
   had the figures of that update twice once it was resumed. They are cut off now.
-- files, while the attack was written: 53 of 1,500 mutated books, position sets, results files and
+- files, while the attack was written: some sixty of 1,500 mutated books, position sets, results files and
   configurations were refused with a traceback, too late, or with pages of text. All are refused in one line
   now.
 """
