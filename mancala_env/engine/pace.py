@@ -15,12 +15,12 @@ class Pace:
         piece: How much to do next, in whatever the kernel counts.
     """
 
-    def __init__(self, first: int, most: int) -> None:
-        """Begin with pieces of size `first`; none is larger than `most`."""
+    def __init__(self, first: int, most: int, seconds: float = PIECE_SECONDS) -> None:
+        """Begin with pieces of size `first`; none is larger than `most`, and each is to take so long."""
         self.piece = first
-        self._most = most
+        self._most, self._seconds = most, seconds
 
     def took(self, seconds: float) -> None:
         """Take note of what the last piece took."""
-        change = min(_MOST_GROWTH, max(_LEAST_GROWTH, PIECE_SECONDS / max(seconds, 1e-9)))
+        change = min(_MOST_GROWTH, max(_LEAST_GROWTH, self._seconds / max(seconds, 1e-9)))
         self.piece = max(1, min(self._most, round(self.piece * change)))

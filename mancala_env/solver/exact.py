@@ -32,6 +32,8 @@ DEFAULT_MEMORY_MB = 1024
 # Nodes of the first piece of a search, and of the largest. A node touches a handful of places of the table,
 # and each for the first time may cost a fifth of a millisecond, in which the system clears two megabytes.
 _FIRST_NODES, _MOST_NODES = 1, 20_000
+# What a piece is to take where only Ctrl-C waits for its end.
+_UNTIMED_SECONDS = 0.02
 # Megabytes of a table that a thread can fill in a second, several times over.
 _MB_A_SECOND = 100
 # A search that takes less is answered before a second thread would help.
@@ -169,7 +171,7 @@ class Solver:
         self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
         self._shares = int(share_proofs)
         self._lines: list[search.Line] = []
-        self._paces: list[Pace] = []
+        self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
         self.book = load_book(self.ruleset) if use_book else None
         self.deadline = np.inf
         self.on_call: Callable[[], None] | None = None
@@ -378,13 +380,13 @@ class Solver:
     def _prepare(self, n: int, games: np.ndarray, scope: Scope, beta: int) -> None:
         while len(self._lines) <= n:
             self._lines.append(_new_line(self.ruleset))
-            self._paces.append(Pace(_FIRST_NODES, _MOST_NODES))
+            without = Pace(_FIRST_NODES, _MOST_NODES, _UNTIMED_SECONDS)
+            self._paces.append((Pace(_FIRST_NODES, _MOST_NODES), without))
         search.start(self._rules, games, 0, scope, self._lines[n], beta)
 
     def _go_on(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
-        """Let a line go on, for about a millisecond where time counts; tell whether it has the answer."""
-        line, pace = self._lines[n], self._paces[n]
-        is_timed = self.deadline < np.inf
+        """Let a line go on for some milliseconds; tell whether it has the answer."""
+        line, pace = self._lines[n], self._paces[n][self.deadline == np.inf]
         started = time.monotonic()
         search.search(
             self._rules,
@@ -394,12 +396,11 @@ class Solver:
             self._attempts,
             busy,
             line,
-            pace.piece if is_timed else _MOST_NODES,
+            pace.piece,
         )
         if line.registers[search.DONE]:
             return True
-        if is_timed:
-            pace.took(time.monotonic() - started)
+        pace.took(time.monotonic() - started)
         return False
 
     def _answer(self, n: int) -> int:

@@ -73,6 +73,34 @@ def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
     assert not list(tmp_path.iterdir()), "nothing was begun"
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a: &a [x]\nb: *a", "aliases are not read"),
+        ("name: " + "[" * 20_000, "cannot be read"),
+        ("seed: 0x" + "f" * 9_000, "a number of too many digits"),
+        ("# " + "x" * 70_000, "it has more than 65,536 bytes"),
+        ("name: !!python/object/apply:os.mkdir [planted]", "could not determine a constructor"),
+        ("device: [" + "x" * 5_000 + "]", "..."),
+    ],
+    ids=["alias", "depth", "digits", "size", "python", "long"],
+)
+def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
+    content: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(content)
+    assert command.main(["--config", "config.yaml"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+    assert len(line) < 1_000
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+
+
 def test_every_range_is_held() -> None:
     plain = flat(TrainConfig().as_dict())
     held = 0

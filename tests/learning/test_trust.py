@@ -131,6 +131,15 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
     assert not list(run.rglob(".*")), "what was half written is gone"
 
 
+def test_figures_that_no_checkpoint_knows_are_cut_off_on_resume(run: Path) -> None:
+    """A run killed between an update and its checkpoint makes that update again."""
+    newest = RunFolder(run).saved()[-1]  # also the final one
+    newest.unlink()
+    assert turns_of(run) == [UPDATE, 2 * UPDATE, 3 * UPDATE]
+    assert resume(run, 4) == 0
+    assert turns_of(run) == [UPDATE, 2 * UPDATE, 3 * UPDATE, 4 * UPDATE]
+
+
 def test_half_a_line_of_a_killed_run_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"turns": 1}\n{"turns": 2, "tra')

@@ -416,6 +416,11 @@ _WORK = (
 )
 
 
+# Processor seconds that a program may go on for after Ctrl-C. The aim is half a second in all; on a busy
+# machine only this says something. To end an interpreter and its threads takes some of it.
+_MOST_BUSY = 2.0
+
+
 def interrupted(seed: int) -> int:
     """Send Ctrl-C into work that is meant to last, in a kernel or on the way there."""
     rng = random.Random(seed)
@@ -438,27 +443,37 @@ def interrupted(seed: int) -> int:
     )
     assert process.stdin is not None
     assert process.stdout is not None
+    assert process.stderr is not None
     process.stdin.write(first)
-    process.stdin.flush()
+    process.stdin.close()
     process.stdout.readline()
     time.sleep(moment)
     process.send_signal(signal.SIGINT)
-    began, busy = time.monotonic(), _processor_seconds(process.pid)
-    try:
-        said, errors = process.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        busy = _processor_seconds(process.pid) - busy
-        process.kill()
-        _, errors = process.communicate()
-        raise AssertionError(
-            f"deaf to Ctrl-C after {moment:.2f} s, {busy:.1f} s of them on a core: {work}: {errors[-300:]}"
-        ) from None
+    began, before = time.monotonic(), _processor_seconds(process.pid)
+    while not _has_ended(process.pid):
+        if (busy := _processor_seconds(process.pid) - before) > _MOST_BUSY:
+            process.kill()
+            errors = process.stderr.read()
+            raise AssertionError(
+                f"{busy:.1f} s on a core after Ctrl-C at {moment:.2f} s: {work}: {errors[-300:]}"
+            )
+        if time.monotonic() - began > 120:  # asleep
+            process.kill()
+            raise AssertionError(f"deaf to Ctrl-C at {moment:.2f} s: {work}: {process.stderr.read()[-300:]}")
+        time.sleep(0.02)
+    said, errors = process.stdout.read(), process.stderr.read()
+    process.wait()
     if is_from_scratch:
         assert "KeyboardInterrupt" in errors, f"status {process.returncode}: {work}: {errors[-300:]}"
     else:
         assert "stopped" in said, f"it says {said!r}: {work}: {errors[-300:]}"
-    assert time.monotonic() - began < 15, f"{time.monotonic() - began:.1f} s until Ctrl-C was heard: {work}"
     return 1
+
+
+def _has_ended(pid: int) -> bool:
+    """Tell whether a child has ended; it need not have been waited for."""
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def _processor_seconds(pid: int) -> float:

@@ -1,0 +1,102 @@
+"""Books and position sets of strangers: refused before they cost anything; nothing in them runs."""
+
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mancala_env.rulesets import lookup
+from mancala_env.solver.book import Book, InvalidBook, load_book
+from mancala_env.solver.position_sets import InvalidPositions, PositionSet, positions
+
+GABATA = lookup("gabata_five_holes")
+DATA = Path(__file__).parent.parent.parent / "mancala_env" / "data"
+
+
+class Planted:
+    """Unpickled, it makes a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+def arrays_of(name: str) -> dict[str, np.ndarray]:
+    with np.load(DATA / f"{name}.npz") as data:
+        return {key: data[key] for key in data.files}
+
+
+def test_the_shipped_files_are_read_as_numpy_reads_them() -> None:
+    data, book = arrays_of("book_gabata_five_holes"), load_book(GABATA)
+    assert book is not None
+    assert (book.rests == data["rests"]).all()
+    assert book.line == tuple(data["line"])
+    solved, data = positions("leyla"), arrays_of("positions_leyla")
+    for name, array in data.items():
+        assert (getattr(solved, name) == array).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("rests", lambda rests: rests[:-1], "was made for other rules"),
+        ("rests", lambda rests: np.full_like(rests, 999), "holds the value 999; 40 seeds are in the game"),
+        ("rests", lambda rests: rests.astype(float), "rests is float64 .*; int16 .* would be right"),
+        ("rests", lambda rests: rests[None], "would be right"),
+        ("turns", lambda turns: np.int64(10**9), "claims 1000000000 turns; a book reaches 0 to 15"),
+        ("turns", lambda turns: np.int64(-1), "claims -1 turns"),
+        ("line", lambda line: np.array([99], np.int8), "turn 1 of the line .* is not legal"),
+        ("line", lambda line: line[:2], "does not reach the end of the round"),
+    ],
+)
+def test_a_book_that_cannot_be_is_refused(
+    name: str, change: Callable[[np.ndarray], np.ndarray], said: str, tmp_path: Path
+) -> None:
+    data = arrays_of("book_gabata_five_holes")
+    np.savez(tmp_path / "book.npz", **data | {name: change(data[name])})
+    with pytest.raises(InvalidBook, match=said):
+        Book.of_file(GABATA, tmp_path / "book.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("games", lambda games: np.full_like(games, 2**64 - 1), "game 0 is no game of leyla"),
+        ("phase", lambda phase: phase[::-1], "phases must ascend from 0 to 4"),
+        ("phase", lambda phase: phase[1:], "as many rows"),
+        ("action_values", lambda values: np.full_like(values, 999), "values of other actions|more seeds"),
+        ("action_values", lambda values: values[:, ::-1], "position [0-9]+ has values of other actions"),
+    ],
+)
+def test_positions_that_cannot_be_are_refused(
+    name: str, change: Callable[[np.ndarray], np.ndarray], said: str, tmp_path: Path
+) -> None:
+    data = arrays_of("positions_leyla")
+    np.savez(tmp_path / "positions.npz", **data | {name: change(data[name])})
+    with pytest.raises(InvalidPositions, match=said):
+        PositionSet.of_file(lookup("leyla"), tmp_path / "positions.npz")
+
+
+def test_no_pickle_is_run(tmp_path: Path) -> None:
+    planted = np.array([Planted(tmp_path / "planted")], object)
+    np.savez(tmp_path / "book.npz", **arrays_of("book_gabata_five_holes") | {"rests": planted})
+    with pytest.raises(InvalidBook, match=r"is no opening book \(rests is"):
+        Book.of_file(GABATA, tmp_path / "book.npz")
+    assert not (tmp_path / "planted").exists()
+
+
+@pytest.mark.parametrize("shape", ["(157286400,)", "(10,)", "(-1,)", "(1.5,)", "__import__('os')", "(("])
+def test_what_a_header_claims_is_not_believed(shape: str, tmp_path: Path) -> None:
+    header = f"{{'descr': '<i2', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("turns.npy", b"\x93NUMPY\x01\x00v\x00" + header + bytes(40 << 20))
+    (tmp_path / "book.npz").write_bytes(file.getvalue())
+    with pytest.raises(InvalidBook, match="is no opening book"):
+        Book.of_file(GABATA, tmp_path / "book.npz")
