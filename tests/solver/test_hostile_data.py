@@ -5,6 +5,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ class Planted:
         return os.mkdir, (str(self.folder),)
 
 
-def arrays_of(name: str) -> dict[str, np.ndarray]:
+def arrays_of(name: str) -> dict[str, Any]:
     with np.load(DATA / f"{name}.npz") as data:
         return {key: data[key] for key in data.files}
 
