@@ -14,6 +14,7 @@ import ast
 import hashlib
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import platform
@@ -37,7 +38,7 @@ from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import _WRONG
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
-from mancala_env.errors import MancalaError
+from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import (
     MAX_ROW_WIDTH,
@@ -135,17 +136,35 @@ def _run(command: list[str]) -> None:
         raise CannotBuild(f"{Path(command[0]).name} failed: {' '.join(words)}")
 
 
-def build(folder: Path = WEB) -> None:
-    """Write ``mancala.wasm`` and ``mancala.json`` into a folder.
+def build(folder: Path = WEB) -> bool:
+    """Write ``mancala.wasm`` and ``mancala.json`` into a folder; returns whether the kernels were compiled.
+
+    Where the file that lies there is of these kernels, only what the description says of rulesets is written.
 
     Raises:
         CannotBuild: See :func:`compile_and_link`.
     """
-    made = compile_and_link()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / WASM).write_bytes(made)
-    described = {"kernels": digest_of_kernels(), "wasm": _sha256(made), "made_by": tools(), **description()}
-    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n")
+    kernels = digest_of_kernels()
+    origin = _origin(folder)
+    is_stale = origin.get("kernels") != kernels
+    if is_stale:
+        made = compile_and_link()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / WASM).write_bytes(made)
+        origin = {"kernels": kernels, "wasm": _sha256(made), "made_by": tools()}
+    (folder / DESCRIPTION).write_text(json.dumps({**origin, **description()}, indent=1) + "\n")
+    return is_stale
+
+
+def _origin(folder: Path) -> dict[str, Any]:
+    """Return what the file in a folder was made of, nothing where there is none that is described."""
+    try:
+        described = json.loads((folder / DESCRIPTION).read_text())
+        if described["wasm"] == _sha256((folder / WASM).read_bytes()):
+            return {name: described[name] for name in ("kernels", "wasm", "made_by")}
+    except (OSError, ValueError, KeyError):
+        pass
+    return {}
 
 
 def _sha256(content: bytes) -> str:
@@ -195,9 +214,55 @@ def description() -> dict[str, Any]:
             {"name": "match", "choices": get_args(Match)},
             {"name": "opening", "choices": get_args(Opening)},
         ],
+        "conditions": conditions(),
         "defaults": asdict(Ruleset()),
         "rulesets": [asdict(lookup(name)) for name in names()],
     }
+
+
+def conditions() -> list[dict[str, Any]]:
+    """Return which dials do not go together: where `dial` is one of `values`, `needs` must be `allowed`.
+
+    They are found by trying all combinations, and each is a pair of values that no ruleset has. `why` is what
+    Ruleset says of a combination in which nothing else is wrong.
+    """
+    choices: dict[str, Sequence[Any]] = {
+        "seeds_per_hole": (4, 3),  # four, or another number
+        "direction": get_args(Direction),
+        "landing": get_args(Landing),
+        "captures_last": (True, False),
+        "owns_on": get_args(OwnsOn),
+        "ransoms_empty": (True, False),
+        "round_end": get_args(RoundEnd),
+        "match": get_args(Match),
+        "opening": get_args(Opening),
+    }
+    possible: set[_Pair] = set()
+    refused: list[tuple[set[_Pair], str]] = []
+    for values in itertools.product(*choices.values()):
+        dials: dict[str, Any] = dict(zip(choices, values, strict=True))
+        pairs = set(itertools.combinations(dials.items(), 2))
+        try:
+            Ruleset(**dials)
+            possible |= pairs
+        except InvalidRuleset as error:
+            refused.append((pairs, str(error)))
+    whys: dict[_Pair, str] = {}
+    for pairs, why in refused:
+        wrong = pairs - possible
+        if len(wrong) == 1:
+            whys.setdefault(wrong.pop(), why)
+    found = []
+    for ((one, first), (other, second)), why in sorted(whys.items(), key=repr):
+        if one == "seeds_per_hole":
+            one, first, other, second = other, second, one, first
+            why = why.removesuffix(f", not {second}")
+        allowed = [value for value in choices[other] if value != second]
+        found.append({"dial": one, "values": [first], "needs": other, "allowed": allowed, "why": why})
+    return found
+
+
+_Pair = tuple[tuple[str, Any], tuple[str, Any]]
 
 
 # What a file was made of. A digest of whole files (engine/kernel.py) would call it stale after an edit of a
@@ -274,9 +339,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=WEB, help="folder to write into")
     options = parser.parse_args(arguments)
-    build(options.out)
+    is_new = build(options.out)
     size = (options.out / WASM).stat().st_size
-    print(f"{options.out / WASM}: {size:,} bytes")
+    print(f"{options.out / WASM}: {size:,} bytes{'' if is_new else ', as it was: no kernel has changed'}")
     return 0
 
 

@@ -51,6 +51,7 @@ def make(seed: int = 1, dials: int = 30, turns: int = 120, positions: int = 2) -
     played = [*catalogue, *(_random_ruleset(rng) for _ in range(dials))]
     matches = [_match(ruleset, rng, turns) for ruleset in played]
     return {
+        "refused": [_refused_dials(rng) for _ in range(3 * dials)],
         "recorded": [_records(path) for path in sorted(DATA.glob("ludii_*.jsonl.gz"))],
         "matches": matches,
         "searches": [_searches(ruleset, rng, positions) for ruleset in played],
@@ -65,11 +66,21 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 def _random_ruleset(rng: np.random.Generator) -> Ruleset:
     while True:
-        dials = {name: values[rng.integers(len(values))] for name, values in _CHOICES.items()}
+        dials: dict[str, Any] = {name: values[rng.integers(len(values))] for name, values in _CHOICES.items()}
         try:
             return Ruleset(**dials)
         except InvalidRuleset:
             pass
+
+
+def _refused_dials(rng: np.random.Generator) -> dict[str, Any]:
+    """Return dials that do not go together."""
+    while True:
+        dials: dict[str, Any] = {name: values[rng.integers(len(values))] for name, values in _CHOICES.items()}
+        try:
+            Ruleset(**dials)
+        except InvalidRuleset:
+            return dials
 
 
 def _text(content: np.ndarray | bytes) -> str:

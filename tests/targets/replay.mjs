@@ -16,6 +16,15 @@ export function replay(engine, reference) {
   };
   const rowIs = (game, row, where) => check(Array.from(game.row), Array.from(wordsOf(row)), where);
 
+  for (const dials of reference.refused) {
+    try {
+      engine.ownRuleset(dials);
+      differences.push(`${JSON.stringify(dials)} is refused natively`);
+    } catch (error) {
+      if (error.constructor.name !== "InvalidInput") throw error;
+    }
+  }
+
   for (const records of reference.recorded)
     for (const record of records) {
       const game = engine.newGame(record.ruleset);

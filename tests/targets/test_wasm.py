@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import itertools
 import json
 import math
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,8 @@ from mancala_env.agents.value_network import (
     ValueWeights,
 )
 from mancala_env.engine.state import encode
-from mancala_env.rulesets import lookup, names
+from mancala_env.errors import InvalidRuleset
+from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.targets import wasm, wasm_exports
 
 HERE = Path(__file__).resolve().parent
@@ -118,10 +121,39 @@ def test_every_dial_is_a_choice_of_the_description_in_the_order_of_its_codes():
         assert codes == list(encode(ruleset))
 
 
-def test_without_a_linker_the_message_says_what_brings_one(monkeypatch, capsys):
+def test_the_conditions_refuse_exactly_what_rulesets_refuse():
+    names_of, conditions = [dial["name"] for dial in DESCRIPTION["dials"][2:]], DESCRIPTION["conditions"]
+    choices = [dial["choices"] for dial in DESCRIPTION["dials"][2:]]
+    for seeds, *values in itertools.product((3, 4, 5), *choices):
+        dials: dict[str, Any] = {"seeds_per_hole": seeds, **dict(zip(names_of, values, strict=True))}
+        broken = [
+            condition
+            for condition in conditions
+            if dials[condition["dial"]] in condition["values"]
+            and dials[condition["needs"]] not in condition["allowed"]
+        ]
+        try:
+            Ruleset(**dials)
+        except InvalidRuleset:
+            assert broken, dials
+        else:
+            assert not broken, (dials, broken)
+
+
+def test_where_no_kernel_has_changed_only_the_description_is_written(monkeypatch, tmp_path):
+    for name in (wasm.WASM, wasm.DESCRIPTION):
+        shutil.copy(wasm.WEB / name, tmp_path)
+    monkeypatch.setattr(wasm, "digest_of_kernels", lambda: DESCRIPTION["kernels"])
+    monkeypatch.setattr(wasm, "compile_and_link", lambda: pytest.fail("it compiled"))
+    (tmp_path / wasm.DESCRIPTION).write_text(json.dumps(DESCRIPTION | {"rulesets": []}))
+    assert wasm.build(tmp_path) is False
+    assert json.loads((tmp_path / wasm.DESCRIPTION).read_text())["rulesets"]
+
+
+def test_without_a_linker_the_message_says_what_brings_one(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(wasm.shutil, "which", lambda name: None)
     monkeypatch.setattr(wasm.importlib.util, "find_spec", lambda name: None)
-    assert wasm.main([]) == 2
+    assert wasm.main(["--out", str(tmp_path)]) == 2
     assert "apt-get install lld" in capsys.readouterr().err
 
 
