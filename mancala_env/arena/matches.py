@@ -16,6 +16,7 @@ from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, share_interval
 from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
+from mancala_env.arguments import is_whole
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -40,6 +41,8 @@ Progress = Callable[[int, int], Any]
 # What mean_interval is told to expect: the standard deviation of a pair's mean margin is 0.08 to 0.21 of all
 # seeds between scripted agents.
 PAIR_SPREAD = 1 / 6
+MOST_GAMES = 10_000_000
+"""Games of a match at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +213,12 @@ def num_pairs(games: int) -> int:
     """Return how many openings a number of games takes.
 
     Raises:
-        InvalidMatch: Not an even whole number of at least 2.
+        InvalidMatch: Not an even whole number from 2 to MOST_GAMES.
     """
-    if isinstance(games, bool) or not isinstance(games, int | np.integer) or games < 2 or games % 2:
+    if not is_whole(games) or not 2 <= games <= MOST_GAMES or games % 2:
         raise InvalidMatch(
-            f"games must be an even whole number of at least 2 (each opening is played from both seats), "
-            f"not {games!r}"
+            f"games must be an even whole number of at least 2 (each opening is played from both seats), at "
+            f"most {MOST_GAMES:,}, not {games!r}"
         )
     return int(games) // 2
 

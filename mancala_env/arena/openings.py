@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from mancala_env.arena.balanced import balanced_openings
+from mancala_env.arguments import is_whole
 from mancala_env.batch import Batch
 from mancala_env.engine.openings import (
     OPENING_SETS,
@@ -116,8 +117,10 @@ def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
 def set_to_evaluate(opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int) -> Openings:
     """Return the set that was asked for; None is "evaluation", or "all" where hardly any are held out."""
     ruleset = lookup(ruleset)
-    if opening_set is not None or not 0 < opening_turns <= MAX_OPENING_TURNS:
-        return opening_set or "all"
+    if opening_set is not None:
+        return opening_set
+    if not is_whole(opening_turns) or not 0 < opening_turns <= MAX_OPENING_TURNS:
+        return "all"  # or refused, in a moment
     listed = every_opening(ruleset, int(opening_turns))
     is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
     return "evaluation" if is_enough else "all"
