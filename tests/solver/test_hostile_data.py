@@ -60,7 +60,8 @@ def test_a_book_that_cannot_be_is_refused(
     name: str, change: Callable[[np.ndarray], np.ndarray], said: str, tmp_path: Path
 ) -> None:
     data = arrays_of("book_gabata_five_holes")
-    np.savez(tmp_path / "book.npz", **data | {name: change(data[name])})
+    changed: dict[str, Any] = data | {name: change(data[name])}
+    np.savez(tmp_path / "book.npz", **changed)
     with pytest.raises(InvalidBook, match=said):
         Book.of_file(GABATA, tmp_path / "book.npz")
 
@@ -79,14 +80,16 @@ def test_positions_that_cannot_be_are_refused(
     name: str, change: Callable[[np.ndarray], np.ndarray], said: str, tmp_path: Path
 ) -> None:
     data = arrays_of("positions_leyla")
-    np.savez(tmp_path / "positions.npz", **data | {name: change(data[name])})
+    changed: dict[str, Any] = data | {name: change(data[name])}
+    np.savez(tmp_path / "positions.npz", **changed)
     with pytest.raises(InvalidPositions, match=said):
         PositionSet.of_file(lookup("leyla"), tmp_path / "positions.npz")
 
 
 def test_no_pickle_is_run(tmp_path: Path) -> None:
-    planted = np.array([Planted(tmp_path / "planted")], object)
-    np.savez(tmp_path / "book.npz", **arrays_of("book_gabata_five_holes") | {"rests": planted})
+    planted: Any = np.array([Planted(tmp_path / "planted")], object)
+    changed: dict[str, Any] = arrays_of("book_gabata_five_holes") | {"rests": planted}
+    np.savez(tmp_path / "book.npz", **changed)
     with pytest.raises(InvalidBook, match=r"is no opening book \(rests is"):
         Book.of_file(GABATA, tmp_path / "book.npz")
     assert not (tmp_path / "planted").exists()
