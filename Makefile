@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench soak notebooks docs wasm lint format dist matrix clean
+.PHONY: help setup run test bench soak notebooks docs site wasm lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,8 @@ notebooks: setup  ## run the notebooks again and keep what they print
 
 docs: .venv/.docs-installed  ## build the documentation site into docs/_build/html and check its links
 	$(BIN)/python docs/site/make_site.py
+
+site: docs  ## the documentation and the page that plays in the browser, in docs/_build/html: any file server can host it
 
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m mancala_env.targets.wasm

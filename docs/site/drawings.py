@@ -4,24 +4,42 @@ import html
 
 from mancala_env import Position
 
+APP = "app"
+"""The folder of the site with the page that plays and studies."""
 
-def board(position: Position, caption: str = "", values: dict[int, int] | None = None) -> str:
-    """Return a drawn position as a figure of a Markdown page.
+
+def board(
+    position: Position, caption: str = "", values: dict[int, int] | None = None, to_root: str = "../"
+) -> str:
+    """Return a drawn position as a figure of a Markdown page, which opens it for study.
 
     Args:
         position: The position.
         caption: A line under the board.
         values: The exact value of each action, written beside its hole.
+        to_root: From the page to the root of the site.
     """
-    return figure(position.to_svg(values=values), caption)
+    return _figure(position.to_svg(values=values), caption, app_link(position, "study", to_root))
 
 
-def turn(position: Position, action: int, caption: str = "") -> str:
+def turn(position: Position, action: int, caption: str = "", to_root: str = "../") -> str:
     """Return a turn as a figure of a Markdown page: seed by seed, lap by lap."""
-    return figure(position.to_svg(action=action), caption)
+    return _figure(position.to_svg(action=action), caption, app_link(position, "study", to_root))
 
 
-def figure(drawing: str, caption: str) -> str:
+def play_button(position: Position, to_root: str = "../") -> str:
+    """Return a link that begins a game from a position."""
+    return (
+        f'<p><a class="play" href="{app_link(position, "play", to_root)}">Play this in your browser</a></p>\n'
+    )
+
+
+def app_link(position: Position, view: str, to_root: str) -> str:
+    """Return the address of a position on the page that plays and studies."""
+    return html.escape(f"{to_root}{APP}/index.html#{view}/{position.to_text().replace(' ', '+')}")
+
+
+def _figure(drawing: str, caption: str, link: str) -> str:
     """Return a drawing with its caption, as HTML that stands in a Markdown page."""
-    under = f"\n<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f'<figure class="board">\n{drawing}{under}\n</figure>\n'
+    under = f'{html.escape(caption)} <a href="{link}">Study it</a>'
+    return f'<figure class="board">\n{drawing}\n<figcaption>{under}</figcaption>\n</figure>\n'

@@ -1,4 +1,6 @@
-"""Make the documentation site: lay out its pages, let Sphinx build them, check every link.
+"""Make the site: documentation and the page that plays, in one folder that any file server can host.
+
+Lays out the pages, lets Sphinx build them, puts the page beside them and checks every link.
 
 python docs/site/make_site.py                 # into docs/_build/html
 python docs/site/make_site.py --into FOLDER   # somewhere else
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import reference_pages
 import ruleset_pages
+from drawings import APP
 from links import broken_links
 from pages import ROOT, pages, pictures, site_text
 from sphinx.cmd.build import main as sphinx
@@ -21,6 +24,7 @@ from sphinx.cmd.build import main as sphinx
 from mancala_env.rulesets import lookup
 
 _HERE = Path(__file__).resolve().parent
+WEB = ROOT / "mancala_env" / "web"
 _SHOWN = "layli_goobalay"  # on the start page
 _MORE = "<!-- more pages -->"
 
@@ -58,9 +62,15 @@ def _start_page(written: set[str]) -> str:
         for stem in (path.rsplit(".", 1)[0] for path in written)
         if stem not in named and "/" not in stem and stem != "index"
     )
-    text = text.replace("<!-- a turn -->", ruleset_pages.drawn_turn(lookup(_SHOWN)))
+    text = text.replace("<!-- a turn -->", ruleset_pages.drawn_turn(lookup(_SHOWN), ""))
     text = text.replace("<!-- games -->", ruleset_pages.table_of_games())
     return text.replace(_MORE, "\n".join(more))
+
+
+def _add_app(folder: Path) -> None:
+    """Put the page that plays and studies beside the documentation: it needs nothing but its files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(WEB, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
 
 
 def build(into: Path) -> int:
@@ -74,6 +84,7 @@ def build(into: Path) -> int:
     status = sphinx([*words, str(into / "source"), str(into / "html")])
     if status:
         return int(status)
+    _add_app(into / "html" / APP)
     (into / "html" / ".nojekyll").touch()  # folders that begin with _ are served as they are
     broken = broken_links(into / "html")
     for link in broken:

@@ -40,6 +40,7 @@ def page(ruleset: Ruleset) -> str:
             f"# {ruleset.title}",
             f"`{ruleset.name}` · {ruleset.region} · {ruleset.source}",
             drawings.board(start, _start_in_words(start)),
+            drawings.play_button(start),
             "## The rules in short",
             rules_in_short(ruleset),
             "Every rule with its source, and every decision: [the rules](../rules.md).",
@@ -67,10 +68,10 @@ def family_of(ruleset: Ruleset) -> Family:
     return next(family for family in FAMILIES.values() if family.landing == ruleset.landing)
 
 
-def drawn_turn(ruleset: Ruleset) -> str:
+def drawn_turn(ruleset: Ruleset, to_root: str = "../") -> str:
     """Return a turn in motion, and in words."""
     before, action = turn_to_show(ruleset)
-    return drawings.turn(before, action, turn_in_words(ruleset, before.timeline(action)))
+    return drawings.turn(before, action, turn_in_words(ruleset, before.timeline(action)), to_root)
 
 
 @lru_cache

@@ -55,6 +55,20 @@ def test_every_ruleset_has_its_page_with_pictures(site: Path) -> None:
         assert f"{name}.html" in (site / "rulesets" / "index.html").read_text()
 
 
+def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Path) -> None:
+    served = {
+        path.name for path in (ROOT / "mancala_env" / "web").iterdir() if path.suffix in (".js", ".wasm")
+    }
+    assert served
+    assert served <= {path.name for path in (site / "app").iterdir()}
+    assert not list((site / "app").rglob("*.py"))
+    for name in rulesets.names():
+        text = (site / "rulesets" / f"{name}.html").read_text()
+        start = Position(name).to_text().replace(" ", "+")
+        assert f'href="../app/index.html#play/{start}"' in text
+        assert text.count('href="../app/index.html#study/') == text.count('<figure class="board">')
+
+
 def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(site: Path) -> None:
     start = (site / "index.html").read_text()
     for path in set(pages.pages().values()) - {"index.md"}:

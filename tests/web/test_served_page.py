@@ -1,29 +1,37 @@
+# ruff: noqa: F401, F811 - fixtures of a neighbour
 """The page from `mancala serve`: a checkpoint plays, and a server that is started again is found again."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from test_page import Open, open_page, status, wait_for_you  # noqa: F401
+from test_page import Open, open_page, status, wait_for_you
 from test_server import CHECKPOINT, served
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 
 
 class _At:
-    """What the fixture of the page asks of a server of files."""
+    """What the fixture of the page asks of a server of files; it can be ended early."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, end: Callable[[], None]) -> None:
+        self.address, self._end, self.was_ended = address, end, False
+
+    def end(self) -> None:
+        self.was_ended = True
+        self._end()
 
 
 @pytest.fixture
 def site(tmp_path: Path):
     (tmp_path / "small.zip").write_bytes(CHECKPOINT.read_bytes())
-    with served(checkpoints=tmp_path, memory_mb=64) as address:
-        yield _At(f"http://{address}/")
+    with ExitStack() as stack:
+        address = stack.enter_context(served(checkpoints=tmp_path, memory_mb=64))
+        yield _At(f"http://{address}/", stack.close)
 
 
-def test_a_checkpoint_plays(open_page: Open) -> None:  # noqa: F811
+def test_a_checkpoint_plays(open_page: Open) -> None:
     page = open_page()
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()
@@ -34,3 +42,23 @@ def test_a_checkpoint_plays(open_page: Open) -> None:  # noqa: F811
     page.get_by_label("The position as text").fill("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S")
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("All values are exact").wait_for(timeout=120_000)  # kernels may be compiled
+
+
+def test_a_server_killed_and_started_again_goes_on_with_the_game(
+    open_page: Open, site: _At, tmp_path: Path
+) -> None:
+    page = open_page()
+    page.get_by_label("Opponent").select_option("served:small.zip")
+    page.get_by_role("button", name="Start").click()
+    assert wait_for_you(page)
+    port = int(site.address.rstrip("/").rsplit(":", 1)[1])
+    site.end()
+    page.keyboard.press("1")  # the answer has nobody to come from
+    page.get_by_text("the server is gone").wait_for(timeout=30_000)
+    with served(port=port, checkpoints=tmp_path, memory_mb=64):
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        for key in "123456":
+            page.keyboard.press(key)
+            assert wait_for_you(page)
+    assert page.get_by_role("list", name="Turns").get_by_role("listitem").count() > 2

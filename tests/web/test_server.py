@@ -28,9 +28,9 @@ LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
 
 
 @contextmanager
-def served(**options) -> Iterator[str]:
+def served(port: int = 0, **options) -> Iterator[str]:
     """Serve in a thread; yields host:port."""
-    config = uvicorn.Config(new_app(**options), port=0, log_level="error", ws_max_size=65_536)
+    config = uvicorn.Config(new_app(**options), port=port, log_level="error", ws_max_size=65_536)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
