@@ -22,7 +22,7 @@ from benchmarks.timing import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY_COLUMNS = ("date", "commit", "machine", "figure", "value", "unit")
-MODULES = ("engine", "environments", "search", "training", "solve")
+MODULES = ("engine", "environments", "search", "training", "solve", "browser")
 
 
 def machine() -> str:
