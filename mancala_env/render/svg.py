@@ -47,7 +47,7 @@ def svg_of(scene: Scene, *, theme: Theme = "auto", width: float | None = None, i
         width: On the page, in pixels; None: one pixel a unit, narrower where there is less room.
         inside: More SVG, drawn over the shapes.
     """
-    number = _name(scene.title, scene.description, inside)
+    number = _name(scene, inside)
     shown = scene.width if width is None else width
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="mancala mancala-{theme}" role="img" '

@@ -22,6 +22,8 @@ class App {
   networks = new Map();
   #views = {};
   #shown = null;
+  #written = []; // when the address was changed
+  #later = 0;
 
   /** What `mancala serve` adds; null on any other server. @type {Served | null} */
   served = null;
@@ -108,8 +110,17 @@ class App {
     this.#write(`#${text}`);
   }
 
+  /** Browsers let a page change its address some 200 times in ten seconds; the last change is never lost. */
   #write(fragment) {
-    if (location.hash !== fragment) history.replaceState(null, "", fragment);
+    clearTimeout(this.#later);
+    const now = performance.now();
+    this.#written = this.#written.filter((when) => when > now - 10_000);
+    if (this.#written.length >= 150) {
+      this.#later = setTimeout(() => this.#write(fragment), 300);
+    } else if (location.hash !== fragment) {
+      this.#written.push(now);
+      history.replaceState(null, "", fragment);
+    }
   }
 
   /** Change to a view, and hand it something: a game line, a position. */

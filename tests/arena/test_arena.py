@@ -391,7 +391,7 @@ def test_recorded_games_are_the_games_that_were_played(tmp_path):
         margins.append(margin if game.south == "random" else -margin)
     as_played = {(game.opening, game.south): margin for game, margin in zip(games, margins, strict=True)}
     for number, (as_south, as_north) in enumerate(match.margins.tolist()):
-        opening = f"4 random turns, all, number {number}"
+        opening = f"4 random turns, evaluation, number {number}"
         assert (as_played[opening, "random"], as_played[opening, "greedy"]) == (as_south, as_north)
     for one, other in zip(games[::2], games[1::2], strict=True):
         assert (one.start, one.opening, one.south) == (other.start, other.opening, other.north)

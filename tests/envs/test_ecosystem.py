@@ -72,7 +72,8 @@ def test_pettingzoo_render(ruleset):
 
 @pytest.mark.filterwarnings("error")
 @every_ruleset_and_kind
-def test_gymnasium_check_env(ruleset, kind):
+def test_gymnasium_check_env(ruleset, kind, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # it opens a window
     # check_env draws some actions in one position and plays them in another, so they may be illegal there.
     options: Any = {"illegal": "lose", "observation": kind}
     check_env(gym_env(ruleset, **options))
@@ -81,5 +82,6 @@ def test_gymnasium_check_env(ruleset, kind):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("gym_id", IDS)
-def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id):
+def test_gymnasium_check_env_of_the_ids_as_they_are(gym_id, monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     check_env(gymnasium.make(gym_id).unwrapped)
