@@ -24,7 +24,7 @@ TORCH = next(pin for pin in PINS if pin.startswith("torch=="))
 WITHOUT_LEARNERS = "--ignore=tests/envs/test_learners.py"
 GAMES = ("tests/rules", "tests/envs", WITHOUT_LEARNERS, "tests/solver", "tests/render")
 # (pytest-asyncio: pytest refuses settings that it does not know.)
-TOOLS = ("pytest>=8", "pytest-asyncio>=1.0", "hypothesis>=6")
+TOOLS = ("pytest>=8", "pytest-asyncio>=1.0", "pytest-timeout>=2.3", "hypothesis>=6")
 
 
 def pins_of(session: nox.Session) -> Path:

@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from mancala_env import Position, rulesets
+from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
 from mancala_env.web.requests import Limits
 from mancala_env.web.server import new_app
@@ -284,18 +287,24 @@ def test_a_hundred_pages_play_and_analyse_at_once(server):
 
 
 def test_the_command_prints_its_address_and_ends_by_ctrl_c(tmp_path):
-    import signal
-
     command = [sys.executable, "-m", "mancala_env.cli", "serve", "--port", "0", "--browser", "false"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        address = line.split("at ")[1].split(" ")[0]
-        assert httpx.get(f"{address}api/about").status_code == 200
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-        assert process.returncode == 0
-        assert "Traceback" not in errors
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            address = line.split("at ")[1].split(" ")[0]
+            assert httpx.get(f"{address}api/about", timeout=60).status_code == 200
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+            assert process.returncode == 0
+            assert "Traceback" not in errors
+        finally:
+            process.kill()
+
+
+def test_who_comes_before_the_server_runs_waits_for_it():
+    with _listening("127.0.0.1", 0) as listening:
+        socket.create_connection(listening.getsockname(), timeout=10).close()
 
 
 @pytest.mark.parametrize(
