@@ -437,6 +437,8 @@ class ResultsFile:
                 )
             fields.setdefault("opening_set", "all")
             given = np.array(fields["margins"])
+            if given.size and given.dtype.kind != "i":  # NaN among them, or words
+                raise ValueError
             margins = given.astype(np.int16).reshape(-1, 2)
             start = whole("start", fields["start"], 0, 2**40)
             if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENINGS:

@@ -313,7 +313,7 @@ def test_a_position_is_gone_back_to_where_the_opponent_ends_the_episode_before_t
         (Position("leyla"), "is of leyla, but the environment plays layli_goobalay"),
         ("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S", "is over"),
         (7, "position must be a Position or its text, not 7"),
-        ("nonsense", ""),
+        ("nonsense", "'nonsense' is not a position"),
     ],
 )
 def test_positions_to_start_from_are_checked(position, message):
