@@ -1,7 +1,7 @@
 /** Files that a user opens or drops onto the page. */
 
 import { readNetwork } from "./networks.js";
-import { readRecord } from "./record.js";
+import { listGames, readRecord } from "./record.js";
 import { t } from "./texts.js";
 
 const MOST_BYTES = 20_000_000;
@@ -12,7 +12,12 @@ export async function takeFile(app, file) {
   const bytes = await file.arrayBuffer();
   const isText = /^\s*\[Ruleset\s/.test(new TextDecoder().decode(bytes.slice(0, 200)).replace(/^\ufeff/, ""));
   if (!isText) return takeNetwork(app, file.name, bytes);
-  const { line } = readRecord(app.engine, new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  const games = listGames(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  if (games.length > 1) {
+    app.go("study", { games });
+    return app.say(t("files.records", { games: games.length }));
+  }
+  const { line } = readRecord(app.engine, games[0].text);
   app.go("study", { line });
   app.say(t("files.record", { turns: line.turns.length }));
 }

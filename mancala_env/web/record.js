@@ -89,14 +89,13 @@ class GameLineEnd {
   }
 }
 
-/** Read the first game of a text.
- * @param {import("./engine.js").Engine} engine @param {string} text
+/** Read a game's text.
+ * @param {import("./engine.js").Engine} engine @param {string} text  Of one game, or of several, whose first is read.
  * @returns {{line: GameLine, headers: Record<string, string>}}
  * @throws {InvalidInput} Something does not fit; the message names the turn.
  */
 export function readRecord(engine, text) {
-  if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file has at most ${MOST_CHARACTERS.toLocaleString("en")} characters here`);
-  const { headers, words } = parts(text.replace(/^\ufeff/, ""));
+  const [{ headers, words }] = gamesOf(text, 1);
   const dials = headers.Dials && Object.fromEntries(headers.Dials.split(/\s+/).filter(Boolean).map(readDial));
   for (const word of ["Title", "Region", "Source"]) if (dials && headers[word]) dials[word.toLowerCase()] = headers[word];
   const ruleset = rulesetOf(engine, headers.Ruleset, dials);
@@ -110,6 +109,15 @@ export function readRecord(engine, text) {
     if (headers[name] !== undefined && headers[name] !== found)
       throw new InvalidInput(`header ${name} says "${headers[name]}", but the turns end in "${found}"`);
   return { line, headers };
+}
+
+/** The games of a file, without playing them: their headers, and the text that {@link readRecord} reads.
+ * @param {string} text
+ * @returns {{headers: Record<string, string>, text: string}[]}
+ * @throws {InvalidInput} Something is no part of a game; the message names the game.
+ */
+export function listGames(text) {
+  return gamesOf(text).map(({ headers, from, to }) => ({ headers, text: text.slice(from, to) }));
 }
 
 function take(line, word) {
@@ -128,29 +136,48 @@ function take(line, word) {
   line.play(action);
 }
 
-/** Take a text apart: the headers of its first game, its turns and comments. */
-function parts(text) {
+/** Take a text apart: of each game the headers, its turns and comments, and where in the text it stands. */
+function gamesOf(text, most = Infinity) {
+  if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file has at most ${MOST_CHARACTERS.toLocaleString("en")} characters here`);
+  const games = [];
+  let at = text.startsWith("\ufeff") ? 1 : 0;
+  while (games.length < most && (at < text.length || !games.length)) {
+    try {
+      const game = oneGame(text, at);
+      games.push({ ...game, from: at });
+      at = game.to;
+    } catch (error) {
+      throw games.length ? new InvalidInput(`game ${games.length + 1}: ${error.message}`) : error;
+    }
+  }
+  return games;
+}
+
+/** Take the game apart that begins at a place in a text; it ends where the next one begins. */
+function oneGame(text, from) {
   const headers = {}, words = [];
-  let rest = text;
+  let at = from;
   const next = (pattern) => {
-    const found = pattern.exec(rest);
-    if (found) rest = rest.slice(found[0].length);
+    pattern.lastIndex = at;
+    const found = pattern.exec(text);
+    if (found) at = pattern.lastIndex;
     return found;
   };
-  while (next(/^\s+/) || rest) {
+  while (next(/\s+/y) || at < text.length) {
+    const here = at;
     let found;
-    if ((found = /^\[Ruleset\s/.exec(rest)) && "Ruleset" in headers) break; // the second game of the file
-    if ((found = next(/^\[(\w{1,40})\s+"((?:[^"\\\n]|\\.)*)"\][ \t]*(?=\n|\r|$)/))) {
+    if ("Ruleset" in headers && next(/\[Ruleset\s/y)) return { headers, words, to: here };
+    if ((found = next(/\[(\w{1,40})\s+"((?:[^"\\\n]|\\.)*)"\][ \t]*(?=\n|\r|$)/y))) {
       if (found[1] in headers) throw new InvalidInput(`header ${found[1]} is there twice`);
       headers[found[1]] = unescaped(found[2]);
-    } else if ((found = next(/^\{((?:[^}\\]|\\[^])*)\}/))) words.push({ note: unescaped(found[1].replace(/\s+/g, " ").trim()) });
-    else if (next(/^(?:Round\s+\d{1,9}:|\d{1,9}\.)/)) continue;
-    else if ((found = next(/^[^\s{]+/))) words.push({ text: found[0] });
-    else if (rest) throw new InvalidInput("a comment has no end: } is missing");
+    } else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(found[1].replace(/\s+/g, " ").trim()) });
+    else if (next(/(?:Round\s+\d{1,9}:|\d{1,9}\.)/y)) continue;
+    else if ((found = next(/[^\s{]+/y))) words.push({ text: found[0] });
+    else if (at < text.length) throw new InvalidInput("a comment has no end: } is missing");
     if (words.length && !("Ruleset" in headers)) break;
   }
   if (!("Ruleset" in headers)) throw new InvalidInput('a game begins with [Ruleset "..."]');
-  return { headers, words };
+  return { headers, words, to: at };
 }
 
 const escaped = (text, closing) => text.replaceAll("\\", "\\\\").replaceAll(closing, `\\${closing}`);

@@ -1,7 +1,7 @@
 /** Study: what every move is worth, over a whole game. */
 
 import { BoardView } from "./board.js";
-import { download, field, h, kept } from "./dom.js";
+import { download, field, h, kept, select } from "./dom.js";
 import { GameLine, turnText } from "./game.js";
 import { drawGraph } from "./graph.js";
 import { endsOf, inWords, positionInWords, timelineOf } from "./motion.js";
@@ -38,6 +38,7 @@ export class StudyView {
     this.slider = h("input", { type: "range", min: 0, max: 0, value: 0, "data-keeps-arrows": "", oninput: () => this.goTo(Number(this.slider.value)) });
     this.turns = h("ol", { class: "turns", "aria-label": t("play.turns") });
     this.verdict = h("p", { class: "verdict" });
+    this.gamesPlace = h("section", { class: "card", hidden: true });
     this.setUp = new SetUp(app, (game) => this.begin(new GameLine(game)));
     this.root = h("div", { class: "view study" },
       h("h1", { class: "unseen" }, t("nav.study")),
@@ -55,6 +56,7 @@ export class StudyView {
         h("section", { class: "card" },
           h("h2", {}, t("study.graph")), this.graph, field(t("study.slider"), this.slider), this.turns)),
       h("aside", { class: "panel" },
+        this.gamesPlace,
         h("section", { class: "card" }, h("h2", {}, t("study.values")), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("study.values") }, this.valuesTable), this.note, this.columnsNote),
         h("section", { class: "card" }, h("h2", {}, t("study.position")),
           h("form", { onsubmit: (event) => { event.preventDefault(); this.read(); } },
@@ -83,11 +85,37 @@ export class StudyView {
     };
   }
 
-  enter({ game, line } = {}) {
+  enter({ game, line, games } = {}) {
     this.isShown = true;
-    if (line) return this.begin(line);
+    if (games) return this.#offer(games);
+    if (line) {
+      this.gamesPlace.hidden = true;
+      return this.begin(line);
+    }
     if (this.line && (!game || game.text === this.line.game.text)) return this.#stand();
     this.begin(this.#left(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
+  }
+
+  /** Let the games of a file be chosen from, and study the first. */
+  #offer(games) {
+    const names = games.map(({ headers }, n) => [String(n), t("study.game", {
+      number: n + 1,
+      south: headers.South || playerName(0),
+      north: headers.North || playerName(1),
+      result: headers.Result ?? "*",
+    })]);
+    const choose = (n) => {
+      this.app.warn("");
+      try {
+        this.begin(readRecord(this.app.engine, games[n].text).line);
+      } catch (error) {
+        this.app.warn(t("study.game_wrong", { number: n + 1, why: error.message }));
+      }
+    };
+    this.gamesPlace.replaceChildren(field(t("study.games", { games: games.length }), select(names, "0", (n) => choose(Number(n)))));
+    this.gamesPlace.hidden = false;
+    if (!this.line) this.begin(new GameLine(this.app.engine.newGame("layli_goobalay")));
+    choose(0);
   }
 
   /** The game that was studied last, where it comes by a position. */

@@ -34,9 +34,12 @@ const ANSWERS = {
     const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
     return records.writeRecord(line, about);
   },
-  wrongRecord({ text }) {
+  list({ text }) {
+    return records.listGames(text).map((game) => [game.headers.South ?? "", records.readRecord(engine, game.text).line.turns.length]);
+  },
+  wrongRecord({ text, list }) {
     try {
-      records.readRecord(engine, text);
+      list ? records.listGames(text) : records.readRecord(engine, text);
       return null;
     } catch (error) {
       return error.message;

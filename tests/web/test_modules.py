@@ -5,8 +5,7 @@ import random
 import pytest
 from in_node import answers
 
-from mancala_env import Position, rulesets
-from mancala_env.position import Position as PositionType
+from mancala_env import Position, records, rulesets
 from mancala_env.solver.book import load_book, rulesets_with_book, sure_part
 
 
@@ -17,7 +16,7 @@ def test_the_books_have_the_same_values() -> None:
         book = load_book(rulesets.lookup(name))
         assert book is not None
         rows = draw.sample(range(len(book.games)), min(150, len(book.games)))
-        positions = [PositionType.from_games(name, book.games, row) for row in rows]
+        positions = [Position.from_games(name, book.games, row) for row in rows]
         questions.append(("book", {"name": name, "texts": [position.to_text() for position in positions]}))
         wanted.append([_value(book.rest(position.games), position) for position in positions])
     for asked, ours, theirs in zip(questions, wanted, answers(questions), strict=True):
@@ -65,7 +64,6 @@ def test_a_match_goes_on_and_ends_as_in_python() -> None:
 
 
 def test_records_are_read_and_written_as_python_does() -> None:
-    records = pytest.importorskip("mancala_env.records", reason="records are on their way")
     draw = random.Random(5)
     texts = []
     for name in rulesets.names():
@@ -98,6 +96,9 @@ def test_records_are_read_and_written_as_python_does() -> None:
     for ours, theirs in zip(texts, answers([("record", {"text": text}) for text in texts]), strict=True):
         assert theirs == ours
         assert records.GameRecord.from_text(theirs).to_text() == ours
+    file = "\ufeff" + "\r\n\n".join(texts) + "\n\n"
+    (listed,) = answers([("list", {"text": file})])
+    assert listed == [[game.south or "", len(game.turns)] for game in records.parse_games(file)]
 
 
 @pytest.mark.parametrize(
@@ -118,5 +119,19 @@ def test_records_are_read_and_written_as_python_does() -> None:
 )
 def test_what_does_not_fit_in_a_record_is_named(text: str, said: str) -> None:
     (message,) = answers([("wrongRecord", {"text": text})])
+    assert message is not None
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment has no end"),
+        ('[Ruleset "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is there twice"),
+        ('{a comment with [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment has no end"),
+    ],
+)
+def test_the_game_of_a_file_that_cannot_be_read_is_named(second: str, said: str) -> None:
+    (message,) = answers([("wrongRecord", {"text": f'[Ruleset "leyla"]\n1. S1\n\n{second}', "list": True})])
     assert message is not None
     assert said in message

@@ -14,6 +14,7 @@ from conftest import Site
 from mancala_env import Position, rulesets
 from mancala_env.agents.value_file import ValueFile
 from mancala_env.agents.value_network import ValueNetworkConfig, ValueWeights
+from mancala_env.records import GameRecord, games_text
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -433,6 +434,32 @@ def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
     drop(page, "short.f32", bytes(400))
     expect(page.get_by_role("alert").first).to_contain_text(f"has {config.num_bytes} bytes, not 400")
+
+
+def test_the_games_of_a_file_are_chosen_from(open_page: Open) -> None:
+    games = [
+        GameRecord("leyla", [(0, 1)], south="Amina", north="greedy"),
+        GameRecord("gabata_i", [(0, 2)], south="Bilan", north="perfect"),
+    ]
+    page = open_page()
+    drop(page, "games.txt", (games_text(games) + '\n[Ruleset "leyla"]\n[South "Cali"]\n1. S7\n').encode())
+    chooser = page.get_by_label("The file's 3 games")
+    expect(chooser.locator("option")).to_have_text(
+        [
+            "1. Amina (South), greedy (North): *",
+            "2. Bilan (South), perfect (North): *",
+            "3. Cali (South), North (North): *",
+        ]
+    )
+    expect(page.locator(".study .turns li")).to_have_text(["S2"])
+    chooser.select_option(index=1)
+    expect(page.locator(".study .turns li").first).to_contain_text("S3")
+    assert text_of(page).startswith("gabata_i")
+    chooser.select_option(index=2)
+    expect(page.get_by_role("alert").first).to_contain_text("Game 3 of the file: turn 1: S7 cannot be played")
+    assert text_of(page).startswith("gabata_i")
+    drop(page, "game.txt", games[0].to_text().encode())
+    expect(chooser).to_be_hidden()
 
 
 def drop(page: Page, name: str, content: bytes) -> None:
