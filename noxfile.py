@@ -72,7 +72,7 @@ def lowest(session: nox.Session) -> None:
         *(word for folder in find_links() for word in ("--find-links", folder)),
         *("--python-version", "3.11", "--no-header", "--no-annotate", "--output-file", str(pins)),
     )
-    session.install("-r", str(pins), *TOOLS)
+    session.install("-r", str(pins), *TOOLS, "safetensors>=0.4")
     session.install("--no-deps", "-e", ".")
     run_tests(session, *GAMES, "tests/agents", "tests/arena", "tests/learning")
 

@@ -54,6 +54,9 @@ def save(
 ) -> None:
     """Draw a position, a turn from it, or a recorded game into a file.
 
+    A picture carries the text of the position that it shows, or that its turn begins with: an SVG as
+    `data-position` of its root, a PNG as the text "Position".
+
     Args:
         path: The file; its ending says what is written: .svg, .png, .gif or .mp4.
         what: A position: its picture, or with `action` a turn. A record: the game as a film, .gif or .mp4.
@@ -91,8 +94,12 @@ def save(
     looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
     if isinstance(what, Position) and action is None:
         with needing("a picture in pixels", "render"):
+            from PIL.PngImagePlugin import PngInfo
+
             from mancala_env.render.pixels import image_of
-        image_of(what.scene(**shown), **looks).save(path, format="PNG", optimize=True)
+        said = PngInfo()
+        said.add_text("Position", what.to_text())
+        image_of(what.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=said)
         return
     if isinstance(what, GameRecord):
         frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)

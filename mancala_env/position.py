@@ -463,7 +463,7 @@ class Position:
             width: In pixels; None: as large as it is drawn, or as there is room.
 
         Returns:
-            The document, which needs nothing else to be shown.
+            The document, which needs nothing else to be shown; its `data-position` is the position's text.
 
         Raises:
             InvalidArgument: A key of `values`, a hole or the theme is none.
@@ -476,9 +476,10 @@ class Position:
             timeline = self.timeline(action)
             after = self.copy()
             after.play(action)
-            return animated(self.ruleset, self.state, timeline, after.state, theme=theme, width=width)
+            drawn = (self.ruleset, self.state, timeline, after.state)
+            return animated(*drawn, theme=theme, width=width, position=self.to_text())
         scene = self.scene(values=values, arrows=arrows, last=last, caption=caption)
-        return svg_of(scene, theme=theme, width=width)
+        return svg_of(scene, theme=theme, width=width, position=self.to_text())
 
     def scene(
         self,

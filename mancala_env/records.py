@@ -406,10 +406,7 @@ class GameRecord:
     def _header_lines(self, outcome: Outcome) -> Iterator[str]:
         yield _header("Ruleset", self.ruleset.name)
         known = _known_as(self.ruleset.name)
-        dials = (one.name for one in fields(Ruleset) if one.name not in _WORDS)
-        yield _header(
-            "Dials", " ".join(f"{dial}={_dial_text(getattr(self.ruleset, dial))}" for dial in dials)
-        )
+        yield _header("Dials", " ".join(dials_of(self.ruleset)))
         for word in ("title", "region", "source"):
             if getattr(self.ruleset, word) != getattr(known, word):
                 yield _header(word.title(), getattr(self.ruleset, word))
@@ -521,6 +518,12 @@ def _escaped(text: str, closing: str) -> str:
 
 def _unescaped(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)
+
+
+def dials_of(ruleset: Ruleset) -> list[str]:
+    """Write every dial of a ruleset as a record and a link have it: `row_width=6`, `captures_last=yes`."""
+    dials = (one.name for one in fields(Ruleset) if one.name not in _WORDS)
+    return [f"{dial}={_dial_text(getattr(ruleset, dial))}" for dial in dials]
 
 
 def _dial_text(value: Any) -> str:

@@ -14,7 +14,7 @@ author = "the mancala-env contributors"
 project_copyright = author
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstrings"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docstrings", "study_links"]
 # Classes of one name in several modules: the link goes to the nearest.
 suppress_warnings = ["ref.python"]
 # A single backtick is code, as in the Markdown pages.

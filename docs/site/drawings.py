@@ -1,8 +1,11 @@
 """Pictures of positions and turns for the generated pages."""
 
 import html
+from collections.abc import Sequence
 
 from mancala_env import Position
+from mancala_env.records import dials_of
+from mancala_env.rulesets import names
 
 APP = "app"
 """The folder of the site with the page that plays and studies."""
@@ -36,7 +39,20 @@ def play_button(position: Position, to_root: str = "../") -> str:
 
 def app_link(position: Position, view: str, to_root: str) -> str:
     """Return the address of a position on the page that plays and studies."""
-    return html.escape(f"{to_root}{APP}/index.html#{view}/{position.to_text().replace(' ', '+')}")
+    ruleset = position.ruleset
+    own_dials = [] if ruleset.name in names() else dials_of(ruleset)
+    place = ";".join((position.to_text().replace(" ", "+"), *own_dials))
+    return html.escape(f"{to_root}{APP}/index.html#{view}/{place}")
+
+
+def study_line(positions: Sequence[Position], to_root: str) -> str:
+    """Return a line of links that open positions for study, in the order in which a page shows them."""
+    which = ("it",) if len(positions) == 1 else tuple(f"board {n + 1}" for n in range(len(positions)))
+    links = (
+        f'<a href="{app_link(position, "study", to_root)}">Study {name}</a>'
+        for name, position in zip(which, positions, strict=True)
+    )
+    return f'<p class="study">{" · ".join(links)}</p>\n'
 
 
 def _figure(drawing: str, caption: str, link: str) -> str:

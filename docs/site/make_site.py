@@ -20,6 +20,7 @@ from drawings import APP
 from links import broken_links
 from pages import ROOT, pages, pictures, site_text
 from sphinx.cmd.build import main as sphinx
+from study_links import with_links_under_boards
 
 from mancala_env.rulesets import lookup
 
@@ -39,7 +40,10 @@ def lay_out(folder: Path) -> None:
         for path, text in (ruleset_pages.all_pages() | reference_pages.all_pages()).items()
     }
     for source, path in pages().items():
-        wanted[path] = site_text(source, (ROOT / source).read_text(encoding="utf-8")).encode()
+        text = site_text(source, (ROOT / source).read_text(encoding="utf-8"))
+        if source.endswith(".md"):
+            text = with_links_under_boards(text, "../" * path.count("/"))
+        wanted[path] = text.encode()
     for source, path in pictures().items():
         wanted[path] = (ROOT / source).read_bytes()
     wanted["index.md"] = _start_page(set(wanted)).encode()

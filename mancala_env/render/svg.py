@@ -38,7 +38,9 @@ _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 _REST_SECONDS = 2.5  # a turn's last picture stands so long before it is shown again
 
 
-def svg_of(scene: Scene, *, theme: Theme = "auto", width: float | None = None, inside: str = "") -> str:
+def svg_of(
+    scene: Scene, *, theme: Theme = "auto", width: float | None = None, inside: str = "", position: str = ""
+) -> str:
     """Write a scene as an SVG document.
 
     Args:
@@ -46,11 +48,13 @@ def svg_of(scene: Scene, *, theme: Theme = "auto", width: float | None = None, i
         theme: "light", "dark", or "auto": as the reader's system, or the page around it, has it.
         width: On the page, in pixels; None: one pixel a unit, narrower where there is less room.
         inside: More SVG, drawn over the shapes.
+        position: The text of the position that is drawn, which the document then carries (`data-position`).
     """
     number = _name(scene, inside)
     shown = scene.width if width is None else width
+    carried = f'data-position="{escape(position)}" ' if position else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mancala mancala-{theme}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mancala mancala-{theme}" role="img" {carried}'
         f'viewBox="0 0 {_n(scene.width)} {_n(scene.height)}" width="{_n(shown)}" '
         f'height="{_n(shown * scene.height / scene.width)}" style="max-width:100%;height:auto" '
         f'aria-labelledby="mancala-t{number} mancala-d{number}">'
@@ -70,6 +74,7 @@ def animated(
     width: float | None = None,
     seed_seconds: float = SEED_SECONDS,
     max_laps: int = MAX_LAPS_SHOWN,
+    position: str = "",
 ) -> str:
     """Write a turn as one moving SVG document, seen again and again.
 
@@ -82,8 +87,9 @@ def animated(
         width: As in :func:`svg_of`.
         seed_seconds: What a seed takes to fall, in seconds.
         max_laps: How many laps of a long relay are shown.
+        position: The text of the position before the turn, as in :func:`svg_of`.
     """
-    return _Film(ruleset, state, timeline, after, seed_seconds, max_laps).svg(theme, width)
+    return _Film(ruleset, state, timeline, after, seed_seconds, max_laps).svg(theme, width, position)
 
 
 def grid(scenes: Sequence[Scene], columns: int, *, theme: Theme = "auto", width: float | None = None) -> str:
@@ -204,7 +210,7 @@ class _Film:
         self.name = _name(state, timeline, seed_seconds, max_laps)
         """What the keyframes of this picture begin with; another on the same page has another."""
 
-    def svg(self, theme: Theme, width: float | None) -> str:
+    def svg(self, theme: Theme, width: float | None, position: str) -> str:
         still = describe(self.ruleset, self.after, with_seeds=False)
         moving = "".join((self._owned(), self._seeds(), self._numbers(), self._ring(), self._captions()))
         hidden = ("caption", "score", "turn")
@@ -224,7 +230,8 @@ class _Film:
         scene = still._replace(
             shapes=tuple(shapes), title=f"{still.title} (a turn, sown seed by seed)", description=said
         )
-        return svg_of(scene, theme=theme, width=width, inside=f"<style>{css}</style>{moving}")
+        inside = f"<style>{css}</style>{moving}"
+        return svg_of(scene, theme=theme, width=width, inside=inside, position=position)
 
     # Seeds
 

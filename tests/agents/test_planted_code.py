@@ -15,6 +15,7 @@ import pytest
 import torch
 from test_checkpoint import LAYLI, Planted
 
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 from mancala_env import Position, agents
 from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.arena import play_matches, round_robin

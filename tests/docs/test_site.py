@@ -1,17 +1,21 @@
 """The documentation site is built without a warning, its links lead somewhere, and nothing is missing."""
 
+import html
 import importlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 import mancala_env
 from mancala_env import Position, rulesets
+from mancala_env.records import dials_of
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 
@@ -22,6 +26,7 @@ import pages
 import readme_pictures
 import reference_pages
 import ruleset_pages
+import study_links
 from sphinx.util.inventory import InventoryFile
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -67,6 +72,50 @@ def test_the_page_that_plays_is_on_the_site_and_every_board_opens_in_it(site: Pa
         start = Position(name).to_text().replace(" ", "+")
         assert f'href="../app/index.html#play/{start}"' in text
         assert text.count('href="../app/index.html#study/') == text.count('<figure class="board">')
+
+
+def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
+    num_linked = 0
+    for path in set(site.rglob("*.html")) - set((site / "app").rglob("*")):
+        text = path.read_text(encoding="utf-8")
+        # Drawn where it stands: only in figures, which end with a link.
+        figures = re.findall(r'<figure class="board">.*?</figure>', text, re.DOTALL)
+        assert sum("#study/" in figure for figure in figures) == text.count(
+            '<svg xmlns="http://www.w3.org/2000/svg" class="mancala'
+        ), path
+        for image in re.finditer(r'(<a [^>]*>)?\s*<img [^>]*?src="([^"]+)"', text):
+            position = study_links.position_in(path.parent / unquote(image[2]))
+            if position is not None:
+                place = f"app/index.html#study/{position.to_text().replace(' ', '+')}"
+                assert image[1], f"{path}: {image[2]} is no link"
+                assert place in html.unescape(image[1])
+                num_linked += 1
+    rules_tour = (ROOT / "notebooks" / "rules_tour.ipynb").read_text(encoding="utf-8")
+    assert num_linked > rules_tour.count('"image/svg+xml"') + 10
+
+
+def test_every_board_printed_on_a_page_opens_in_study(site: Path) -> None:
+    text = (site / "rules.html").read_text(encoding="utf-8")
+    linked = re.findall(r'href="app/index.html#study/([^"]*)">Study', text)
+    printed = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    boards = len(re.findall(r"^North .* store \d+$", printed, re.MULTILINE))
+    assert len(linked) == boards > 10
+    own = [link for link in linked if link.startswith("small+")]
+    assert own == [
+        "small+2,2,2/2,2,2+0-0+S;"
+        + ";".join(dials_of(rulesets.Ruleset(name="small", row_width=3, seeds_per_hole=2)))
+    ]
+
+
+def test_an_example_that_is_not_true_is_no_board_to_study() -> None:
+    block = """```python
+>>> from mancala_env import Position
+>>> print(Position("leyla"))
+North   4    store 0
+```
+"""
+    with pytest.raises(ValueError, match="does not print what it says"):
+        study_links.with_links_under_boards(block, "")
 
 
 def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(site: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 from mancala_env.learning.config import CONFIG_FILE, CONFIGS, read_config

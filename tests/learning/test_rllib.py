@@ -17,8 +17,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import ray
 import torch
+
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
+import ray
 from ray import cloudpickle
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns

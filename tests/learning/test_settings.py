@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 from ray.rllib.algorithms.ppo import PPOConfig as RLlibPPOConfig
 from sb3_contrib import MaskablePPO
 

@@ -248,6 +248,7 @@ def test_stills(tmp_path):
         np.testing.assert_array_equal(
             np.asarray(image), pixels_of(position.scene(values={0: 3}), width=500, theme="dark")
         )
+        assert Position.from_text(image.info["Position"]) == position
     pictures.save(tmp_path / "board.svg", position, theme="dark")
     assert (tmp_path / "board.svg").read_text() == position.to_svg(theme="dark") + "\n"
 

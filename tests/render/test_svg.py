@@ -111,6 +111,13 @@ def test_what_cannot_be_drawn_is_refused(wrong):
         Position("leyla").to_svg(action=8)
 
 
+@pytest.mark.parametrize("action", [None, 2])
+def test_a_picture_carries_its_position(action):
+    position = Position("gabata_i", stores=(0, 0))
+    root = ElementTree.fromstring(position.to_svg(action=action, theme="light"))
+    assert Position.from_text(root.attrib["data-position"]) == position
+
+
 def test_the_same_picture_is_written_the_same():
     position = Position("leyla")
     assert position.to_svg(action=1) == position.to_svg(action=1)
