@@ -1,0 +1,131 @@
+"""Pictures of the page as the documentation shows them.
+
+`pytest tests/web/test_screenshots.py --snapshot-update` writes docs/img/browser-*.png; they are looked at
+before they are committed. Every other run takes them too, and compares what they show.
+"""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from conftest import Site
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+import mancala_env.web
+from mancala_env import Position
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parents[2] / "docs" / "img"
+_LATE = "layli_goobalay 1,3,1,4,0,2/1,0,2,1,0,0 17-16 S"
+
+
+@pytest.fixture
+def keep(request: pytest.FixtureRequest, tmp_path: Path) -> "Keep":
+    return Keep(tmp_path, FOLDER if request.config.option.update_snapshots else tmp_path)
+
+
+class Keep:
+    """Takes pictures into a folder, and compares them with those of the documentation."""
+
+    def __init__(self, scratch: Path, folder: Path) -> None:
+        self.scratch, self.folder = scratch, folder
+
+    def __call__(self, page: Page, name: str, position: str, full_page: bool = False) -> None:
+        """Keep what the page shows as a picture, which carries the text of its position."""
+        taken = self.scratch / f"taken-{name}"
+        page.screenshot(path=taken, full_page=full_page)
+        said = PngInfo()
+        said.add_text("Position", position)
+        with Image.open(taken) as image:
+            image.load()
+            image.info.clear()
+            image.save(self.folder / name, optimize=True, pnginfo=said)
+        with Image.open(self.folder / name) as ours, Image.open(FOLDER / name) as theirs:
+            assert ours.info["Position"] == theirs.info["Position"] == position
+            assert ours.size[0] == theirs.size[0]
+            assert abs(ours.size[1] - theirs.size[1]) < 0.1 * theirs.size[1]
+            assert _differing(ours, theirs) < 0.1, f"{name} shows something else than docs/img/{name}"
+
+
+def _differing(ours: Image.Image, theirs: Image.Image) -> float:
+    """Return the share of a coarse picture that differs: fonts and what a search found may, the page not."""
+    small = [np.asarray(one.convert("L").resize((124, 90)), np.int16) for one in (ours, theirs)]
+    return float((np.abs(small[0] - small[1]) > 60).mean())
+
+
+def open_page(
+    browser: Browser,
+    address: str,
+    *,
+    width: int,
+    height: int,
+    scheme: Literal["light", "dark"],
+    **kept: object,
+) -> Page:
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=2
+    )
+    for key, value in kept.items():
+        stored = json.dumps(json.dumps(value))
+        context.add_init_script(f"localStorage.setItem('mancala.{key}', {stored})")
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+def test_play(chromium: Browser, site: Site, keep: Keep) -> None:
+    page = open_page(chromium, site.address, width=1240, height=720, scheme="light")
+    page.keyboard.press("3")
+    page.locator("[data-name=caption]", has_text="lap 3 of").wait_for()
+    page.wait_for_timeout(250)
+    keep(page, "browser-play.png", Position("layli_goobalay").to_text())
+
+
+def test_study(chromium: Browser, site: Site, keep: Keep) -> None:
+    page = open_page(chromium, site.address + "#study", width=1240, height=900, scheme="dark")
+    page.evaluate(
+        "text => { const data = new DataTransfer(); data.items.add(new File([text], 'game.txt'));"
+        "dispatchEvent(new DragEvent('drop', { dataTransfer: data })); }",
+        late_game(),
+    )
+    page.locator(".study .turns li").first.wait_for()
+    page.keyboard.press("{")
+    page.locator(".panel", has_text="All values are exact").wait_for(timeout=300_000)
+    page.wait_for_function(
+        "() => document.querySelectorAll('.graph circle').length"
+        " > document.querySelectorAll('.turns li').length",
+        timeout=300_000,
+    )
+    for column in ("MCTS", "Network"):
+        page.locator("th", has_text=column).wait_for(timeout=60_000)
+    keep(page, "browser-study.png", _LATE)
+
+
+def test_learn(chromium: Browser, site: Site, keep: Keep) -> None:
+    address = site.address + "#learn/layli/6"
+    page = open_page(chromium, address, width=390, height=844, scheme="light", settings={"speed": "off"})
+    page.locator("[data-does=show_me]").click()
+    page.locator(".told:not(:empty)").wait_for()
+    keep(page, "browser-learn.png", lesson("layli", 6), full_page=True)
+
+
+def lesson(game: str, step: int) -> str:
+    """Return the text of the position of a lesson's step, which are counted from 1."""
+    lessons = json.loads((Path(mancala_env.web.__file__).parent / "lessons.json").read_text("utf-8"))[game]
+    return f"{lessons['ruleset']} {lessons['steps'][step - 1]['position']}"
+
+
+def late_game() -> str:
+    """A game from a late position on, with a mistake or two: both players sow their first legal hole."""
+    position, turns = Position.from_text(_LATE), []
+    while not position.is_over and len(turns) < 14:
+        action = position.legal_actions[len(turns) // 2 % len(position.legal_actions)]
+        turns.append(f"{'SN'[position.player]}{action + 1}")
+        position.play(action)
+    return f'[Ruleset "layli_goobalay"]\n[Start "{_LATE}"]\n{" ".join(turns)}\n'
