@@ -57,7 +57,7 @@ def newest(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def gymnasium(session: nox.Session) -> None:
     """The environments with the newest Gymnasium and PettingZoo, which Ray holds back in `newest`."""
-    session.install("--upgrade", "-e", ".[arena]", "gymnasium", "pettingzoo", *TOOLS)
+    session.install("--upgrade", "-e", ".[arena,window]", "gymnasium", "pettingzoo", *TOOLS)
     run_tests(session, "tests/rules", "tests/envs", WITHOUT_LEARNERS)
 
 
@@ -67,7 +67,7 @@ def lowest(session: nox.Session) -> None:
     session.install("uv")
     pins = pins_of(session)
     session.run(
-        *("uv", "pip", "compile", "--quiet", "pyproject.toml", "--extra", "train"),
+        *("uv", "pip", "compile", "--quiet", "pyproject.toml", "--extra", "train", "--extra", "window"),
         *("--resolution", "lowest-direct", "--constraints", only_torch_pinned(session)),
         *(word for folder in find_links() for word in ("--find-links", folder)),
         *("--python-version", "3.11", "--no-header", "--no-annotate", "--output-file", str(pins)),
@@ -80,7 +80,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python=["3.12", "3.13", "3.14"])
 def pythons(session: nox.Session) -> None:
     """The games and environments on every other Python of this machine; `make test` is for the first."""
-    session.install("-c", "constraints.txt", "-e", ".[arena]", *TOOLS)
+    session.install("-c", "constraints.txt", "-e", ".[arena,window]", *TOOLS)
     run_tests(session, *GAMES)
 
 
