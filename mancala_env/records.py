@@ -522,8 +522,7 @@ def _unescaped(text: str) -> str:
 
 def dials_of(ruleset: Ruleset) -> list[str]:
     """Write every dial of a ruleset as a record and a link have it: `row_width=6`, `captures_last=yes`."""
-    dials = (one.name for one in fields(Ruleset) if one.name not in _WORDS)
-    return [f"{dial}={_dial_text(getattr(ruleset, dial))}" for dial in dials]
+    return [f"{dial}={_dial_text(value)}" for dial, value in ruleset.dials.items()]
 
 
 def _dial_text(value: Any) -> str:
@@ -543,7 +542,7 @@ def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
     given: dict[str, Any] = {
         word.lower(): headers[word] for word in ("Title", "Region", "Source") if word in headers
     }
-    kinds = {one.name: type(one.default) for one in fields(Ruleset) if one.name not in _WORDS}
+    kinds = {dial: type(value) for dial, value in Ruleset().dials.items()}
     for word in headers.get("Dials", "").split():
         dial, _, text = word.partition("=")
         if dial not in kinds:

@@ -17,6 +17,17 @@ RoundEnd = Literal["mover_stuck", "either_stuck", "both_stuck"]
 Match = Literal["single", "mirror", "loan", "territory"]
 Opening = Literal["free", "rightmost", "eights"]
 
+CHOICES: dict[str, tuple[str | bool, ...]] = {
+    "direction": get_args(Direction),
+    "landing": get_args(Landing),
+    "captures_last": (False, True),
+    "owns_on": get_args(OwnsOn),
+    "ransoms_empty": (False, True),
+    "round_end": get_args(RoundEnd),
+    "match": get_args(Match),
+    "opening": get_args(Opening),
+}
+"""What every dial that is not a number can be."""
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
 STALL_LIMIT = 50
 """Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
@@ -145,21 +156,14 @@ class Ruleset:
                 f"seeds_per_hole must be 1 to {most} on a board of {self.num_holes} holes "
                 f"(at most {MAX_TOTAL_SEEDS} seeds in all), not {self.seeds_per_hole}"
             )
-        for dial, choices in (
-            ("direction", Direction),
-            ("landing", Landing),
-            ("owns_on", OwnsOn),
-            ("round_end", RoundEnd),
-            ("match", Match),
-            ("opening", Opening),
-        ):
+        for dial, choices in CHOICES.items():
             value = getattr(self, dial)
-            if value not in get_args(choices):
-                allowed = ", ".join(repr(choice) for choice in get_args(choices))
+            if isinstance(choices[0], bool):
+                if not isinstance(value, bool):
+                    raise InvalidRuleset(f"{dial} must be True or False, not {value!r}")
+            elif value not in choices:
+                allowed = ", ".join(map(repr, choices))
                 raise InvalidRuleset(f"{dial} must be one of {allowed}, not {value!r}")
-        for dial in ("captures_last", "ransoms_empty"):
-            if not isinstance(getattr(self, dial), bool):
-                raise InvalidRuleset(f"{dial} must be True or False, not {getattr(self, dial)!r}")
 
     def _check_combinations(self) -> None:
         for wrong, why in (

@@ -28,7 +28,7 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -41,16 +41,11 @@ from mancala_env.engine.turn import MAX_LAPS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import (
+    CHOICES,
     MAX_ROW_WIDTH,
     MAX_TOTAL_SEEDS,
     MIN_ROW_WIDTH,
     STALL_LIMIT,
-    Direction,
-    Landing,
-    Match,
-    Opening,
-    OwnsOn,
-    RoundEnd,
     Ruleset,
     lookup,
     names,
@@ -205,14 +200,7 @@ def description() -> dict[str, Any]:
         "dials": [
             {"name": "row_width", "least": MIN_ROW_WIDTH, "most": MAX_ROW_WIDTH},
             {"name": "seeds_per_hole", "least": 1, "most": MAX_TOTAL_SEEDS // (2 * MIN_ROW_WIDTH)},
-            {"name": "direction", "choices": get_args(Direction)},
-            {"name": "landing", "choices": get_args(Landing)},
-            {"name": "captures_last", "choices": [False, True]},
-            {"name": "owns_on", "choices": get_args(OwnsOn)},
-            {"name": "ransoms_empty", "choices": [False, True]},
-            {"name": "round_end", "choices": get_args(RoundEnd)},
-            {"name": "match", "choices": get_args(Match)},
-            {"name": "opening", "choices": get_args(Opening)},
+            *({"name": dial, "choices": choices} for dial, choices in CHOICES.items()),
         ],
         "conditions": conditions(),
         "defaults": asdict(Ruleset()),
@@ -228,14 +216,7 @@ def conditions() -> list[dict[str, Any]]:
     """
     choices: dict[str, Sequence[Any]] = {
         "seeds_per_hole": (4, 3),  # four, or another number
-        "direction": get_args(Direction),
-        "landing": get_args(Landing),
-        "captures_last": (True, False),
-        "owns_on": get_args(OwnsOn),
-        "ransoms_empty": (True, False),
-        "round_end": get_args(RoundEnd),
-        "match": get_args(Match),
-        "opening": get_args(Opening),
+        **CHOICES,
     }
     possible: set[_Pair] = set()
     refused: list[tuple[set[_Pair], str]] = []

@@ -7,17 +7,6 @@ from hypothesis import strategies as st
 
 from mancala_env import InvalidRuleset, Position, Ruleset, rulesets
 
-_DIALS = {
-    "direction": ("anticlockwise", "clockwise"),
-    "landing": ("uur", "pair", "weg"),
-    "captures_last": (True, False),
-    "owns_on": ("opponent", "either"),
-    "ransoms_empty": (True, False),
-    "round_end": ("mover_stuck", "either_stuck", "both_stuck"),
-    "match": ("single", "mirror", "loan", "territory"),
-    "opening": ("free", "rightmost", "eights"),
-}
-
 
 def _possible(dials: dict) -> bool:
     try:
@@ -29,8 +18,8 @@ def _possible(dials: dict) -> bool:
 
 POSSIBLE_DIALS = [
     dials
-    for values in product(*_DIALS.values())
-    if _possible(dials := dict(zip(_DIALS, values, strict=True)))
+    for values in product(*rulesets.CHOICES.values())
+    if _possible(dials := dict(zip(rulesets.CHOICES, values, strict=True)))
 ]
 """Every combination of the dials that goes together, on a 2x6 board with four seeds a hole."""
 

@@ -5,7 +5,7 @@ import gzip
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +20,13 @@ from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, Episode
 from mancala_env.engine.state import encode
 from mancala_env.position import _match_margin
-from mancala_env.rulesets import Direction, Landing, Match, Opening, OwnsOn, RoundEnd
+from mancala_env.rulesets import CHOICES
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 _CHOICES = {
     "row_width": range(2, 13),
     "seeds_per_hole": range(1, 8),
-    "direction": get_args(Direction),
-    "landing": get_args(Landing),
-    "captures_last": (True, False),
-    "owns_on": get_args(OwnsOn),
-    "ransoms_empty": (True, False),
-    "round_end": get_args(RoundEnd),
-    "match": get_args(Match),
-    "opening": get_args(Opening),
+    **CHOICES,
 }
 
 
