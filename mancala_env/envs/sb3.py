@@ -10,6 +10,7 @@ sb3-contrib's MaskablePPO asks for `action_masks` by itself.
 """
 
 import time
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,44 @@ from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaVecEnv(VecEnv):
+class GamesVecEnv(VecEnv):
+    """What Stable-Baselines3 asks of every VecEnv, for one whose games are stepped together.
+
+    Its attributes are those of all games; only ``action_masks`` is one of each.
+    """
+
+    @abstractmethod
+    def action_masks(self) -> np.ndarray:
+        """Return the legal actions, bool `[B, A]`."""
+
+    def close(self) -> None:
+        """Do nothing; there is nothing to close."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether the environment has an attribute."""
+        return hasattr(self, attr_name)
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute once for each game asked for."""
+        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute, of all games together."""
+        setattr(self, attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call a method: ``action_masks`` gives a mask for each game asked for, others are called once."""
+        if method_name == "action_masks":
+            masks = self.action_masks()
+            return [masks[b] for b in self._get_indices(indices)]
+        return [getattr(self, method_name)(*args, **kwargs)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Say that no game is wrapped."""
+        return [False] * len(list(self._get_indices(indices)))
+
+
+class MancalaVecEnv(GamesVecEnv):
     """B games against an agent, all stepped together, as Stable-Baselines3 takes them.
 
     Every game follows :class:`mancala_env.envs.single.MancalaEnv`. An episode that ends is followed by the
@@ -160,28 +198,6 @@ class MancalaVecEnv(VecEnv):
     def get_images(self) -> list[np.ndarray]:
         """Draw every game, uint8 `[height, width, 3]` each."""
         return tiles_of([seen_of(self._duel, b, self.position(b)) for b in range(self.num_envs)])
-
-    def close(self) -> None:
-        """Do nothing; there is nothing to close."""
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Tell whether the environment has an attribute."""
-        return hasattr(self, attr_name)
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute once for each game asked for."""
-        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute, of all games together."""
-        setattr(self, attr_name, value)
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method: ``action_masks`` gives a mask for each game asked for, others are called once."""
-        if method_name == "action_masks":
-            masks = self.action_masks()
-            return [masks[b] for b in self._get_indices(indices)]
-        return [getattr(self, method_name)(*args, **kwargs)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Say that no game is wrapped, but that each is monitored."""

@@ -25,12 +25,12 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env import agents
 from mancala_env.agents import Agent, Spec
 from mancala_env.batch import Batch
 from mancala_env.envs.duel import Duel
+from mancala_env.envs.sb3 import GamesVecEnv
 from mancala_env.learning.game_statistics import GameStatistics
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
@@ -54,7 +54,7 @@ def opponent_name(spec: str, configured: Sequence[str]) -> str:
     return parsed.files[0].stem if is_own else spec
 
 
-class SelfPlayEnv(VecEnv):
+class SelfPlayEnv(GamesVecEnv):
     """B games at once, in which every step is a turn of the policy that learns.
 
     The first games are mirror games: the policy plays both sides. The others are played against
@@ -241,38 +241,11 @@ class SelfPlayEnv(VecEnv):
     def _next_seed(self) -> int:
         return int(self._seed_sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
-    # What Stable-Baselines3 asks of every VecEnv.
-
-    def close(self) -> None:
-        """Do nothing; there is nothing to close."""
-
     def seed(self, seed: int | None = None) -> list[int | None]:
         """Restart everything random from a seed at the next reset."""
         if seed is not None:
             self._seed_sequence = np.random.SeedSequence(seed)
         return [seed] * self.num_envs
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Tell whether the environment has an attribute."""
-        return hasattr(self, attr_name)
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute once for each game."""
-        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute."""
-        setattr(self, attr_name, value)
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method: ``action_masks`` gives one mask a game."""
-        if method_name == "action_masks":
-            return list(self.action_masks())
-        return [getattr(self, method_name)(*args, **kwargs)]
-
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that no game is wrapped."""
-        return [False] * len(list(self._get_indices(indices)))
 
 
 class _PoolGames:
