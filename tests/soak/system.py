@@ -411,7 +411,7 @@ from mancala_env import agents
 _WORK = (
     "Batch('leyla', 64).play_random(10**12)",
     "agents.make('minimax:30', 'gabata_i').choose(Position('gabata_i'))",
-    "agents.make('mcts:100000000', 'leyla').choose(Position('leyla'))",
+    "agents.make('mcts:10000000', 'leyla').choose(Position('leyla'))",
     "agents.make('perfect', 'gabata_seven_holes').choose(Position('gabata_seven_holes'))",
 )
 
