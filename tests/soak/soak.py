@@ -45,6 +45,8 @@ NOTES = """
 - ctrl-c, on 22 November 2026, seeds 79 and 97: the attack asked `mcts` for more simulations than a spec may
   name, and was refused before Ctrl-C came. It asks for the most there is now. Both seeds, and seed 12, were
   tried again and hold.
+- bad-inputs, on the same day, seed 1484: what was measured was a kernel being compiled. Only a second call
+  that is slow as well counts now.
 - training-killed, while the attack was written: a run that was killed between an update and its checkpoint
   had the figures of that update twice once it was resumed. They are cut off now.
 - files, while the attack was written: some sixty of 1,500 mutated books, position sets, results files and
