@@ -9,7 +9,7 @@ import pytest
 from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
 from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
-from mancala_env.arena.make_openings import margins_by_book
+from mancala_env.arena.make_openings import TURNS, margins_by_book
 from mancala_env.arena.openings import every_opening
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
@@ -224,7 +224,7 @@ def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
     if book is not None:
         margins = margins_by_book(book, games)
         assert (np.abs(margins[~np.isnan(margins)]) <= 2).all()
-        assert (~np.isnan(margins)).any()
+        assert (~np.isnan(margins)).any() or book.depths.max() < TURNS[0]
 
 
 def test_balanced_openings_are_dealt_like_a_deck():
