@@ -51,7 +51,7 @@ def learn(task, ruleset, budget, seed, folder):
         .training(lr=1e-3, gamma=1.0, entropy_coeff=0.01, use_kl_loss=False)
         .debugging(seed=seed, log_level="ERROR")
     )
-    with started_ray("local", num_cpus=1, log_to_driver=False):
+    with started_ray("local", num_cpus=1):
         algorithm, steps, most = config.build_algo(), 0, batch
         try:
             while budget.allows(steps + most):
