@@ -40,10 +40,11 @@ class Limit(NamedTuple):
         """Say it in words, such as "1 M steps" or "3 core minutes"."""
         if self.kind == "core_minutes":
             return f"{self.amount:g} core minute{'s' * (self.amount != 1)}"
+        amount = int(self.amount)
         for size, letter in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
-            if self.amount >= size and self.amount % (size / 1000) == 0:
-                return f"{self.amount / size:g}{letter} steps"
-        return f"{self.amount:,.0f} steps"
+            if size <= amount < 1000 * size and amount % (size // 100) == 0:
+                return f"{amount / size:g}{letter} steps"
+        return f"{amount:,} step{'s' * (amount != 1)}"
 
     @property
     def slug(self) -> str:
