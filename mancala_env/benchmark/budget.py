@@ -122,6 +122,8 @@ class LearningBudget:
         self._started = core_seconds()
         self._paused_at: float | None = None
         self._last_part = 0.0
+        self._asked_at: float | None = None
+        self._longest_update = 0.0
 
     @property
     def steps(self) -> int | None:
@@ -147,10 +149,17 @@ class LearningBudget:
         return (steps if self.limit.kind == "steps" else seconds / 60) / self.limit.amount
 
     def allows(self, steps: int) -> bool:
-        """Tell whether a learner may go on until it has had so many environment steps in all."""
+        """Tell whether a learner may go on until it has had so many environment steps in all.
+
+        Ask before each update. Of core minutes there must be enough left for one as long as the longest.
+        """
         if self.limit.kind == "steps":
             return steps <= self.limit.amount
-        return self.part_spent(steps) < 1
+        seconds = self.seconds
+        if self._asked_at is not None:
+            self._longest_update = max(self._longest_update, seconds - self._asked_at)
+        self._asked_at = seconds
+        return seconds + self._longest_update < 60 * self.limit.amount
 
     def is_due(self, steps: int) -> bool:
         """Tell whether a learner is to be measured now, after so many environment steps."""
@@ -168,7 +177,7 @@ class LearningBudget:
         seconds = (self._pending | self._measured).get(steps)
         if steps == 0 or seconds is None:
             return False
-        self.resumed_steps, self._seconds_before = steps, seconds
+        self.resumed_steps, self._seconds_before, self._asked_at = steps, seconds, None
         self._started = core_seconds()
         before = (self._part(*each) for each in self._measured.items() if each[0] <= steps)
         self._last_part = max(before, default=0.0)

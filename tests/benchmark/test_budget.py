@@ -134,6 +134,17 @@ def test_what_was_about_to_be_measured_is_due():
     assert budget.is_due(60)
 
 
+def test_an_update_is_begun_only_where_there_is_time_for_one_as_long_as_the_longest():
+    budget = LearningBudget(Limit("core_minutes", 0.5), (1.0,), {1: 28.5})
+    assert budget.resume(1)
+    assert budget.allows(2)
+    busy(0.6)
+    assert budget.allows(3)
+    busy(0.6)
+    assert budget.seconds < 30
+    assert not budget.allows(4)
+
+
 def test_core_minutes_beyond_the_budget_are_refused_but_for_the_last_step():
     spent = {1: 61.0, 2: 69.0}
     budget = LearningBudget(Limit("core_minutes", 1), (1.0,), spent)

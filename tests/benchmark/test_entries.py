@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from learners import HONEST, entry_of, run
 
 from mancala_env import Position, cli, rulesets
+from mancala_env.agents import Agent
 from mancala_env.arena import measure_regret, play_matches
 from mancala_env.batch import Batch
 from mancala_env.benchmark import (
@@ -64,7 +66,8 @@ def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
     limit, points, task = Limit("steps", 2000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
-    first = next(learner := entry.learn(task, LAYLI, budget, 1, tmp_path))
+    learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
+    first = next(learner)
     budget.note_measured(first.steps)
     second = next(learner)  # so the first is stored
     learner.close()
@@ -105,10 +108,9 @@ def test_td_plays_from_the_observation_by_the_values_that_its_kernel_has():
         for action in position.legal_actions:
             after = Position.from_games(LAYLI, games, b)
             after.play(action)
-            values[action] = module.value_of(
-                rules, load.py_func(after.games, 0), position.player, learner.weights, tuples, starts, half,
-                *scratch,
-            )  # fmt: skip
+            game = cast(Any, load).py_func(after.games, 0)
+            looked_up = (learner.weights, tuples, starts, half)
+            values[action] = module.value_of(rules, game, position.player, *looked_up, *scratch)
         assert values[int(chosen[b])] == pytest.approx(max(values.values()), abs=1e-3)
 
 
@@ -129,6 +131,7 @@ def test_td_plays_every_kind_of_game(name, tmp_path):
     budget = LearningBudget(limit_of_steps(2000), (1.0,))
     ruleset = rulesets.lookup(name)
     *_, last = entry.learn(TASKS["afterstates"], ruleset, budget, 1, tmp_path)
+    assert isinstance(last.player, Agent)
     assert play_matches(last.player, "random", ruleset, games=20, seed=1).win_rate > 0.5
 
 
@@ -191,10 +194,10 @@ def test_rllibs_entry_and_learners_on_ray(tmp_path):
         pytest.skip("ray is not installed here")
     entry_of(tmp_path, HONEST, "whole")
     words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "1000"]
+    words += ["--ray", "local", "--folder", "out"]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     done = subprocess.run(
-        [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, "--ray", "local", "--folder", "out"]
-        + list(OPTIONS),
+        [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, *OPTIONS],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "XDG_CACHE_HOME": cache},
         cwd=tmp_path, capture_output=True, text=True, timeout=300,
     )  # fmt: skip

@@ -10,7 +10,7 @@ __all__ = ["TASKS", "learn", "prepare"]
 
 TASKS = ("anything",)
 
-# A label takes the expert and ten passes of the network about 0.6 ms: a third of the budget, or so.
+# A label takes the expert and ten passes of the network 0.6 ms together: a fifth of the budget.
 POSITIONS_A_MINUTE = 20_000
 POSITIONS_A_STEP = 0.1
 MOST_POSITIONS = 120_000  # what the configurations take
