@@ -341,19 +341,18 @@ def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | Non
     axes.set_ylabel("mean regret (seeds a move)" if what == "regret" else "Elo (random = 0)")
     if what == "regret":
         axes.set_ylim(bottom=0)
-    _set_log_scale(axes)
+    _set_log_scale(axes, contest.limit.kind == "steps")
     _name_lines(axes, lines)
     return figure_of(axes)
 
 
-def _set_log_scale(axes: "Axes") -> None:
-    """Make the x axis logarithmic, with numbers at 1, 2 and 5 of each power of ten."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+def _set_log_scale(axes: "Axes", is_large: bool) -> None:
+    """Make the x axis logarithmic, with numbers at 1, 2 and 5 of each power of ten: 200 k, or 0.2."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
-    numbers = axes.xaxis.get_major_formatter()
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(numbers)
+    axes.xaxis.set_major_formatter(EngFormatter() if is_large else StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
