@@ -9,20 +9,20 @@ that are missing, and asking for more games later plays only the new ones.
 import hashlib
 import itertools
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.agents.specs import entrant_of
+from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.matches import (
     MatchResult,
     Progress,
@@ -32,7 +32,6 @@ from mancala_env.arena.matches import (
 from mancala_env.arena.openings import OPENINGS, InvalidMatch, Openings, openings, set_to_evaluate
 from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
-from mancala_env.errors import MancalaError
 from mancala_env.records import GameRecord, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
@@ -42,10 +41,6 @@ FORMAT = 1
 SET_FORMAT = 2
 # 64 games: enough to keep a batched agent busy, and some seconds of the slowest anchor of the ladder.
 PAIRS_PER_CHUNK = 32
-
-
-class InvalidResults(MancalaError):
-    """A results file that is not one, or that another process is writing."""
 
 
 class Entrant(NamedTuple):
@@ -341,38 +336,13 @@ def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]
             yield int(run[0]), int(run[-1]) + 1
 
 
-class ResultsFile:
-    """Finished games, one chunk a line of JSON; None keeps nothing.
-
-    A process that is killed can leave half a line at the end: it is cut off when the file is next opened.
-    """
+class ResultsFile(LinesFile):
+    """Finished games, one chunk a line of JSON; None keeps nothing."""
 
     def __init__(self, path: str | Path | None) -> None:
         """Name the file; it is opened, read and locked by ``with``."""
-        self.path = None if path is None else Path(path)
-        self._file: IO[bytes] | None = None
+        super().__init__(path)
         self._chunks: dict[Key, list[tuple[int, np.ndarray]]] = {}
-
-    def __enter__(self) -> "ResultsFile":
-        """Open, lock and read the file."""
-        if self.path is not None:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self.path.open("a+b")
-            except OSError as error:
-                raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
-            try:
-                self._lock()
-                self._read()
-            except BaseException:
-                self._file.close()
-                raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file, which gives the lock back."""
-        if self._file is not None:
-            self._file.close()
 
     def margins(self, key: Key, pairs: int) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the first P openings of a match are in the file, bool `[P]`, and the margins,
@@ -388,44 +358,21 @@ class ResultsFile:
 
     def append(self, key: Key, start: int, margins: np.ndarray, seconds: float) -> None:
         """Add a finished chunk as one line."""
-        if self._file is None:
-            return
-        line = {
-            "format": FORMAT if key.opening_set == "all" else SET_FORMAT,
-            **key._asdict(),
-            "start": start,
-            "stop": start + len(margins),
-            "margins": margins.tolist(),
-            "seconds": round(seconds, 3),
-        }
-        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
+        self.append_line(
+            {
+                "format": FORMAT if key.opening_set == "all" else SET_FORMAT,
+                **key._asdict(),
+                "start": start,
+                "stop": start + len(margins),
+                "margins": margins.tolist(),
+                "seconds": round(seconds, 3),
+            }
+        )
 
-    def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # Windows: two processes would play the same games, and each count once
-            return
-        assert self._file is not None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidResults(
-                f"another process is writing {self.path}; wait for it or name another file"
-            ) from None
-
-    def _read(self) -> None:
-        assert self._file is not None
-        self._file.seek(0)
-        content = self._file.read()
-        whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), 1):
-            key, start, margins = self._parsed(line, number)
-            self._chunks.setdefault(key, []).append((start, margins))
-        if len(whole) < len(content):
-            if not content[len(whole) :].startswith(b'{"format"'[: len(content) - len(whole)]):
-                raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
-            os.truncate(self._file.fileno(), len(whole))
+    def take(self, line: bytes, number: int) -> None:
+        """Take a line that is in the file; see LinesFile."""
+        key, start, margins = self._parsed(line, number)
+        self._chunks.setdefault(key, []).append((start, margins))
 
     def _parsed(self, line: bytes, number: int) -> tuple[Key, int, np.ndarray]:
         try:

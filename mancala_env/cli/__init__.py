@@ -10,6 +10,7 @@ from typing import Any
 
 from mancala_env.cli import (
     bench,
+    benchmark,
     evaluate,
     export,
     fit_value,
@@ -29,6 +30,7 @@ _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
     "solve": solve,
     "bench": bench,
+    "benchmark": benchmark,
     "show": show,
     "replay": replay,
     "play": play,

@@ -39,7 +39,7 @@ _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def kernel_sources(path: Path) -> list[Path]:
-    """Return a file of the package and every other that its kernels can be compiled from.
+    """Return a file and every other, of the package, that its kernels can be compiled from.
 
     Those are the files it imports from the package, and what they import: kernels of any of these are
     called, and their constants end up in compiled code.
@@ -70,7 +70,8 @@ def source_digest(path: Path) -> str:
     """Hash the sources of a file's kernels (paths and bytes), as a short hex string."""
     digest = hashlib.sha256()
     for source in kernel_sources(path):
-        digest.update(str(source.relative_to(_PACKAGE)).encode())
+        is_ours = source.is_relative_to(_PACKAGE)
+        digest.update(str(source.relative_to(_PACKAGE) if is_ours else source.name).encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:20]
 

@@ -10,6 +10,7 @@ from pettingzoo import AECEnv
 
 from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import Rounds, encode_episode
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import play
 from mancala_env.envs.arguments import (
@@ -43,6 +44,7 @@ class Options(TypedDict, total=False):
     reward: Reward
     first_player: FirstPlayer
     opening_turns: int
+    opening_set: OpeningSet
     observation: ObservationKind
     flatten: bool
     render_mode: str | None
@@ -74,10 +76,11 @@ class MancalaAEC(AECEnv[str, Any, Any]):
                 ``reward``: "outcome" (+1, 0, -1; the default) or "margin" (lead in the last count over all
                 seeds). ``first_player``: who starts round 1, 0 South (the default), 1 North, or "random" for
                 a draw at each reset. ``opening_turns``: uniformly random turns before the episode begins (0).
-                ``observation``: what agents see, "board" (the default), or what each action leads to,
-                "afterstates", "replies" or "lines"; see :mod:`mancala_env.observation`. ``flatten``: whether
-                that is one vector whatever is seen. ``render_mode``: None, "ansi", "svg", "rgb_array" or
-                "human"; see :meth:`render`.
+                ``opening_set``: "all" of those openings (the default), or only those for "training", which
+                the arena holds none of. ``observation``: what agents see, "board" (the default), or what
+                each action leads to, "afterstates", "replies" or "lines"; see
+                :mod:`mancala_env.observation`. ``flatten``: whether that is one vector whatever is seen.
+                ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
@@ -93,6 +96,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             options.get("first_player", 0),
             options.get("opening_turns", 0),
             options.get("reward", "outcome"),
+            options.get("opening_set", "all"),
         )
         self._settings = play.encode_settings(self.ruleset, episode)
         num_actions = self.ruleset.num_actions(self.rounds)

@@ -8,8 +8,9 @@ mancala train --resume runs/leyla --minutes 60
 
 import signal
 import sys
+import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -226,6 +227,7 @@ def train(
     console: Console,
     resume: bool = False,
     callbacks: Sequence[BaseCallback] = (),
+    now: Callable[[], float] = time.monotonic,
 ) -> tuple[Path, str | None]:
     """Train until the run's end or a signal.
 
@@ -235,6 +237,7 @@ def train(
         console: Where the run shows itself.
         resume: Go on from the folder's newest checkpoint.
         callbacks: A user's own; their ``on_step`` is asked once before each rollout, and False ends the run.
+        now: The clock of `minutes`, in seconds; the time of day unless told.
 
     Returns:
         The last checkpoint, and what ended the run early, such as the name of a signal, if anything did.
@@ -245,11 +248,16 @@ def train(
         TrainingDiverged: The weights stopped being numbers.
     """
     with folder.locked():
-        return _train(config, folder, console, resume, callbacks)
+        return _train(config, folder, console, resume, callbacks, now)
 
 
 def _train(
-    config: TrainConfig, folder: RunFolder, console: Console, resume: bool, callbacks: Sequence[BaseCallback]
+    config: TrainConfig,
+    folder: RunFolder,
+    console: Console,
+    resume: bool,
+    callbacks: Sequence[BaseCallback],
+    now: Callable[[], float],
 ) -> tuple[Path, str | None]:
     checkpoint = newest(config, folder, console) if resume else None
     torch.set_num_threads(config.threads or default_num_threads())
@@ -261,7 +269,7 @@ def _train(
     env.reset()
     env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
     env.statistics.take()
-    model.clock = clock = Clock(config, model.clock.seconds_before)
+    model.clock = clock = Clock(config, model.clock.seconds_before, now)
     if resume:
         folder.forget_figures_after(steps_before)
     model.set_logger(logger_of(config, folder))

@@ -1,7 +1,7 @@
 """How far a run is, and the learning rate that follows from it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,25 +15,29 @@ class Clock:
         seconds_before: Seconds of training in earlier starts of the run.
     """
 
-    def __init__(self, config: TrainConfig, seconds_before: float) -> None:
+    def __init__(
+        self, config: TrainConfig, seconds_before: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Start the clock; `now` says what time it is, in seconds."""
         self._config = config
         self.seconds_before = seconds_before
-        self._started = time.monotonic()
+        self._now = now
+        self._started = now()
         self._paused = 0.0
 
     @property
     def seconds(self) -> float:
         """Seconds of training, earlier starts of the run included, pauses left out."""
-        return self.seconds_before + time.monotonic() - self._started - self._paused
+        return self.seconds_before + self._now() - self._started - self._paused
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Stand still while something other than training goes on."""
-        start = time.monotonic()
+        start = self._now()
         try:
             yield
         finally:
-            self._paused += time.monotonic() - start
+            self._paused += self._now() - start
 
     def part_done(self, environment_steps: int) -> float:
         """Return the part of the run that is done, 0 to 1."""

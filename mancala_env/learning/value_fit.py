@@ -75,12 +75,14 @@ class Played(NamedTuple):
         game: int64 `[N]`, the number of the game each position is from.
         found: float64 `[N]`, seeds that the agent's search found each worth to its player to move; NaN where
             it is no MinimaxAgent.
+        turns: Turns of those games, deviations too.
     """
 
     games: np.ndarray
     margins: np.ndarray
     game: np.ndarray
     found: np.ndarray
+    turns: int
 
 
 def play(agent: Agent, num_games: int, seed: int) -> Played:
@@ -89,7 +91,8 @@ def play(agent: Agent, num_games: int, seed: int) -> Played:
     for start in range(0, num_games, _GAMES_AT_ONCE):
         some = _play_some(agent, min(_GAMES_AT_ONCE, num_games - start), seed + start)
         found.append(some._replace(game=some.game + start))
-    return Played(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    *arrays, turns = zip(*found, strict=True)
+    return Played(*(np.concatenate(parts) for parts in arrays), turns=sum(turns))
 
 
 def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
@@ -98,7 +101,7 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
     table = Table(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
     steady = draw.integers(0, _STEADY, num_games)
-    games, rows_of, found, turn = [], [], [], 0
+    games, rows_of, found, turn, turns = [], [], [], 0, 0
     while not table.is_over.all():
         rows = np.flatnonzero(~table.is_over)
         before = table.games[rows]
@@ -113,11 +116,12 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
             actions[deviates] = chance.act(before[deviates])
         table.play(agent, rows, actions)
         turn += 1
+        turns += len(rows)
     rows = np.concatenate(rows_of)
     order = np.argsort(rows, kind="stable")
     positions, south = np.concatenate(games)[order], table.margins[rows][order]
     margins = np.where(positions[:, PLAYER_COLUMN] == SOUTH, south, -south)
-    return Played(positions, margins, rows[order], np.concatenate(found)[order])
+    return Played(positions, margins, rows[order], np.concatenate(found)[order], turns)
 
 
 def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:

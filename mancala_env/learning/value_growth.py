@@ -17,7 +17,7 @@ Symbols: N positions, G generations.
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,12 +60,16 @@ class Generation(NamedTuple):
         positions: N that it was fitted to.
         weights: The network.
         match: The search with it against the search with the best before it.
+        turns: Turns of all games learned from by then.
+        gains: Whether it is the best so far.
     """
 
     number: int
     positions: int
     weights: ValueWeights
     match: MatchResult
+    turns: int
+    gains: bool
 
 
 class Growth(NamedTuple):
@@ -107,8 +111,39 @@ def targets(played: Played, later: float = _LATER) -> np.ndarray:
     return sign * worth
 
 
+def generations_of(ruleset: Ruleset, games: int, depth: int, most: int, seed: int) -> Iterator[Generation]:
+    """Play, fit and search anew, generation after generation; each plays with the best before it.
+
+    Args:
+        ruleset: The game.
+        games: Games a generation plays.
+        depth: Turns its search sees ahead.
+        most: The most generations there are.
+        seed: The same seed gives the same networks, on one thread of torch.
+    """
+    seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
+    drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
+    learned: list[tuple[np.ndarray, np.ndarray]] = []
+    best: Generation | None = None
+    turns = 0
+    for number, of_generation in enumerate(seeds.tolist(), 1):
+        weights = None if best is None else best.weights
+        played = play(searcher(ruleset, depth, weights, of_generation), games, of_generation)
+        turns += played.turns
+        learned = [*learned, (played.games, targets(played))][-_REMEMBERED:]
+        positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
+        found = fit(ruleset, positions, worth, of_generation >> 1)
+        players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
+        match = play_openings(*players, drawn)
+        # Where the opening decides every round (gabata_3), the margin says more than the score.
+        gains = best is None or (match.win_rate, match.mean_margin) > (0.5, 0.0)
+        one = Generation(number, len(positions), found, match, turns, gains)
+        best = one if gains else best
+        yield one
+
+
 def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, say: Say = print) -> Growth:
-    """Play, fit and search anew until it no longer gains.
+    """Play, fit and search anew until it no longer gains; see :func:`generations_of`.
 
     Args:
         ruleset: The game.
@@ -118,29 +153,18 @@ def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, 
         seed: The same seed gives the same network, on one thread of torch.
         say: Told how far it is.
     """
-    seeds = np.random.SeedSequence(seed).generate_state(generations, np.uint64) >> np.uint64(1)
-    drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
     grown: list[Generation] = []
-    learned: list[tuple[np.ndarray, np.ndarray]] = []
     best: Generation | None = None
-    for number, of_generation in enumerate(seeds.tolist(), 1):
-        weights = None if best is None else best.weights
-        played = play(searcher(ruleset, depth, weights, of_generation), games, of_generation)
-        learned = [*learned, (played.games, targets(played))][-_REMEMBERED:]
-        positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
-        found = fit(ruleset, positions, worth, of_generation >> 1)
-        players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
-        one = Generation(number, len(positions), found, play_openings(*players, drawn))
+    for one in generations_of(ruleset, games, depth, generations, seed):
         low, high = one.match.interval
         say(
-            f"generation {number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
+            f"generation {one.number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
             f"({low:.1%} to {high:.1%}) against the best before it"
         )
         grown.append(one)
-        # Where the opening decides every round (gabata_3), the margin says more than the score.
-        if best is None or (one.match.win_rate, one.match.mean_margin) > (0.5, 0.0):
+        if best is None or one.gains:
             best = one
-        if number - best.number >= _PATIENCE:
+        if one.number - best.number >= _PATIENCE:
             say(f"the last {_PATIENCE} gained nothing")
             break
     if best is None:

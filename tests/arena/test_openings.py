@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, Ruleset, rulesets
+from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
 from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
 from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
 from mancala_env.arena.make_openings import TURNS, margins_by_book
@@ -89,6 +89,10 @@ def test_environments_start_from_openings_for_training_where_that_is_asked_for()
     for seed in range(50):
         env.reset(seed=seed)
         games.append(env.position.games)
+    two: Any = layli_goobalay_v0.raw_env(opening_turns=4, opening_set="training")
+    for seed in range(50):
+        two.reset(seed=seed)
+        games.append(two.position.games)
     assert rows_in_set(ruleset, np.concatenate(games), "training").all()
     with pytest.raises(InvalidArgument, match="opening_set"):
         MancalaEnv(ruleset, opening_set=cast(Any, "held out"))

@@ -17,7 +17,18 @@ from test_checkpoint import identity_of, write_checkpoint
 from mancala_env import Position, cli, records, rulesets, solver
 
 # Three turns from the end: solved at once.
-COMMANDS = ("evaluate", "train", "fit-value", "solve", "bench", "show", "replay", "play", "rulesets")
+COMMANDS = (
+    "evaluate",
+    "train",
+    "fit-value",
+    "solve",
+    "bench",
+    "benchmark",
+    "show",
+    "replay",
+    "play",
+    "rulesets",
+)
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 

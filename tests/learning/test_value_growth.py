@@ -21,7 +21,7 @@ def played(found: list[float], players: list[int], ends: list[int], game: list[i
     """Make up games in which the search found this, and players were ahead by `ends` at the end."""
     games = Batch("leyla", len(found) + 1, seed=1).games[:-1].copy()
     games[:, PLAYER_COLUMN] = players
-    return Played(games, np.array(ends), np.array(game), np.array(found))
+    return Played(games, np.array(ends), np.array(game), np.array(found), turns=len(game))
 
 
 def test_a_target_is_a_mean_of_what_was_found_there_and_later() -> None:

@@ -208,3 +208,18 @@ def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached
 
     assert said().count("mancala_env: compiling kernels, once for this version") == 1
     assert said() == ""
+
+
+def test_a_kernel_may_stand_in_a_file_of_ones_own(tmp_path, monkeypatch):
+    """Its cache folder was named by the file's place in the package, and it has none there."""
+    file = tmp_path / "own_kernels.py"
+    file.write_text(
+        "from mancala_env.engine.kernel import kernel\n"
+        "from mancala_env.engine.state import num_bits\n\n\n"
+        "@kernel\ndef bits_and_one(bits):\n    return num_bits(bits) + 1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert importlib.import_module("own_kernels").bits_and_one(7) == 4
+    before = kernel.source_digest(file)
+    file.write_text(file.read_text().replace("+ 1", "+ 2"))
+    assert kernel.source_digest(file) != before

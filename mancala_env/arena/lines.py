@@ -1,0 +1,87 @@
+"""Files of results: a line of JSON for each thing that is done, appended at once, so that a run can go on.
+
+One process writes at a time. One that is killed can leave half a line at the end, which is cut off when the
+file is next opened.
+"""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO, Any
+
+from mancala_env.errors import MancalaError
+
+
+class InvalidResults(MancalaError):
+    """A results file that is not one, or that another process is writing."""
+
+
+class LinesFile(ABC):
+    """A file of results; None keeps nothing. Opened, locked and read by ``with``."""
+
+    def __init__(self, path: str | Path | None) -> None:
+        """Name the file."""
+        self.path = None if path is None else Path(path)
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Any:
+        """Open, lock and read the file."""
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self.path.open("a+b")
+            except OSError as error:
+                raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
+            try:
+                self._lock()
+                self._read()
+            except BaseException:
+                self._file.close()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file, which gives the lock back."""
+        if self._file is not None:
+            self._file.close()
+
+    @abstractmethod
+    def take(self, line: bytes, number: int) -> None:
+        """Take a line that is in the file; the first one has number 1.
+
+        Raises:
+            InvalidResults: It is none of this kind of file.
+        """
+
+    def append_line(self, line: dict[str, Any]) -> None:
+        """Add a line; `format` is its first field."""
+        if self._file is not None:
+            text = json.dumps(line, separators=(",", ":"), allow_nan=False)
+            self._file.write(text.encode() + b"\n")
+            self._file.flush()
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # Windows: two processes would do the same work, and each count once
+            return
+        assert self._file is not None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidResults(
+                f"another process is writing {self.path}; wait for it or name another file"
+            ) from None
+
+    def _read(self) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            self.take(line, number)
+        if len(whole) < len(content):
+            if not content[len(whole) :].startswith(b'{"format"'[: len(content) - len(whole)]):
+                raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
+            os.truncate(self._file.fileno(), len(whole))

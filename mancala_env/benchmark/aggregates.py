@@ -1,0 +1,110 @@
+"""What many runs come to: interquartile means, stratified bootstrap intervals, probability of improvement.
+
+As Agarwal et al. (2021), "Deep reinforcement learning at the edge of the statistical precipice", define them,
+and their library rliable computes them; tests compare the two. A *stratum* here is a ruleset (their task), a
+run is a seed. Unlike there, strata may have different numbers of runs.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+REPLICATES = 2000
+_LOW, _HIGH = 0.025, 0.975
+# Replicates are drawn so many at a time: a matrix of all would be large where there are many runs.
+_AT_ONCE = 500
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval, which is the number itself where there is one run a stratum."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """Return the mean of the middle half of scores, along the last axis.
+
+    A quarter of them, rounded down, is cut off at either end.
+
+    >>> float(interquartile_mean(np.array([0.0, 1.0, 2.0, 300.0])))
+    1.5
+
+    Args:
+        scores: `[..., N]`, N at least 1.
+    """
+    ordered = np.sort(scores, axis=-1)
+    count = ordered.shape[-1]
+    cut = count // 4
+    return ordered[..., cut : count - cut].mean(axis=-1)
+
+
+def estimate_iqm(strata: Sequence[np.ndarray], replicates: int = REPLICATES, seed: int = 0) -> Estimate:
+    """Return the interquartile mean of all runs with its stratified bootstrap interval.
+
+    Args:
+        strata: For each stratum the scores of its runs, `[N]`, none empty.
+        replicates: Replicates of the bootstrap.
+        seed: Seed of it.
+    """
+    found = float(interquartile_mean(np.concatenate(strata)))
+    return _interval(
+        found, [strata], lambda some: interquartile_mean(np.concatenate(some[0], axis=-1)), replicates, seed
+    )
+
+
+def probability_of_improvement(
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Estimate:
+    """Return how likely a run of the first scores higher than one of the second, a draw being half.
+
+    The mean over strata of Mann and Whitney's statistic, with its stratified bootstrap interval, the runs
+    of both resampled.
+
+    Args:
+        first: For each stratum the scores of its runs.
+        second: The same strata.
+        replicates: Replicates of the bootstrap.
+        seed: Seed of it.
+    """
+
+    def chance(some: list[list[np.ndarray]]) -> np.ndarray:
+        return np.mean([_share_above(a, b) for a, b in zip(*some, strict=True)], axis=0)
+
+    found = float(chance([[np.asarray(part) for part in side] for side in (first, second)]))
+    return _interval(found, [first, second], chance, replicates, seed)
+
+
+def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the share of pairs in which the first is above, `[...]` of scores `[..., N]` and `[..., M]`."""
+    apart = np.sign(first[..., :, None] - second[..., None, :])
+    return (0.5 + apart / 2).mean(axis=(-2, -1))
+
+
+def _interval(
+    found: float,
+    sides: Sequence[Sequence[np.ndarray]],
+    statistic: Callable[[list[list[np.ndarray]]], np.ndarray],
+    replicates: int,
+    seed: int,
+) -> Estimate:
+    """Return a number with its percentile interval; runs are drawn anew within their strata."""
+    draw = np.random.default_rng(seed)
+    values = []
+    for start in range(0, replicates, _AT_ONCE):
+        size = min(_AT_ONCE, replicates - start)
+        values.append(
+            statistic([[_redrawn(draw, np.asarray(part), size) for part in side] for side in sides])
+        )
+    low, high = np.quantile(np.concatenate(values), [_LOW, _HIGH])
+    return Estimate(found, float(low), float(high))
+
+
+def _redrawn(draw: np.random.Generator, scores: np.ndarray, size: int) -> np.ndarray:
+    """Draw runs with replacement, `[size, N]`."""
+    return scores[draw.integers(0, len(scores), (size, len(scores)))]

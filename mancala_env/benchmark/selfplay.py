@@ -1,0 +1,159 @@
+"""The package's own training as a learner of the benchmark: `mancala train` in pieces, measured in between.
+
+An entry that is a configuration is three lines::
+
+    def learn(task, ruleset, budget, seed, folder):
+        config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
+        yield from trained(config, budget)
+
+and ``from mancala_env.benchmark.selfplay import prepare``, so that compiling is not charged to it.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from stable_baselines3.common.callbacks import BaseCallback
+
+from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
+from mancala_env.benchmark.budget import LearningBudget, core_seconds, limit_of_steps
+from mancala_env.benchmark.entries import Point
+from mancala_env.benchmark.tasks import Task
+from mancala_env.learning.callbacks import A_CALLBACK
+from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
+from mancala_env.learning.loop import train
+from mancala_env.learning.run_folder import FINAL, RunFolder
+from mancala_env.learning.selfplay import SelfPlayPPO
+from mancala_env.rulesets import Ruleset
+from mancala_env.settings import build, settings_of
+
+_NAME = "run"
+# What the configuration of a ruleset says of these belongs to an entry, not to all.
+_OF_AN_ENTRY = ("pool.", "distillation.")
+# A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
+_FEWEST_UPDATES = 50
+_FEWEST_GAMES = 4
+
+
+def config_of(
+    task: Task,
+    ruleset: Ruleset,
+    budget: LearningBudget,
+    seed: int,
+    folder: Path,
+    changes: Mapping[str, Any] | None = None,
+) -> TrainConfig:
+    """Return the configuration of a run: the defaults, and where anything goes the ruleset's own file.
+
+    Args:
+        task: What the network is shown.
+        ruleset: The game, of the catalogue.
+        budget: When the run ends.
+        seed: Seed of everything random.
+        folder: Where the run's folder is made.
+        changes: Settings by dotted name, as in configs/default.yaml, that override all others.
+
+    Raises:
+        InvalidSetting: There is no such setting, or its value is wrong.
+    """
+    values: dict[str, Any] = {"network.observation": task.observation}
+    file = CONFIGS / f"{ruleset.name}.yaml"
+    if not task.allowed and file.is_file():
+        found = read_file(file)
+        values |= {name: value for name, value in found.items() if not name.startswith(_OF_AN_ENTRY)}
+    values |= {
+        "ruleset": ruleset.name,
+        "rounds": 1,
+        "name": _NAME,
+        "folder": str(folder),
+        "seed": seed,
+        "environment_steps": budget.steps,
+        "minutes": budget.core_minutes,
+        "checkpoint_minutes": (budget.core_minutes or 10) / 10,
+        "threads": 1,
+        "device": "cpu",
+        "evaluation.checkpoint_games": 0,
+    }
+    values |= changes or {}
+    if budget.steps is not None:
+        defaults = {each.name: each.default for each in settings_of(TrainConfig)} | values
+        games = budget.steps // (_FEWEST_UPDATES * defaults["ppo.steps"])
+        values["selfplay.games"] = max(_FEWEST_GAMES, min(defaults["selfplay.games"], games))
+        rollout = values["selfplay.games"] * defaults["ppo.steps"]
+        values["ppo.batch_size"] = min(defaults["ppo.batch_size"], rollout)
+    return build(TrainConfig, values)
+
+
+def prepare(task: Task, ruleset: Ruleset) -> None:
+    """Compile what training runs, by an update of a few games."""
+    with tempfile.TemporaryDirectory() as folder:
+        budget = LearningBudget(limit_of_steps(_FEWEST_GAMES * 32), (1.0,))
+        config = config_of(task, ruleset, budget, 1, Path(folder))
+        for _ in trained(config, budget):
+            pass
+
+
+def trained(config: TrainConfig, budget: LearningBudget, steps_before: int = 0) -> Iterator[Point]:
+    """Train as configured, and yield the checkpoint wherever it is to be measured.
+
+    The clock of the run is the budget's: core minutes, however busy the machine is. Where the run was
+    killed, it goes on from the checkpoint that was measured last.
+
+    Args:
+        config: From :func:`config_of`.
+        budget: The budget.
+        steps_before: Environment steps that are spent before self-play, such as on distillation.
+    """
+    place = Path(config.folder, _NAME)
+    steps = _stored_steps(place / FINAL)
+    is_resumed = steps is not None and budget.resume(steps + steps_before)
+    if steps is None or not is_resumed:
+        shutil.rmtree(place, ignore_errors=True)
+        run = RunFolder.create(config)
+    else:
+        run = RunFolder(place)
+        for path in run.saved():  # later than what was measured: nobody knows what they cost
+            if read_identity(path).turns > steps:
+                path.unlink()
+    until = _UntilDue(budget, steps_before)
+    while True:
+        checkpoint, stopped_by = train(
+            config, run, Console(quiet=True), is_resumed, [until], now=core_seconds
+        )
+        if stopped_by not in (None, A_CALLBACK):
+            raise KeyboardInterrupt
+        yield Point(checkpoint, read_identity(checkpoint).turns + steps_before)
+        if until.is_over or stopped_by is None:
+            return
+        is_resumed = True
+
+
+def _stored_steps(checkpoint: Path) -> int | None:
+    try:
+        return read_identity(checkpoint).turns
+    except InvalidCheckpoint:
+        return None
+
+
+class _UntilDue(BaseCallback):
+    """Ends the training where it is to be measured, or an update more would be over the budget.
+
+    Attributes:
+        is_over: Whether the budget is spent.
+    """
+
+    model: SelfPlayPPO  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, budget: LearningBudget, steps_before: int) -> None:
+        super().__init__()
+        self._budget, self._steps_before, self.is_over = budget, steps_before, False
+
+    def _on_step(self) -> bool:
+        steps = self.model.num_timesteps + self._steps_before
+        update = self.model.n_steps * self.training_env.num_envs
+        self.is_over = not self._budget.allows(steps + update)
+        has_learned = self.model.num_timesteps > 0
+        return not (self.is_over or (has_learned and self._budget.is_due(steps)))

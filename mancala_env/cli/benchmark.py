@@ -1,0 +1,183 @@
+"""`mancala benchmark`: which learning algorithm is how good, with how much."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mancala_env.cli.evaluate import DEFAULT_RULESET
+from mancala_env.cli.parser import add_json
+from mancala_env.cli.tables import print_json, print_table
+from mancala_env.programs import Interrupted, needing
+
+if TYPE_CHECKING:
+    from mancala_env.benchmark.entries import Entry
+    from mancala_env.benchmark.report import Outcome
+    from mancala_env.benchmark.running import Plan, RunLearners
+
+HELP = "compare learning algorithms"
+DESCRIPTION = (
+    "Compare learning algorithms by mean regret and rating at equal budgets (docs/benchmark.md). Without "
+    "entries the results so far are shown. The same command goes on after an interruption."
+)
+_BROKE_OFF = 1
+
+
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    parser.add_argument(
+        "entries", nargs="*", metavar="FILE.py", help="entries, such as training/benchmark/*.py; they are run"
+    )
+    parser.add_argument("--folder", type=str, default="runs/benchmark", help="of results and learners")
+    parser.add_argument("--rulesets", nargs="+", type=str, default=[DEFAULT_RULESET], help="the games")
+    parser.add_argument(
+        "--tasks",
+        nargs="+",
+        type=str,
+        default=["afterstates"],
+        help="what learners are shown: board, afterstates, anything; entries take part in those they name",
+    )
+    parser.add_argument("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
+    parser.add_argument("--core_minutes", nargs="+", type=float, default=[], help="budgets in core minutes")
+    parser.add_argument("--seeds", type=int, default=5, help="so many seeds of each, from 1 on")
+    parser.add_argument(
+        "--points", type=int, default=5, help="measuring points of a run, each at half of the next"
+    )
+    parser.add_argument("--games", type=int, default=200, help="games against each anchor, even")
+    parser.add_argument(
+        "--anchors",
+        nargs="+",
+        type=str,
+        default=None,
+        help="whom players are rated against; by default the ladder's, without perfect",
+    )
+    parser.add_argument(
+        "--lines",
+        nargs="*",
+        type=str,
+        default=None,
+        help="specs of players that do not learn, to be drawn as lines; by default some searches",
+    )
+    parser.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
+    parser.add_argument(
+        "--ray",
+        type=str,
+        default=None,
+        metavar="ADDRESS",
+        help='spread learners over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, or '
+        "HOST:6379",
+    )
+    add_json(parser)
+
+
+def run(options: Any) -> int:
+    """Run the command; returns the exit status."""
+    with needing("the benchmark", "train"):
+        from mancala_env.benchmark.report import Outcome, check_report_path, write_report
+        from mancala_env.benchmark.results import RESULTS, Results
+        from mancala_env.benchmark.running import run_plan
+    from mancala_env.errors import MancalaError
+
+    if options.report is not None:
+        check_report_path(options.report)
+    folder = Path(options.folder)
+    if not options.entries and not (folder / RESULTS).is_file():
+        raise MancalaError(f"{folder} holds no results; name entries, such as training/benchmark/td.py")
+    num_broken = 0
+    entries, lacking = _entries(options.entries)
+    if entries:
+        wanted = _plan(_taking_part(entries, options.tasks), options)
+        try:
+            with _ray(options.ray) as run_learners:
+                num_broken = run_plan(wanted, _say, run_learners)
+        except KeyboardInterrupt:
+            kept = f"measurements are in {folder / RESULTS}, the same command goes on"
+            raise Interrupted(kept) from None
+    elif lacking:
+        raise ImportError("none of the entries can run here: " + "; ".join(lacking))
+    with Results(folder / RESULTS) as results:
+        outcome = Outcome(results)
+    if options.report is not None:
+        write_report(outcome, options.report)
+    if options.json:
+        print_json(outcome.as_dict())
+    else:
+        _print(outcome)
+        if options.report is not None:
+            print(f"report: {options.report}")
+    return _BROKE_OFF if num_broken or lacking else 0
+
+
+def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":
+    """Read entries; those that lack a package are left out, and what they lack is said."""
+    from mancala_env.benchmark.entries import read_entry
+
+    entries, lacking = [], []
+    for path in paths:
+        try:
+            entries.append(read_entry(path))
+        except ImportError as error:
+            if "pip install" not in str(error):
+                raise
+            lacking.append(str(error))
+            _say(f"left out: {error}")
+    return entries, lacking
+
+
+def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
+    """Return the entries that take part in one of the tasks, or all where none does, for the error."""
+    taking = [entry for entry in entries if set(entry.tasks) & set(tasks)]
+    for entry in entries:
+        if taking and entry not in taking:
+            _say(f"left out: {entry.name} takes part in {' and '.join(entry.tasks)} alone")
+    return taking or entries
+
+
+def _plan(entries: "list[Entry]", options: Any) -> "Plan":
+    from mancala_env.benchmark.budget import limit_of_minutes, limit_of_steps
+    from mancala_env.benchmark.running import LINES, plan
+
+    limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
+    return plan(
+        entries,
+        options.folder,
+        rulesets=options.rulesets,
+        tasks=options.tasks,
+        limits=limits,
+        seeds=options.seeds,
+        points=options.points,
+        games=options.games,
+        anchors=options.anchors,
+        lines=LINES if options.lines is None else options.lines,
+    )
+
+
+@contextlib.contextmanager
+def _ray(address: str | None) -> "Iterator[RunLearners | None]":
+    """Give what runs learners on a Ray cluster, or None where there is no address."""
+    if address is None:
+        yield None
+        return
+    from mancala_env.arena.on_ray import started_ray
+    from mancala_env.benchmark.on_ray import RayLearners
+
+    with started_ray(address):
+        yield RayLearners()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _print(outcome: "Outcome") -> None:
+    from mancala_env.benchmark.report import HEAD, line_cells
+
+    for contest in outcome.contests():
+        rows = [standing.cells() for standing in outcome.standings(contest)]
+        rows += [line_cells(row) for row in outcome.lines_of(contest)]
+        print_table(HEAD, rows, str(contest))
+    if not outcome.contests():
+        print("No learner has been measured yet.")
+    for note in outcome.notes:
+        print(f"note: {note}")

@@ -1,0 +1,219 @@
+"""The entries of training/benchmark/ run, with budgets of next to nothing."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from learners import HONEST, entry_of, run
+
+from mancala_env import Position, cli, rulesets
+from mancala_env.agents import Agent
+from mancala_env.arena import measure_regret, play_matches
+from mancala_env.batch import Batch
+from mancala_env.benchmark import (
+    TASKS,
+    LearningBudget,
+    Limit,
+    Point,
+    limit_of_minutes,
+    limit_of_steps,
+    read_entry,
+)
+from mancala_env.benchmark.budget import measuring_points
+from mancala_env.engine.state import encode, load
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
+# RLlib writes into the home and leaves processes: it runs in one of its own, below.
+HERE = [path for path in FILES if path.stem != "rllib_ppo"]
+NEEDS = {"tianshou_dqn": "tianshou"}
+LAYLI = rulesets.lookup("layli_goobalay")
+
+
+def entry_at(path):
+    needed = NEEDS.get(path.stem)
+    if needed and importlib.util.find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed here")
+    return read_entry(path)
+
+
+def td():
+    entry = read_entry(ROOT / "training" / "benchmark" / "td.py")
+    return entry, sys.modules[entry.learn.__module__]
+
+
+@pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
+def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
+    entry = entry_at(path)
+    assert len(entry.title) > 20
+    limit = limit_of_steps(2000)
+    said, broken, results, wanted = run([entry], tmp_path, tasks=[entry.tasks[0]], limits=[limit], points=2)
+    assert broken == 0, said
+    assert results.end(wanted.runs[0].key) == "", said
+    rows = results.rows(wanted.runs[0].key)
+    assert 0 < rows[-1].steps <= 2000
+
+
+def test_the_entry_of_the_documentation_runs(tmp_path):
+    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "benchmark.md").read_text(), re.S | re.M)
+    (tmp_path / "hill.py").write_text(block)
+    _, broken, results, wanted = run(
+        [read_entry(tmp_path / "hill.py")], tmp_path, limits=[limit_of_steps(5000)]
+    )
+    assert broken == 0
+    assert [row.steps for row in results.rows(wanted.runs[0].key)] == [1920, 2880, 4800]
+
+
+@pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
+def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
+    entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
+    limit, points, task = Limit("steps", 2000), measuring_points(3), TASKS["afterstates"]
+    budget = LearningBudget(limit, points)
+    learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
+    first = next(learner)
+    budget.note_measured(first.steps)
+    second = next(learner)  # so the first is stored
+    learner.close()
+    if name == "ppo_mirror":  # which stores what it yields
+        first = second
+    again = LearningBudget(limit, points, {first.steps: 5.0})
+    following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
+    assert again.resumed_steps == first.steps
+    assert again.seconds >= 5
+    assert first.steps < following.steps <= 2000
+
+
+def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):
+    _, module = td()
+    whole, half = module.Learner(LAYLI, 3), module.Learner(LAYLI, 3)
+    for learner in (whole, half):
+        learner.learn(500)
+    half.store(tmp_path / "learner.npz", 500)
+    other = module.Learner(LAYLI, 4)
+    assert other.restore(tmp_path / "learner.npz") == 500
+    assert whole.learn(500) == other.learn(500)
+    assert (whole.weights == other.weights).all()
+    assert whole.weights[:, 0].any()
+
+
+def test_td_plays_from_the_observation_by_the_values_that_its_kernel_has():
+    """The kernel looks games up, the player what it is shown of them: they must agree."""
+    _, module = td()
+    learner = module.Learner(LAYLI, 5)
+    learner.learn(20_000)
+    tuples, starts, half = module.tuples_of(LAYLI.num_holes)
+    rules, scratch = encode(LAYLI), np.zeros((2, len(tuples)), np.int64)
+    games = Batch(LAYLI, 60, seed=1, opening_turns=12).games
+    chosen = learner.agent().act(games)
+    for b in range(len(games)):
+        values = {}
+        position = Position.from_games(LAYLI, games, b)
+        for action in position.legal_actions:
+            after = Position.from_games(LAYLI, games, b)
+            after.play(action)
+            game = cast(Any, load).py_func(after.games, 0)
+            looked_up = (learner.weights, tuples, starts, half)
+            values[action] = module.value_of(rules, game, position.player, *looked_up, *scratch)
+        assert values[int(chosen[b])] == pytest.approx(max(values.values()), abs=1e-3)
+
+
+def test_td_learns_within_a_second():
+    """From 0 weights (the lead alone) to far fewer seeds given away than greedy play's 5.8 a move."""
+    _, module = td()
+    learner = module.Learner(LAYLI, 1)
+    before = measure_regret(learner.agent(), LAYLI).overall.mean_regret
+    for _ in range(20):
+        learner.learn(5000)
+    after = measure_regret(learner.agent(), LAYLI).overall.mean_regret
+    assert after < 3 < before
+
+
+@pytest.mark.parametrize("name", ["leyla", "gabata_five_holes", "layli_goobalay_long"])
+def test_td_plays_every_kind_of_game(name, tmp_path):
+    entry, _ = td()
+    budget = LearningBudget(limit_of_steps(2000), (1.0,))
+    ruleset = rulesets.lookup(name)
+    *_, last = entry.learn(TASKS["afterstates"], ruleset, budget, 1, tmp_path)
+    assert isinstance(last.player, Agent)
+    assert play_matches(last.player, "random", ruleset, games=20, seed=1).win_rate > 0.5
+
+
+def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
+    entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
+    budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
+    points = list(entry.learn(TASKS["board"], LAYLI, budget, 1, tmp_path))
+    assert 3 <= budget.seconds < 9
+    assert isinstance(points[-1], Point)
+
+
+OPTIONS = ("--seeds", "1", "--games", "2", "--points", "2", "--json", "--anchors", "random", "--lines")
+
+
+def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(tmp_path, capsys):
+    entry_of(tmp_path, HONEST, "whole")
+    (tmp_path / "lacking.py").write_text(
+        '"""Needs what there is none of."""\ntry:\n    import no_such_package\nexcept ImportError as error:\n'
+        "    raise ImportError('lacking needs it: pip install no_such_package') from error\n"
+    )
+    words = [str(tmp_path / "lacking.py"), str(tmp_path / "whole.py"), "--steps", "100"]
+    assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out"), *OPTIONS]) == 1
+    said = capsys.readouterr()
+    assert said.err.splitlines()[0] == "left out: lacking needs it: pip install no_such_package"
+    (contest,) = json.loads(said.out)["contests"]
+    assert [each["entry"] for each in contest["entries"]] == ["whole"]
+    # Without entries the results so far are shown.
+    assert (
+        cli.main(["benchmark", "--folder", str(tmp_path / "out"), "--report", str(tmp_path / "a.html")]) == 0
+    )
+    assert "layli_goobalay, afterstates, 100 steps" in capsys.readouterr().out
+    assert (tmp_path / "a.html").is_file()
+
+
+TD = str(ROOT / "training" / "benchmark" / "td.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["no.py", "--steps", "10"], "an entry is a Python file, such as training/benchmark/td.py"),
+        ([], "holds no results; name entries"),
+        ([TD], "name a budget"),
+        ([TD, "--core_minutes", "0"], "core_minutes must be above 0"),
+        (
+            [TD, "--steps", "10", "--tasks", "board"],
+            "td takes part in afterstates and anything, not in board",
+        ),
+        ([TD, "--steps", "10", "--report", "a.pdf"], "a report ends in .html or .png"),
+    ],
+)
+def test_a_mistake_is_one_line(words, why, tmp_path, capsys):
+    assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out")]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert why in said
+
+
+def test_rllibs_entry_and_learners_on_ray(tmp_path):
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("ray is not installed here")
+    entry_of(tmp_path, HONEST, "whole")
+    words = [str(ROOT / "training/benchmark/rllib_ppo.py"), str(tmp_path / "whole.py"), "--steps", "1000"]
+    words += ["--ray", "local", "--folder", "out"]
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    done = subprocess.run(
+        [sys.executable, "-m", "mancala_env.cli", "benchmark", *words, *OPTIONS],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "XDG_CACHE_HOME": cache},
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    (contest,) = json.loads(done.stdout)["contests"]
+    assert {entry["entry"] for entry in contest["entries"]} == {"rllib_ppo", "whole"}
+    assert all(entry["steps"] <= 1000 for entry in contest["entries"])
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert [json.loads(line)["what"] for line in lines].count("measured") == 4

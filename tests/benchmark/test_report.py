@@ -1,0 +1,115 @@
+"""What a benchmark's report says of results that are known."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from mancala_env.benchmark.budget import Limit
+from mancala_env.benchmark.report import ALL, Outcome, write_report
+from mancala_env.benchmark.results import LINE, Key, Results, Row
+from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import lookup
+
+SCORING = Scoring(2, ("random",), 4, "evaluation", 0)
+LIMIT = Limit("steps", 100)
+MADE = {"commit": "abc", "machine": "one", "time": "now"}
+
+
+def key(entry="td", ruleset="layli_goobalay", seed=1, task="board", identity="1", limit=LIMIT):
+    return Key(entry, identity, task, ruleset, "rules", limit, seed, SCORING)
+
+
+def row(of, regret, elo=100.0, steps=100, point=1):
+    return Row(of, point, steps, 6.0, Score(regret, (0, 9), 0.5, elo, (0, 200), 2), MADE)
+
+
+def results_of(rows, ends=(), folder=None):
+    with Results(folder) as results:
+        for each in rows:
+            results.measured(each)
+        for each, why in ends:
+            results.ended(each, why)
+    return results
+
+
+def over(rows):
+    return results_of(rows, [(each.key, "") for each in rows])
+
+
+def test_entries_stand_by_the_interquartile_mean_of_their_regret():
+    rows = [row(key("good", seed=seed), regret) for seed, regret in enumerate((1, 2, 3, 4, 99))]
+    rows += [row(key("bad", seed=seed), 5, elo=-50) for seed in range(5)]
+    outcome = Outcome(over(rows))
+    (contest,) = outcome.contests()
+    assert str(contest) == "layli_goobalay, board, 100 steps"
+    good, bad = outcome.standings(contest)
+    assert (good.entry, good.regret.value, good.seeds, good.core_minutes) == ("good", 3, 5, 0.1)
+    assert (bad.entry, bad.elo, bad.better) == ("bad", (-50, -50, -50), None)
+    assert good.better is not None
+    assert good.better.value == 0.8  # four of five runs give away less
+    assert good.regret.low < 3 < good.regret.high
+    assert outcome.notes == []
+
+
+def test_a_run_counts_with_its_last_measurement_once_it_is_over():
+    done, going = key(seed=1), key(seed=2)
+    rows = [row(done, 4, steps=50, point=0), row(done, 2), row(going, 9, steps=50, point=0)]
+    outcome = Outcome(results_of(rows, [(done, "")]))
+    (contest,) = outcome.contests()
+    (found,) = outcome.standings(contest)
+    assert (found.regret.value, found.seeds, found.steps) == (2, 1, 100)
+    curve = outcome.curve(contest, "td")
+    assert [(spent, regret.value) for spent, regret, _ in curve] == [(50, 6.5), (100, 2)]
+    assert "fewer than 5 seeds" in outcome.notes[0]
+
+
+def test_refused_runs_and_entries_since_changed_do_not_count():
+    bad, old, new = key("bad"), key(identity="0"), key(identity="1")
+    rows = [row(bad, 0), row(old, 0), row(new, 3)]
+    outcome = Outcome(results_of(rows, [(bad, "it cheated"), (old, ""), (new, "")]))
+    (found,) = outcome.standings(outcome.contests()[0])
+    assert (found.entry, found.regret.value) == ("td", 3)
+    assert "1 measurements are of entries whose files have changed since; left out" in outcome.notes
+    assert "bad, seed 1, was refused: it cheated" in outcome.notes
+
+
+def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
+    names = ("layli_goobalay", "leyla")
+    rows = [row(key(ruleset=name), 0.5 * regret_of_random(lookup(name))) for name in names]
+    rows.append(row(key("elsewhere", ruleset="leyla"), 0))
+    outcome = Outcome(over(rows))
+    together, *single = outcome.contests()
+    assert [contest.ruleset for contest in single] == list(names)
+    assert together.ruleset == ALL
+    (found,) = outcome.standings(together)  # the other has no run on one of them
+    assert found.entry == "td"
+    assert found.regret.value == pytest.approx(0.5)
+
+
+def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():
+    rows = [row(key(), 1), row(key(task="anything"), 1), row(key(limit=Limit("core_minutes", 3)), 1)]
+    rows.append(row(key()._replace(scoring=SCORING._replace(games=4)), 1))
+    assert len(Outcome(over(rows)).contests()) == 4
+
+
+def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
+    rows = [row(key(name, seed=seed), 2 + seed / 9) for name in ("one", "two") for seed in range(3)]
+    line = Key("minimax:2", "minimax:2", LINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING)
+    outcome = Outcome(over([*rows, row(line, 3)]))
+    page = write_report(outcome, tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "http://" not in re.sub(r"http://(www\.w3\.org|purl\.org|creativecommons\.org)", "", page)
+    pictures = page.split("<svg")[1:]
+    assert len(pictures) == 2
+    for picture in pictures:
+        ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
+        assert "minimax:2" in picture
+        assert "one" in picture
+    assert write_report(outcome, tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_measured_makes_no_report(tmp_path):
+    with pytest.raises(MancalaError, match="no learner has been measured yet"):
+        write_report(Outcome(results_of([])), tmp_path / "report.html")

@@ -1,0 +1,285 @@
+"""A benchmark from end to end: what is measured, what is refused, and how it goes on after a kill."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from learners import HEAD, HONEST, STORING, entry_of, plan_of, run
+
+from mancala_env import agents, rulesets
+from mancala_env.agents.checkpoint import CheckpointAgent
+from mancala_env.arena.lines import InvalidResults
+from mancala_env.benchmark import InvalidEntry, Refused, budget, limit_of_minutes, read_entry
+from mancala_env.benchmark.results import RESULTS, Results
+from mancala_env.benchmark.scoring import regret_of_random, scoring_of
+from mancala_env.benchmark.tasks import TASKS
+from mancala_env.errors import MancalaError
+from mancala_env.solver import positions
+
+LAYLI = rulesets.lookup("layli_goobalay")
+
+
+def steps_of(results, wanted):
+    return [[row.steps for row in results.rows(each.key)] for each in wanted.runs]
+
+
+def test_every_entry_task_and_seed_is_measured_at_its_points(tmp_path):
+    entries = [entry_of(tmp_path, HONEST, "one"), entry_of(tmp_path, HONEST, "two")]
+    said, broken, results, wanted = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
+    assert len(wanted.runs) == 8
+    assert steps_of(results, wanted) == [[300, 500, 1000]] * 8
+    assert broken == 0
+    assert len(said) == 24
+    rows = results.all_rows()
+    assert {row.point for row in rows} == {0, 1, 2}
+    assert all(0 < row.core_minutes < 1 and row.score.games == 2 for row in rows)
+    assert rows[0].made.keys() == {"commit", "machine", "time"}
+    # The first legal action is the same player every time, and so is its score.
+    assert len({row.score for row in rows}) == 1
+    before = (tmp_path / RESULTS).read_bytes()
+    said, _, _, _ = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
+    assert said == ["8 of 8 runs are done already"]
+    assert (tmp_path / RESULTS).read_bytes() == before
+
+
+def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_entry(tmp_path):
+    run([entry_of(tmp_path, HONEST)], tmp_path)
+    said, _, results, _ = run([entry_of(tmp_path, HONEST)], tmp_path, seeds=2)
+    assert said[0] == "1 of 2 runs are done already"
+    assert len(results.all_rows()) == 6
+    said, _, results, _ = run([entry_of(tmp_path, HONEST + "    # edited\n")], tmp_path, seeds=2)
+    assert len(results.all_rows()) == 12
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("    yield Point('random', 1001)", "took 1,001 environment steps, and its budget is 1 k steps"),
+        ("    for n in (10, 9):\n        yield Point(player(ruleset), n)", "never falls, not 9 after 10"),
+        ("    yield Point('random', 0)", "whole number of at least 1 that never falls, not 0"),
+        ("    yield Point('random', 1.5)", "not 1.5"),
+        ("    yield 'random'", "must yield Point(player, steps), not 'random'"),
+        ("    return\n    yield", "it yielded nothing to measure"),
+        ("    return [Point('random', 1)]", "must be a generator that yields Points"),
+        ("    yield Point('gready', 1)", "cannot play: no agent 'gready'"),
+        ("    yield Point(agents.make('random', 'leyla'), 1)", "random plays leyla, not layli_goobalay"),
+        ("    yield Point('minimax:2', 1)", "plays by nobody knows what, and the task 'board' allows board"),
+        ("    yield Point(player(ruleset, 'afterstates'), 1)", "by the observation 'afterstates'"),
+    ],
+)
+def test_what_breaks_the_terms_is_refused(body, why, tmp_path):
+    said, broken, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"])
+    assert why in said[-1]
+    assert "refused" in said[-1]
+    assert why in (results.end(wanted.runs[0].key) or "")
+    assert results.all_rows() == []
+    assert broken == 0
+    assert run([entry_of(tmp_path, body)], tmp_path, tasks=["board"])[0] == ["1 of 1 runs are done already"]
+
+
+def test_core_minutes_beyond_the_budget_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "_OVER_SECONDS", 0.1)
+    body = "    import time\n    end = time.process_time() + 0.5\n    while time.process_time() < end: pass\n"
+    options = {"limits": [limit_of_minutes(0.001)]}
+    said, *_ = run([entry_of(tmp_path, f"{body}    yield Point('random', 1)")], tmp_path, **options)
+    assert "core minutes, and its budget is 0.001 core minutes" in said[-1]
+
+
+def test_a_learner_may_be_shown_less_than_its_task_allows():
+    TASKS["afterstates"].check(agents.from_function(lambda *_: 0, LAYLI, observation="board"))
+    TASKS["anything"].check(agents.make("minimax:2", LAYLI))
+    with pytest.raises(Refused, match="'replies'"):
+        TASKS["afterstates"].check(agents.from_function(lambda *_: 0, LAYLI, observation="replies"))
+
+
+def test_a_checkpoint_plays_by_what_its_network_is_shown_and_a_search_by_all(tmp_path):
+    from test_checkpoint import identity_of, write_checkpoint
+
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of(kind="board"))
+    agent = agents.make(str(path), LAYLI)
+    assert isinstance(agent, CheckpointAgent)
+    TASKS["board"].check(agent)
+    TASKS["board"].check(agents.make(f"sample:{path}", LAYLI))
+    with pytest.raises(Refused, match="nobody knows"):
+        TASKS["board"].check(agents.make(f"policy+mcts:5:{path}", LAYLI))
+
+
+def test_a_learner_that_breaks_off_is_tried_again_and_others_go_on(tmp_path, capsys):
+    broken = entry_of(tmp_path, "    yield Point('random', 1)\n    raise RuntimeError('no more')", "broken")
+    other = entry_of(tmp_path, HONEST, "other")
+    said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
+    assert count == 1
+    assert said[1] == "broken, anything, layli_goobalay, 1 k steps, seed 1: broke off: no more"
+    assert "RuntimeError: no more" in capsys.readouterr().err
+    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
+    said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
+    assert count == 1
+    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement does not count twice
+
+
+RUN = """
+import sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+from learners import entry_of, run
+run([entry_of(Path({folder!r}), {body!r})], Path({folder!r}), tasks=["board"], points=5)
+"""
+
+
+def run_and_be_killed(folder, body):
+    tests = [str(Path(__file__).parent), *sys.path]
+    code = RUN.format(path=tests, folder=str(folder), body=body)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr
+
+
+# Points at 62.5, 125, 250, 500 and 1,000 of 1,000 steps: measured after 100, 200, 300, 500 and 1,000.
+@pytest.mark.parametrize("killed_at", [300, 900])
+def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(killed_at, tmp_path):
+    body = f"    KILLED_AT = {killed_at}" + STORING
+    run_and_be_killed(tmp_path, body)
+    before = (tmp_path / RESULTS).read_text().splitlines()
+    _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
+    assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
+    lines = (tmp_path / RESULTS).read_text().splitlines()
+    assert lines[: len(before)] == before
+    assert [json.loads(line)["what"] for line in lines] == ["measured"] * 5 + ["end"]
+    log = (wanted.runs[0].folder / "log").read_text().split()[1::2]
+    assert log == ["0", str(max([0, *(steps for steps in (100, 200, 300, 500) if steps < killed_at)]))]
+    spent = [row.core_seconds for row in results.rows(wanted.runs[0].key)]
+    assert spent == sorted(spent)
+
+
+def test_a_learner_that_stores_nothing_begins_anew_and_its_old_measurements_do_not_count(tmp_path):
+    kill = "        if steps == 400 and not (folder / 'killed').exists():\n"
+    kill += "            (folder / 'killed').touch(), os.kill(os.getpid(), signal.SIGKILL)\n"
+    body = HONEST.replace("        if budget", kill + "        if budget")
+    run_and_be_killed(tmp_path, body)
+    _, _, results, wanted = run([entry_of(tmp_path, body)], tmp_path, tasks=["board"], points=5)
+    assert steps_of(results, wanted) == [[100, 200, 300, 500, 1000]]
+    kinds = [json.loads(line)["what"] for line in (tmp_path / RESULTS).read_text().splitlines()]
+    assert kinds == ["measured"] * 3 + ["void"] + ["measured"] * 5 + ["end"]
+
+
+def test_half_a_line_at_the_end_is_cut_off_and_measured_again(tmp_path):
+    entry = entry_of(tmp_path, STORING.replace("KILLED_AT", "-1"))
+    _, _, results, wanted = run([entry], tmp_path)
+    file = tmp_path / RESULTS
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:2]) + lines[2][:50])
+    _, _, again, _ = run([entry], tmp_path)
+    assert steps_of(again, wanted) == steps_of(results, wanted)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"format":2}\n', b'{"format":1,"what":"else"}\n', b"[]\n", b"1\n", b"no\n", b'{"format":1}\n',
+        b'{"format":1,"what":"measured","budget":{"kind":"steps"},"scoring":{}}\n', b"\xff\n",
+        b"[" * 100_000 + b"\n",
+    ],
+    ids=lambda line: line[:30],
+)  # fmt: skip
+def test_a_file_that_holds_no_results_is_refused(line, tmp_path):
+    (tmp_path / RESULTS).write_bytes(line)
+    with pytest.raises(InvalidResults, match="line 1"), Results(tmp_path / RESULTS):
+        pass
+
+
+def test_every_field_of_a_line_is_checked(tmp_path):
+    run([entry_of(tmp_path, HONEST)], tmp_path, points=1)
+    file = tmp_path / RESULTS
+    fields = json.loads(file.read_text().splitlines()[0])
+    for name in fields:
+        for wrong in (None, {}, "\x1b[2J", -1, float("nan")):
+            if fields[name] == wrong or (name in ("elo",) and wrong == -1):
+                continue
+            if isinstance(fields[name], float) and wrong == -1:
+                continue
+            file.write_text(json.dumps(fields | {name: wrong}) + "\n")
+            with pytest.raises(InvalidResults, match="line 1"), Results(file):
+                pass
+
+
+def test_two_processes_do_not_write_one_file(tmp_path):
+    with Results(tmp_path / RESULTS), pytest.raises(InvalidResults, match="another process"):
+        run([entry_of(tmp_path, HONEST)], tmp_path)
+
+
+def test_those_who_do_not_learn_are_measured_once_and_anchors_keep_their_rating(tmp_path):
+    said, _, results, wanted = run([], tmp_path, limits=[], lines=["greedy", "minimax:1"])
+    assert len(said) == 2
+    greedy, other = (results.rows(line.key)[0] for line in wanted.lines)
+    assert greedy.score.games == 0  # as stored
+    assert other.score.games == 2
+    assert run([], tmp_path, limits=[], lines=["greedy", "minimax:1"])[0] == []
+
+
+def test_the_regret_of_random_play_is_the_mean_over_all_actions():
+    shipped = positions(LAYLI)
+    draw = agents.make("random", LAYLI, seed=1)
+    found = [shipped.regret(draw.act(shipped.games)).mean() for _ in range(60)]
+    assert abs(sum(found) / 60 - regret_of_random(LAYLI)) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("TASKS = ('board',)\n", "has no function learn"),
+        ("def learn(): ...\n", "TASKS must be a tuple"),
+        ("TASKS = ['board']\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("TASKS = ('boards',)\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("TASKS = ()\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("def learn(:\n", "line 1: invalid syntax"),
+    ],
+)
+def test_a_file_that_is_no_entry_says_why(body, why, tmp_path):
+    (tmp_path / "own.py").write_text(body)
+    with pytest.raises(InvalidEntry, match=why):
+        read_entry(tmp_path / "own.py")
+
+
+@pytest.mark.parametrize("path", ["none.py", ".", "README.md"])
+def test_what_is_no_python_file_is_no_entry(path):
+    with pytest.raises(InvalidEntry, match="an entry is a Python file"):
+        read_entry(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"seeds": 0}, "seeds must be"),
+        ({"limits": []}, "name a budget"),
+        ({"points": 0}, "points must be"),
+        ({"tasks": ["boards"]}, "task must be"),
+        ({"rulesets": ["chess"]}, "chess"),
+        ({"lines": ["gready"]}, "no agent 'gready'"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp_path):
+    with pytest.raises(MancalaError, match=why):
+        plan_of([entry_of(tmp_path, HONEST)], tmp_path, **options)
+    assert not (tmp_path / RESULTS).exists()
+
+
+def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
+    (tmp_path / "own.py").write_text(
+        HEAD.replace('("board", "afterstates", "anything")', '("anything",)') + HONEST
+    )
+    entry = read_entry(tmp_path / "own.py")
+    with pytest.raises(Refused, match="own takes part in anything, not in board"):
+        plan_of([entry], tmp_path, tasks=["board"])
+    with pytest.raises(InvalidEntry, match="two entries are called own"):
+        plan_of([entry, entry], tmp_path)
+
+
+def test_a_ruleset_without_a_ladder_or_an_anchor_that_is_none_is_refused():
+    with pytest.raises(MancalaError, match="no stored ladder"):
+        scoring_of(replace(LAYLI, name="own"))
+    with pytest.raises(MancalaError, match="anchors must be some of random, greedy"):
+        scoring_of(LAYLI, anchors=["gready"])
+    with pytest.raises(MancalaError, match="even whole number"):
+        scoring_of(LAYLI, games=3)

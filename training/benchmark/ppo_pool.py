@@ -1,0 +1,13 @@
+"""This package's PPO, a quarter of its games against a pool of scripted agents and earlier checkpoints."""
+
+from mancala_env.benchmark.selfplay import config_of, prepare, trained
+
+__all__ = ["TASKS", "learn", "prepare"]
+
+TASKS = ("board", "afterstates", "anything")
+
+
+def learn(task, ruleset, budget, seed, folder):
+    """Train, and yield checkpoints where they are to be measured."""
+    config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
+    yield from trained(config, budget)

@@ -1,0 +1,71 @@
+"""PPO of RLlib by self-play over its PettingZooEnv, with this package's masked network.
+
+Both players are the one policy. Everything runs in this process; RLlib's own processes of Ray, which do
+next to nothing here, count as core minutes all the same.
+"""
+
+import logging
+
+import torch
+
+from mancala_env import agents
+from mancala_env.agents.network import NetworkConfig
+from mancala_env.benchmark import Point
+from mancala_env.envs.aec import MancalaAEC, guarded
+
+try:
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
+    from ray.tune.registry import register_env
+
+    from mancala_env.arena.on_ray import started_ray
+    from mancala_env.learning.rllib.selfplay import SHARED, always_shared, module_spec
+except ImportError as error:
+    raise ImportError('rllib_ppo needs RLlib: pip install "mancala-env[ray]"') from error
+
+TASKS = ("board", "afterstates", "anything")
+
+BATCH = 4000  # steps between two updates: RLlib's default
+
+
+def learn(task, ruleset, budget, seed, folder):
+    """Learn, and yield the network where it is to be measured."""
+    torch.set_num_threads(1)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    seen = task.observation
+    network = NetworkConfig(observation=seen, hidden=64, layers=2, seed_levels=10)
+
+    def make(_):
+        game = MancalaAEC(ruleset, observation=seen, opening_turns=4, opening_set="training")
+        return PettingZooEnv(guarded(game))
+
+    register_env("mancala-benchmark", make)
+    batch = min(BATCH, max(64, budget.steps // 10)) if budget.steps else BATCH
+    config = (
+        PPOConfig()
+        .environment("mancala-benchmark")
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=16)
+        .multi_agent(policies={SHARED}, policy_mapping_fn=always_shared)
+        .rl_module(rl_module_spec=module_spec(ruleset, network))
+        .training(train_batch_size_per_learner=batch, minibatch_size=min(256, batch), num_epochs=4)
+        .training(lr=1e-3, gamma=1.0, entropy_coeff=0.01, use_kl_loss=False)
+        .debugging(seed=seed, log_level="ERROR")
+    )
+    with started_ray("local", num_cpus=1):
+        algorithm, steps, most = config.build_algo(), 0, batch
+        try:
+            while budget.allows(steps + most):
+                found = algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"]
+                steps, most = int(found), max(most, int(found) - steps)
+                if budget.is_due(steps):
+                    yield Point(agent_of(algorithm, ruleset, seen), steps)
+            yield Point(agent_of(algorithm, ruleset, seen), steps)
+        finally:
+            algorithm.stop()
+
+
+def agent_of(algorithm, ruleset, seen):
+    """Return who plays by the network as it is now."""
+    judge = algorithm.get_module(SHARED).network
+    choose = lambda seen, legal: judge(*map(torch.as_tensor, (seen, legal)))[0].argmax(1).numpy()  # noqa: E731
+    return agents.from_function(choose, ruleset, observation=seen, name="rllib_ppo")

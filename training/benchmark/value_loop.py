@@ -1,0 +1,44 @@
+"""The value-network loop: a search plays itself, a network is fitted, the search plays with it, and so on.
+
+The library behind `mancala grow-value`, with small generations. Who plays is minimax, four turns deep, with
+the network at its leaves: compare it with the searches among the lines, not with networks that play alone.
+"""
+
+import torch
+
+from mancala_env.agents.tensors import SUFFIX
+from mancala_env.agents.value_file import ValueFile
+from mancala_env.benchmark import Point
+from mancala_env.learning.value_growth import generations_of
+
+TASKS = ("anything",)
+
+DEPTH = 4
+TURNS_OF_A_GAME = 40  # more than rounds have on average
+GAMES = 500  # of a generation; the games of the last three are learned from
+FEWEST_GENERATIONS = 8
+MOST_GENERATIONS = 10_000
+
+
+def prepare(task, ruleset):
+    """Compile the searches, by a generation of a few games."""
+    next(generations_of(ruleset, 2, DEPTH, 1, 1))
+
+
+def learn(task, ruleset, budget, seed, folder):
+    """Grow, and yield the best network where it is to be measured."""
+    torch.set_num_threads(1)
+    games = GAMES
+    if budget.steps:
+        games = max(10, min(GAMES, budget.steps // (TURNS_OF_A_GAME * FEWEST_GENERATIONS)))
+    best, steps, file = None, 0, folder / f"value{SUFFIX}"
+    for one in generations_of(ruleset, games, DEPTH, MOST_GENERATIONS, seed):
+        if best is not None and not budget.allows(one.turns):
+            break
+        best, steps = one if best is None or one.gains else best, one.turns
+        file.write_bytes(ValueFile(ruleset, best.weights, {}).to_bytes())
+        if budget.is_due(steps):
+            yield Point(f"value+minimax:{DEPTH}:{file}", steps)
+        if not budget.allows(steps + games * TURNS_OF_A_GAME):
+            break
+    yield Point(f"value+minimax:{DEPTH}:{file}", steps)
