@@ -143,7 +143,7 @@ class Numbers(NamedTuple):
 def read_arrays(
     file: Path | Traversable, wanted: Mapping[str, Numbers], most: int = _MOST_NUMBERS
 ) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file, each as `wanted` says; neither it nor an array holds more than `most` bytes.
+    """Return arrays of an npz file, each as `wanted` says; neither it nor one of them is over `most` bytes.
 
     Raises:
         InvalidArchive: It is none, is too large, or holds other arrays.

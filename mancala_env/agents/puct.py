@@ -21,8 +21,8 @@ endgames are proven. Who judges:
   loss"), so that the next one goes elsewhere. How many are under way depends on the tree alone: a game is
   searched alike alone and among others.
 
-Self-play learns from :meth:`PuctAgent.search`: how often each action was tried, and what the position was found
-worth. There the chances at the roots are mixed with random ones, so that no action is left out for good.
+Self-play learns from :meth:`PuctAgent.search`: how often each action was tried, and what the position was
+found worth. There the chances at the roots are mixed with random ones, so that none is left out for good.
 
 Symbols: B games, A actions, N nodes of all trees, S simulations under way, P turns of the longest line.
 """
@@ -415,8 +415,8 @@ class PuctAgent(Agent):
         Args:
             games: Running games, uint64 `[B, NUM_COLUMNS]`.
             num_actions: A.
-            draws: float64 `[B, H]`, random numbers, none negative: the chances at a root are mixed with chances
-                in proportion to the first of them, one for each legal action; None mixes nothing in.
+            draws: float64 `[B, H]`, random numbers, none negative: the chances at a root are mixed with
+                chances in proportion to the first of them, one for each legal action; None mixes nothing in.
             share: How much of the chances is random, 0 to 1.
         """
         games = self._running(games)
@@ -426,9 +426,7 @@ class PuctAgent(Agent):
             some = slice(start, start + _GAMES_AT_ONCE)
             noise = None if draws is None else (draws[some], share)
             forest = self._search(games[some], simulations[some], noise)
-            _write_found(
-                self._rules, games[some], *forest, self._margin_share, policy[some], values[some]
-            )
+            _write_found(self._rules, games[some], *forest, self._margin_share, policy[some], values[some])
         self.last_simulations = simulations
         return Found(policy, values)
 

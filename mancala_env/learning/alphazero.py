@@ -1,9 +1,9 @@
 """AlphaZero (Silver et al. 2018): the network learns from a search that it guides itself.
 
-Every turn of every game is searched by policy+mcts (:mod:`mancala_env.agents.puct`), the network being the one
-that learns. All games are searched side by side, and the network judges the leaves of all trees at once. The
-first turns of a game are drawn from the visits, and later ones are the most visited. The network's policy is
-then fitted to the shares of the visits, its value to what the search found mixed with how the game ended:
+Every turn of every game is searched by policy+mcts (:mod:`mancala_env.agents.puct`), the network being the
+one that learns. All games are searched side by side, and the network judges the leaves of all trees at once.
+The first turns of a game are drawn from the visits, and later ones are the most visited. The network's policy
+is then fitted to the shares of the visits, its value to what the search found mixed with how the game ended:
 
     loss = cross-entropy(visits, policy) + value * (V - target)^2
 
@@ -12,6 +12,7 @@ Values change sign with the player and not with the turn: who is passed to moves
 
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from mancala_env.agents.puct import PuctAgent
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import losses
 from mancala_env.learning.policy import NotFinite
-from mancala_env.learning.replay import Replay, Searched, ends_of
+from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.observation import Observer
 
@@ -122,7 +123,21 @@ class AlphaZero(SelfPlayPPO):
         )
         self._draw = np.random.default_rng(self.seed)
         self._turn = np.zeros(env.num_envs, np.int64)
-        self.seconds = dict.fromkeys(("environment", "search", "learning"), 0.0)
+        self.seconds = {"environment": 0.0, "search": 0.0, "learning": 0.0}
+
+    def warm_up(self, env: SelfPlayEnv) -> None:
+        """Have all kernels compiled; see SelfPlayPPO."""
+        super().warm_up(env)
+        draws = np.ones((1, env.ruleset.num_holes))
+        self.search.search(env.games[:1], env.num_actions, draws, self._settings.noise)
+
+    def keep(self, folder: Path) -> None:
+        """Write the positions of finished games to the run's folder."""
+        self.replay.save(folder / REPLAY_FILE)
+
+    def bring_back(self, folder: Path) -> None:
+        """Go on with the positions of the run's folder."""
+        self.replay.load(folder / REPLAY_FILE)
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "replay", "search", "_settings", "_draw", "_turn"]
@@ -142,7 +157,11 @@ class AlphaZero(SelfPlayPPO):
         self.policy.set_training_mode(False)
         callback.on_rollout_start()
         shape = (n_rollout_steps, env.num_envs)
-        rewards, dones, players = np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.int8)
+        rewards, dones, players = (
+            np.empty(shape, np.float32),
+            np.empty(shape, np.bool_),
+            np.empty(shape, np.int8),
+        )
         parts, simulations = [], 0
         for step in range(n_rollout_steps):
             start = time.perf_counter()

@@ -179,7 +179,7 @@ class ExpertConfig:
 class AlphaZeroConfig:
     """Self-play of policy+mcts as in AlphaZero (Silver et al. 2018); see :mod:`.alphazero`."""
 
-    simulations: int = setting("of the search for each turn", 32, low=2, high=100_000)
+    simulations: int = setting("of the search for each turn", 16, low=2, high=100_000)
     turns: int = setting("environment steps of each game between two updates", 8, low=1, high=65_536)
     noise: float = setting(
         "share of a Dirichlet draw in the chances of a root's actions, for exploration", 0.25, low=0, high=1
@@ -340,8 +340,8 @@ class TrainConfig:
             )
         if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(
-                f"alphazero.turns times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are "
-                f"all in memory at once, not {self.alphazero.turns:,} times {self.selfplay.games:,}"
+                f"alphazero.turns times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which "
+                f"are all in memory at once, not {self.alphazero.turns:,} times {self.selfplay.games:,}"
             )
         if self.algorithm == "alphazero" and self.expert.share:
             raise InvalidConfig("expert.share must be 0 where algorithm is alphazero: its own search labels")
@@ -351,8 +351,8 @@ class TrainConfig:
             )
         if self.expert.share and self.expert.search_share and self.rounds != 1:
             raise InvalidConfig(
-                "a search knows what a round is worth and not what a match is, so expert.search_share must be "
-                f"0 where rounds is {self.rounds}, not {self.expert.search_share:g}"
+                "a search knows what a round is worth and not what a match is, so expert.search_share must "
+                f"be 0 where rounds is {self.rounds}, not {self.expert.search_share:g}"
             )
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(

@@ -1,16 +1,17 @@
 """Expert iteration beside PPO (Anthony et al. 2017): a search labels what the learner meets.
 
-Of each rollout some positions are drawn, and a search, the expert, values every action there: all positions of
-a rollout in one call, in the engine's kernels. PPO's loss and the distance to these labels are then one loss:
+Of each rollout some positions are drawn, and a search, the expert, values every action there: all of a
+rollout's in one call, in the engine's kernels. PPO's loss and the distance to these labels are then one loss:
 
     loss = PPO's + policy * cross-entropy(targets, policy) + value * (V - target)^2
 
-The targets of the policy are the Boltzmann distribution of the expert's values, as in distillation. The target
-of the value is what the search found, as a reward, mixed with how the learner's own game ended from there.
+The targets of the policy are the Boltzmann distribution of the expert's values, as in distillation. The
+target of the value is what the search found, as a reward, mixed with how the learner's own game ended.
 """
 
 import math
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from torch import Tensor, nn
 
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import agreement, boltzmann_targets, expert, losses
-from mancala_env.learning.replay import Replay, Searched, ends_of
+from mancala_env.learning.policy import SelfPlayPolicy
+from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.rulesets import Ruleset
 
@@ -76,6 +78,19 @@ class ExpertPPO(SelfPlayPPO):
         )
         self.seconds["labelling"] = 0.0
         self.rollout_buffer.keep_games()  # type: ignore[attr-defined]
+
+    def warm_up(self, env: SelfPlayEnv) -> None:
+        """Have all kernels compiled; see SelfPlayPPO."""
+        super().warm_up(env)
+        self._label(env.games[:1])
+
+    def keep(self, folder: Path) -> None:
+        """Write the labelled positions to the run's folder."""
+        self.replay.save(folder / REPLAY_FILE)
+
+    def bring_back(self, folder: Path) -> None:
+        """Go on with the labelled positions of the run's folder."""
+        self.replay.load(folder / REPLAY_FILE)
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "replay", "_config", "_draw", "_label"]
@@ -157,7 +172,8 @@ class ExpertPPO(SelfPlayPPO):
     def _losses_of(self, steps: Any) -> _Losses:
         """Return the losses of PPO over a minibatch; `loss` is the one to learn by, as in MaskablePPO."""
         clip: float = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
-        values, log_probs, entropies = self.policy.evaluate_actions(
+        policy_of: SelfPlayPolicy = self.policy  # type: ignore[assignment]
+        values, log_probs, entropies = policy_of.evaluate_actions(
             steps.observations, steps.actions.long().flatten(), steps.action_masks
         )
         advantages = (steps.advantages - steps.advantages.mean()) / (steps.advantages.std() + 1e-8)

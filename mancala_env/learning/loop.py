@@ -210,7 +210,10 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     model.go_on_from(steps, learned.progress)
     model.clock = Clock(config, learned.progress.seconds)
     model.learning_rate = LearningRate.going_on(
-        config.learner, rates_before(checkpoint, config.learner), learned.learning_rate, model.clock.part_done(steps)
+        config.learner,
+        rates_before(checkpoint, config.learner),
+        learned.learning_rate,
+        model.clock.part_done(steps),
     )
     model._setup_lr_schedule()
     return model
@@ -280,8 +283,9 @@ def _train(
     model = make_model(config, env, checkpoint)
     if resume:
         write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+        model.bring_back(folder.path)
     env.reset()
-    env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
+    model.warm_up(env)  # compiles what is not compiled yet, before the clock starts
     env.statistics.take()
     model.clock = clock = Clock(config, model.clock.seconds_before)
     if resume:

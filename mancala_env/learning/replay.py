@@ -89,7 +89,8 @@ class Replay:
             search_share: What the search says counts so much in a value, the end of the game the rest.
             seed: Of the draws.
         """
-        self._observer, self._rounds = observer, rounds
+        self._observer = observer
+        self._rounds: Rounds = rounds
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
         num_actions = observer.num_actions
@@ -185,6 +186,8 @@ class Replay:
                 raise InvalidArchive(f"{len(games)} games, {len(targets)} targets and {len(values)} values")
             if not (np.isfinite(values).all() and (np.abs(values) <= 1 + _ROUNDING).all()):
                 raise InvalidArchive("a value is not from -1 to 1")
+            if not len(games):
+                return
             games = check_running(self._observer.ruleset, self._rounds, games)
             observations = self._observer.empty(len(games))
             is_legal = np.empty((len(games), self._observer.num_actions), np.bool_)

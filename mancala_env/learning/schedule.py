@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
 from typing import Protocol
 
 from mancala_env.learning.config import TrainConfig

@@ -17,6 +17,7 @@ Symbols: T steps of a rollout, B games, A actions.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -375,13 +376,23 @@ class SelfPlayPPO(MaskablePPO):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Set up the algorithm; arguments as of MaskablePPO."""
-        self.seconds = dict.fromkeys(("environment", "inference", "learning"), 0.0)
+        self.seconds: dict[str, float] = {"environment": 0.0, "inference": 0.0, "learning": 0.0}
         super().__init__(*args, **kwargs)
 
     @property
     def updates(self) -> int:
         """Passes over an update's environment steps so far."""
         return self._n_updates
+
+    def warm_up(self, env: SelfPlayEnv) -> None:
+        """Have all kernels compiled, so that no clock counts it; the games of `env` go on by a step."""
+        env.step(env.action_masks().argmax(axis=1))
+
+    def keep(self, folder: Path) -> None:
+        """Write what going on needs beside a checkpoint to the run's folder: nothing here."""
+
+    def bring_back(self, folder: Path) -> None:
+        """Go on with what :meth:`keep` wrote there, if it did."""
 
     def _excluded_save_params(self) -> list[str]:
         """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
