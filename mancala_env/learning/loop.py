@@ -34,7 +34,7 @@ from mancala_env.learning.config import (
     read_command,
     read_settings,
 )
-from mancala_env.learning.distillation import distill, is_distillation_ahead
+from mancala_env.learning.distillation import distill, expert, is_distillation_ahead
 from mancala_env.learning.expert_iteration import ExpertPPO
 from mancala_env.learning.logs import check_logs, logger_of
 from mancala_env.learning.policy import NotFinite, SelfPlayPolicy
@@ -143,12 +143,14 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
         MancalaError: It says what would be right.
     """
     pool = config.pool.opponents if config.pool.share else []
-    experts = [config.distillation.spec] if config.distillation.positions else []
-    experts += [config.expert.spec] if config.expert.share else []
-    for spec in (*pool, *experts, *config.evaluation.opponents):
+    experts = {"distillation.spec": config.distillation.spec} if config.distillation.positions else {}
+    experts |= {"expert.spec": config.expert.spec} if config.expert.share else {}
+    for spec in (*pool, *experts.values(), *config.evaluation.opponents):
         if resumed is not None and agents.Spec.parse(spec).runs_code:
             raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
         agents.make(spec, config.game, num_threads=1)
+    for setting, spec in experts.items():
+        expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
