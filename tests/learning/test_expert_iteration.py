@@ -149,6 +149,7 @@ def test_what_does_not_go_together_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert says in said
     assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir()), "nothing was begun"
 
 
 def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> None:
