@@ -24,6 +24,8 @@ from mancala_env.learning.run_folder import RunFolderError, write_atomically
 from mancala_env.observation import Observer
 
 REPLAY_FILE = "replay.npz"
+# A file of so many bytes is read even where fewer positions are remembered now.
+_ALWAYS_READ = 1 << 26
 # A policy's chances add up to 1 but for rounding.
 _ROUNDING = 1e-3
 
@@ -180,7 +182,7 @@ class Replay:
             "values": Numbers("float32", (None,)),
         }
         try:
-            found = read_arrays(path, wanted, most=self._num_bytes)
+            found = read_arrays(path, wanted, most=max(self._num_bytes, _ALWAYS_READ))
             games, targets, values = (found[name] for name in wanted)
             if not len(games) == len(targets) == len(values):
                 raise InvalidArchive(f"{len(games)} games, {len(targets)} targets and {len(values)} values")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from rich.console import Console
+from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Batch, Position, agents, rulesets
@@ -191,6 +192,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     assert "agreement with the search" in (run / "report.html").read_text()
     assert read_identity(run / "final.zip").turns == 2048
     assert isinstance(agents.make(str(run / "final.zip"), LAYLI), CheckpointAgent)
+    assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
     result = play_matches(f"policy+mcts:8:{run / 'final.zip'}", "random", LAYLI, games=2, seed=1)
     assert result.games == 2
     again = Path(shutil.copytree(run, tmp_path / "again"))

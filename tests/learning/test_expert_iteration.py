@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from rich.console import Console
+from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import agents
@@ -119,6 +120,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     assert 0 < lines[-1]["time/labelling"] < 1
     assert "agreement with the search" in (run / "report.html").read_text()
     agents.make(str(run / "final.zip"), LAYLI)
+    assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
     again = Path(shutil.copytree(run, tmp_path / "again"))
     for folder in (run, again):
         config, _ = read_config(["--resume", str(folder), "--environment_steps", "4096"])

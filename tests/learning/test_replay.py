@@ -132,8 +132,18 @@ def test_a_file_that_holds_something_else_is_refused(
         replay_of().load(file)
 
 
-def test_a_file_of_more_than_can_be_remembered_is_refused(tmp_path: Path) -> None:
-    replay, file = replay_of(most=100), tmp_path / "replay.npz"
-    file.write_bytes(b"PK" + bytes(1 << 20))
-    with pytest.raises(RunFolderError, match="it holds more than"):
-        replay.load(file)
+def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> None:
+    replay, smaller, file = replay_of(most=20), replay_of(most=8), tmp_path / "replay.npz"
+    replay.add(*in_one_rollout(some_positions(20), np.ones(20)))
+    replay.save(file)
+    smaller.load(file)
+    assert len(smaller) == 8
+    assert {row.tobytes() for row in smaller._games} == {row.tobytes() for row in replay._games[12:]}
+
+
+def test_a_file_of_more_than_that_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "replay.npz"
+    with file.open("wb") as stream:
+        stream.truncate((1 << 26) + 1)
+    with pytest.raises(RunFolderError, match="it holds more than 67108864 bytes"):
+        replay_of(most=100).load(file)
