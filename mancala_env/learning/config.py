@@ -146,7 +146,7 @@ class DistillationConfig:
 
 @dataclass(kw_only=True)
 class ExpertConfig:
-    """Expert iteration beside PPO: a search labels what the learner meets; see :mod:`.expert_iteration`."""
+    """A search labels what the learner meets, beside PPO; :mod:`mancala_env.learning.expert_iteration`."""
 
     share: float = setting(
         "of the environment steps, drawn at random, whose positions a search labels; 0 for none",
@@ -177,7 +177,7 @@ class ExpertConfig:
 
 @dataclass(kw_only=True)
 class AlphaZeroConfig:
-    """Self-play of policy+mcts as in AlphaZero (Silver et al. 2018); see :mod:`.alphazero`."""
+    """Self-play of policy+mcts (Silver et al. 2018); :mod:`mancala_env.learning.alphazero`."""
 
     simulations: int = setting("of the search for each turn", 16, low=2, high=100_000)
     turns: int = setting("environment steps of each game between two updates", 8, low=1, high=65_536)
