@@ -157,7 +157,7 @@ class ExpertConfig:
     spec: str = setting(
         "the search: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which leaves out what it "
         "cannot solve",
-        "value+minimax:4",
+        "value+minimax:6",
     )
     temperature: float = setting(
         "of the Boltzmann targets, in seeds: what is worth this much less is copied e times less often",
@@ -171,7 +171,7 @@ class ExpertConfig:
     batch_size: int = setting(
         "remembered positions learned from beside each minibatch of PPO", 2048, low=1, high=10_000_000
     )
-    policy: float = setting("weight of the policy's distance to the targets beside PPO's loss", 0.5, low=0)
+    policy: float = setting("weight of the policy's distance to the targets beside PPO's loss", 2.0, low=0)
     value: float = setting("weight of the value's error there", 0.5, low=0)
 
 
