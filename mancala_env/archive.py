@@ -140,20 +140,22 @@ class Numbers(NamedTuple):
     shape: tuple[int | None, ...]
 
 
-def read_arrays(file: Path | Traversable, wanted: Mapping[str, Numbers]) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file, each as `wanted` says.
+def read_arrays(
+    file: Path | Traversable, wanted: Mapping[str, Numbers], most: int = _MOST_NUMBERS
+) -> dict[str, np.ndarray]:
+    """Return arrays of an npz file, each as `wanted` says; neither it nor one of them is over `most` bytes.
 
     Raises:
         InvalidArchive: It is none, is too large, or holds other arrays.
         OSError: It cannot be read.
     """
     with file.open("rb") as stream:
-        content = stream.read(_MOST_NUMBERS + 1)
-    if len(content) > _MOST_NUMBERS:
-        raise InvalidArchive(f"it holds more than {_MOST_NUMBERS} bytes")
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise InvalidArchive(f"it holds more than {most} bytes")
     _check_directory(BytesIO(content), len(content))
     archive = Archive(BytesIO(content), len(content))
-    return {name: _array(archive.read(f"{name}.npy", _MOST_NUMBERS), name, wanted[name]) for name in wanted}
+    return {name: _array(archive.read(f"{name}.npy", most), name, wanted[name]) for name in wanted}
 
 
 def _array(content: bytes, name: str, wanted: Numbers) -> np.ndarray:

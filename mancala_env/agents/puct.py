@@ -21,7 +21,10 @@ endgames are proven. Who judges:
   loss"), so that the next one goes elsewhere. How many are under way depends on the tree alone: a game is
   searched alike alone and among others.
 
-Symbols: B games, N nodes of all trees, S simulations under way, P turns of the longest line.
+Self-play learns from :meth:`PuctAgent.search`: how often each action was tried, and what the position was
+found worth. There the chances at the roots are mixed with random ones, so that none is left out for good.
+
+Symbols: B games, A actions, N nodes of all trees, S simulations under way, P turns of the longest line.
 """
 
 import math
@@ -97,6 +100,19 @@ class Forest(NamedTuple):
         return Forest(*(np.concatenate([part, np.zeros_like(part)], axis=0) for part in self)).with_room(
             nodes
         )
+
+
+class Found(NamedTuple):
+    """What a search found of some games.
+
+    Attributes:
+        policy: float32 `[B, A]`, the share of the simulations that tried each action; where something is
+            proven, of those that can still be best.
+        values: float32 `[B]`, what the position is worth to the player to move, as a reward.
+    """
+
+    policy: np.ndarray
+    values: np.ndarray
 
 
 class Walks(NamedTuple):
@@ -313,6 +329,45 @@ def _choose_actions(rules, games, tree, promise, randoms, actions):
         actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
 
 
+@kernel
+def _mix_in_noise(games, tree, promise, draws, share):
+    """Mix random chances, in proportion to `draws`, into those of the children of roots."""
+    for b in range(len(games)):
+        first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
+        sum_of = 0.0
+        for i in range(count):
+            sum_of += draws[b, i]
+        if count < 2 or sum_of <= 0.0:
+            continue
+        for i in range(count):
+            random = draws[b, i] / sum_of
+            promise[first + i, _CHANCE] = (1.0 - share) * promise[first + i, _CHANCE] + share * random
+
+
+@kernel
+def _write_found(rules, games, tree, promise, sums, margin_share, policy, values):
+    """Write what the trees of some games found, as :class:`Found` has it; `policy` holds zeros."""
+    for b in range(len(games)):
+        game = load(games, b)
+        player = np.int64(game.player)
+        first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
+        tried, left = 0.0, 0.0
+        for child in range(first, first + count):
+            if promise[child, VALUE] > -np.inf:
+                tried += tree[child, VISITS]
+                left += 1.0
+        for child in range(first, first + count):
+            if promise[child, VALUE] > -np.inf:
+                share = tree[child, VISITS] / tried if tried > 0.0 else 1.0 / left
+                policy[b, action_of(rules, player, np.int64(tree[child, HOLE]))] = share
+        low, high = np.int64(tree[b, LOW]), np.int64(tree[b, HIGH])
+        total = num_seeds(game)
+        south = sums[b] / max(tree[b, VISITS], 1)
+        south = max(south, reward(sign(low), low, margin_share, total))
+        south = min(south, reward(sign(high), high, margin_share, total))
+        values[b] = south if player == SOUTH else -south
+
+
 class PuctAgent(Agent):
     """Play the turn that a search guided by a network tried most, or proved best.
 
@@ -352,8 +407,39 @@ class PuctAgent(Agent):
         self.last_simulations = simulations
         return actions
 
-    def _search(self, games: np.ndarray, done: np.ndarray) -> Forest:
-        """Grow the trees of some games; counts the simulations in `done`, int64 `[B]`."""
+    def search(
+        self, games: np.ndarray, num_actions: int, draws: np.ndarray | None = None, share: float = 0.0
+    ) -> Found:
+        """Search games to learn from what is found.
+
+        Args:
+            games: Running games, uint64 `[B, NUM_COLUMNS]`.
+            num_actions: A.
+            draws: float64 `[B, H]`, random numbers, none negative: the chances at a root are mixed with
+                chances in proportion to the first of them, one for each legal action; None mixes nothing in.
+            share: How much of the chances is random, 0 to 1.
+        """
+        games = self._running(games)
+        policy = np.zeros((len(games), num_actions), np.float32)
+        values, simulations = np.zeros(len(games), np.float32), np.zeros(len(games), np.int64)
+        for start in range(0, len(games), _GAMES_AT_ONCE):
+            some = slice(start, start + _GAMES_AT_ONCE)
+            noise = None if draws is None else (draws[some], share)
+            forest = self._search(games[some], simulations[some], noise)
+            _write_found(self._rules, games[some], *forest, self._margin_share, policy[some], values[some])
+        self.last_simulations = simulations
+        return Found(policy, values)
+
+    def _search(
+        self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None
+    ) -> Forest:
+        """Grow the trees of some games.
+
+        Args:
+            games: The games.
+            done: int64 `[B]`, zeros; counts the simulations.
+            noise: Draws `[B, H]` and their share, as :meth:`search` takes them.
+        """
         num_games, num_turns = len(games), self.ruleset.num_holes
         waiting = num_games * _MOST_AT_ONCE
         walks = Walks(
@@ -378,6 +464,9 @@ class PuctAgent(Agent):
             if waits:
                 logits, values = self.judge(walks.leaves[:waits])
                 used = _expand_and_back_up(self._rules, walks, waits, logits, values, *parts, used)
+                if noise is not None:  # the first simulation of each tree has just given its root children
+                    _mix_in_noise(games, forest.tree, forest.promise, *noise)
+                    noise = None
             roots = forest.tree[rows]
             is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])
             # Each game pays its share of the time, so that no game profits from others that end early.

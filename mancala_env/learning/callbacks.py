@@ -58,8 +58,9 @@ class Run:
         return self.stopped_by is not None or self.clock.part_done(environment_steps) >= 1
 
     def save(self, model: SelfPlayPPO, name: str | None = None) -> Path:
-        """Save a checkpoint; see RunFolder.save."""
+        """Save a checkpoint, and what going on needs beside it; see RunFolder.save."""
         self.last_checkpoint = self.folder.save(model, self.config, self.clock.seconds, name)
+        model.keep(self.folder.path)
         return self.last_checkpoint
 
 

@@ -145,6 +145,72 @@ class DistillationConfig:
 
 
 @dataclass(kw_only=True)
+class ExpertConfig:
+    """A search labels what the learner meets, beside PPO; :mod:`mancala_env.learning.expert_iteration`."""
+
+    share: float = setting(
+        "of the environment steps, drawn at random, whose positions a search labels; 0 for none",
+        0.0,
+        low=0,
+        high=1,
+    )
+    spec: str = setting(
+        "the search: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which leaves out what it "
+        "cannot solve",
+        "value+minimax:6",
+    )
+    temperature: float = setting(
+        "of the Boltzmann targets, in seeds: what is worth this much less is copied e times less often",
+        1.0,
+        low=0,
+    )
+    search_share: float = setting(
+        "of a value's target that the search says; the rest is how the game ended", 0.7, low=0, high=1
+    )
+    positions: int = setting("labelled positions remembered, the latest", 100_000, low=1, high=10_000_000)
+    batch_size: int = setting(
+        "remembered positions learned from beside each minibatch of PPO", 2048, low=1, high=10_000_000
+    )
+    policy: float = setting("weight of the policy's distance to the targets beside PPO's loss", 2.0, low=0)
+    value: float = setting("weight of the value's error there", 0.5, low=0)
+
+
+@dataclass(kw_only=True)
+class AlphaZeroConfig:
+    """Self-play of policy+mcts (Silver et al. 2018); :mod:`mancala_env.learning.alphazero`."""
+
+    simulations: int = setting("of the search for each turn", 16, low=2, high=100_000)
+    turns: int = setting("environment steps of each game between two updates", 8, low=1, high=65_536)
+    noise: float = setting(
+        "share of a Dirichlet draw in the chances of a root's actions, for exploration", 0.25, low=0, high=1
+    )
+    concentration: float = setting(
+        "of that draw, divided by the number of legal actions; small ones prefer few actions", 10.0, above=0
+    )
+    sampled_turns: int = setting(
+        "first turns of a game that are drawn from the visits; then the most visited is played",
+        12,
+        low=0,
+        high=1_000_000,
+    )
+    temperature: float = setting(
+        "of that draw: 1 draws in proportion to visits, 0 plays the most visited", 1.0, low=0, high=100
+    )
+    search_share: float = setting(
+        "of a value's target that the search says; the rest is how the game ended", 0.5, low=0, high=1
+    )
+    positions: int = setting(
+        "of finished games remembered, the latest, to learn from", 100_000, low=1, high=10_000_000
+    )
+    passes: float = setting("times a position is learned from, on average", 4.0, above=0, high=1000)
+    batch_size: int = setting("positions of a minibatch", 1024, low=1, high=10_000_000)
+    learning_rate: float = setting("Adam's step size at the start", 0.002, low=0)
+    final_learning_rate: float = setting("the same at the end; a straight line in between", 0.0002, low=0)
+    value: float = setting("weight of the value's error beside the policy's", 1.0, low=0)
+    max_grad_norm: float = setting("longer gradients are shortened to this", 1.0, above=0)
+
+
+@dataclass(kw_only=True)
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO."""
 
@@ -193,12 +259,19 @@ class TrainConfig:
     rounds: int | Literal["match"] = setting(
         "most rounds of an episode, or a whole match", 1, low=1, high=MAX_ROUNDS
     )
+    algorithm: Literal["ppo", "alphazero"] = setting(
+        "what learns: proximal policy optimisation, or the search of policy+mcts from its own games", "ppo"
+    )
     name: str | None = setting("of the run's folder; null takes the name of the configuration file", None)
     folder: str = setting("where the folders of runs lie", "runs")
     seed: int = setting("of everything random", 1, low=0, high=MAX_SEED)
     environment_steps: int | None = setting("to learn from; null for no limit", None, low=1)
     minutes: float | None = setting(
         "to train, evaluation left out; null for no limit; the first limit reached counts", 10.0, above=0
+    )
+    clock: Literal["wall", "cpu"] = setting(
+        "what minutes count: time that passes, or time that this process computes, on all cores together",
+        "wall",
     )
     checkpoint_minutes: float = setting("between checkpoints", 1.0, low=0)
     threads: int = setting(
@@ -215,7 +288,9 @@ class TrainConfig:
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     pool: PoolConfig = field(default_factory=PoolConfig)
     distillation: DistillationConfig = field(default_factory=DistillationConfig)
+    expert: ExpertConfig = field(default_factory=ExpertConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    alphazero: AlphaZeroConfig = field(default_factory=AlphaZeroConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
@@ -226,6 +301,11 @@ class TrainConfig:
     def game(self) -> Ruleset:
         """The ruleset itself."""
         return lookup(self.ruleset)
+
+    @property
+    def learner(self) -> PPOConfig | AlphaZeroConfig:
+        """The settings of the algorithm that learns."""
+        return self.alphazero if self.algorithm == "alphazero" else self.ppo
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as plain data."""
@@ -257,6 +337,22 @@ class TrainConfig:
             raise InvalidConfig(
                 f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
                 f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
+            )
+        if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
+            raise InvalidConfig(
+                f"alphazero.turns times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which "
+                f"are all in memory at once, not {self.alphazero.turns:,} times {self.selfplay.games:,}"
+            )
+        if self.algorithm == "alphazero" and self.expert.share:
+            raise InvalidConfig("expert.share must be 0 where algorithm is alphazero: its own search labels")
+        if self.algorithm == "alphazero" and self.rounds != 1:
+            raise InvalidConfig(
+                f"algorithm alphazero searches a round to its end, so rounds must be 1, not {self.rounds}"
+            )
+        if self.expert.share and self.expert.search_share and self.rounds != 1:
+            raise InvalidConfig(
+                "a search knows what a round is worth and not what a match is, so expert.search_share must "
+                f"be 0 where rounds is {self.rounds}, not {self.expert.search_share:g}"
             )
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(

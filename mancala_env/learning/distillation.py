@@ -232,8 +232,8 @@ def label_positions(
     in training as here, so a game cut there is one that the network will meet too.
 
     Args:
-        spec: The expert: minimax, policy+minimax or perfect, each with its depth or time. Positions that
-            perfect play cannot solve in its time are left out.
+        spec: The expert: minimax, value+minimax, policy+minimax or perfect, each with its depth or time.
+            Positions that perfect play cannot solve in its time are left out.
         ruleset: The game.
         positions: N, at least; once there are as many, no other game is started.
         exploration: Share of the turns that are played at random, 0 to 1.
@@ -261,7 +261,7 @@ def label_positions(
         reward=reward,
         autoreset=False,
     )
-    label = _expert(spec, ruleset, batch.num_actions, num_threads)
+    label = expert(spec, ruleset, batch.num_actions, num_threads)
     games, values, players, episodes = [], [], [], []
     count, episode = 0, np.arange(num_games)
     rewards_of_south = [np.nan] * num_games
@@ -309,16 +309,24 @@ def label_positions(
     )
 
 
-def _expert(
-    spec: str, ruleset: Ruleset, num_actions: int, num_threads: int | None
+def expert(
+    spec: str,
+    ruleset: Ruleset,
+    num_actions: int,
+    num_threads: int | None,
+    setting: str = "distillation.spec",
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what values every action of games, as ExpertLabels.values has it."""
+    """Return what values every action of games, as ExpertLabels.values has it.
+
+    Raises:
+        InvalidConfig: That agent is no expert; the message names the setting that named it.
+    """
     agent = agents.make(spec, ruleset, seed=0, num_threads=num_threads)
     if isinstance(agent, MinimaxAgent):
         return lambda games: without_illegal(agent.action_values(games, num_actions), ILLEGAL)
     if not isinstance(agent, PerfectAgent):
         raise InvalidConfig(
-            f"distillation.spec must be a minimax, policy+minimax or perfect agent, not {spec!r}"
+            f"{setting} must be a minimax, value+minimax, policy+minimax or perfect agent, not {spec!r}"
         )
     solver, seconds = Solver(ruleset), agent.seconds
 
@@ -378,7 +386,7 @@ def fit(
         # A rate that falls to nothing: what is left at the end is a mean, not the last few positions.
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - part)
         network.train()
-        policy_loss, value_loss, _ = _losses(network, inputs.select(rows))
+        policy_loss, value_loss, _ = losses(network, inputs.select(rows))
         loss = policy_loss + value_weight * value_loss
         optimizer.zero_grad()
         loss.backward()
@@ -412,10 +420,10 @@ def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: f
     actions = []
     with torch.inference_mode():
         for rows in torch.arange(len(labels)).split(_POSITIONS_AT_ONCE):
-            losses = _losses(network, inputs.select(rows))
-            policy_loss += float(losses[0]) * len(rows) / len(labels)
-            value_loss += float(losses[1]) * len(rows) / len(labels)
-            actions.append(losses[2].argmax(dim=1).cpu().numpy())
+            of_policy, of_value, logits = losses(network, inputs.select(rows))
+            policy_loss += float(of_policy) * len(rows) / len(labels)
+            value_loss += float(of_value) * len(rows) / len(labels)
+            actions.append(logits.argmax(dim=1).cpu().numpy())
     return Evaluation(*agreement(labels.values, np.concatenate(actions)), policy_loss, value_loss)
 
 
@@ -425,29 +433,36 @@ def agreement(values: np.ndarray, actions: np.ndarray) -> Agreement:
     return Agreement(float((regret == 0).mean()), float(regret.mean()))
 
 
-class _Tensors(NamedTuple):
-    """Labels as a network takes them: observations, legal actions, targets of its policy and its value."""
+class Examples(NamedTuple):
+    """Labels as a network takes them.
+
+    Attributes:
+        observations: What it sees, batch first.
+        is_legal: bool `[N, A]`.
+        targets: float32 `[N, A]`, of its policy.
+        values: float32 `[N]`, of its value.
+    """
 
     observations: torch.Tensor
     is_legal: torch.Tensor
     targets: torch.Tensor
-    outcomes: torch.Tensor
+    values: torch.Tensor
 
-    def select(self, rows: torch.Tensor) -> "_Tensors":
-        return _Tensors(*(each[rows] for each in self))
+    def select(self, rows: torch.Tensor) -> "Examples":
+        return Examples(*(each[rows] for each in self))
 
 
-def _tensors(labels: ExpertLabels, kind: str, temperature: float, device: torch.device) -> _Tensors:
+def _tensors(labels: ExpertLabels, kind: str, temperature: float, device: torch.device) -> Examples:
     observer = Observer(labels.ruleset, kind, labels.values.shape[1])
     observations = observer.empty(len(labels))
     observer.write(labels.games, observations, num_threads=1)
     targets = boltzmann_targets(labels.values, temperature)
     arrays = (observations, labels.is_legal, targets, labels.outcomes)
-    return _Tensors(*(torch.from_numpy(each).to(device) for each in arrays))
+    return Examples(*(torch.from_numpy(each).to(device) for each in arrays))
 
 
-def _losses(network: nn.Module, inputs: _Tensors) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the losses of policy and value, and the logits."""
-    logits, values = network(inputs.observations, inputs.is_legal)
-    policy_loss = -(inputs.targets * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
-    return policy_loss, (values - inputs.outcomes).square().mean(), logits
+def losses(network: nn.Module, examples: Examples) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the losses of policy (cross-entropy) and value (squared error), and the logits."""
+    logits, values = network(examples.observations, examples.is_legal)
+    policy_loss = -(examples.targets * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
+    return policy_loss, (values - examples.values).square().mean(), logits

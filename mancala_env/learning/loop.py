@@ -8,7 +8,6 @@ mancala train --resume runs/leyla --minutes 60
 
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,16 +25,17 @@ from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.algorithm_names import STABLE_BASELINES3, renamed
+from mancala_env.learning.alphazero import AlphaZero
 from mancala_env.learning.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.learning.config import (
     CONFIG_FILE,
     InvalidConfig,
-    PPOConfig,
     TrainConfig,
     read_command,
     read_settings,
 )
-from mancala_env.learning.distillation import distill, is_distillation_ahead
+from mancala_env.learning.distillation import distill, expert, is_distillation_ahead
+from mancala_env.learning.expert_iteration import ExpertPPO
 from mancala_env.learning.logs import check_logs, logger_of
 from mancala_env.learning.policy import NotFinite, SelfPlayPolicy
 from mancala_env.learning.pool import SnapshotPool
@@ -43,7 +43,7 @@ from mancala_env.learning.progress import RunProgress
 from mancala_env.learning.progress_made import ProgressMade, read_learned
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import FINAL, RunFolder, RunFolderError, write_atomically
-from mancala_env.learning.schedule import Clock, LearningRate
+from mancala_env.learning.schedule import Clock, LearningRate, Rates
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
@@ -56,8 +56,8 @@ class TrainingDiverged(MancalaError):
     """The network no longer gives finite numbers."""
 
 
-class ScheduledPPO(SelfPlayPPO):
-    """SelfPlayPPO whose schedules follow a clock.
+class Scheduled(SelfPlayPPO):
+    """A learner whose schedules follow a clock.
 
     Attributes:
         clock: How far the run is.
@@ -75,6 +75,18 @@ class ScheduledPPO(SelfPlayPPO):
         """Count environment steps and updates on from those of a checkpoint."""
         self.num_timesteps = environment_steps
         self._n_updates = progress.updates
+
+
+class ScheduledPPO(Scheduled):
+    """Proximal policy optimisation alone."""
+
+
+class ScheduledExpertPPO(Scheduled, ExpertPPO):
+    """The same beside the labels of a search."""
+
+
+class ScheduledAlphaZero(Scheduled, AlphaZero):
+    """Self-play of the search that the network guides."""
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
@@ -131,11 +143,14 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
         MancalaError: It says what would be right.
     """
     pool = config.pool.opponents if config.pool.share else []
-    expert = [config.distillation.spec] if config.distillation.positions else []
-    for spec in (*pool, *expert, *config.evaluation.opponents):
+    experts = {"distillation.spec": config.distillation.spec} if config.distillation.positions else {}
+    experts |= {"expert.spec": config.expert.spec} if config.expert.share else {}
+    for spec in (*pool, *experts.values(), *config.evaluation.opponents):
         if resumed is not None and agents.Spec.parse(spec).runs_code:
             raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
         agents.make(spec, config.game, num_threads=1)
+    for setting, spec in experts.items():
+        expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
@@ -158,22 +173,30 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
     )
 
 
-def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> ScheduledPPO:
+def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> Scheduled:
     """Make the learner, built from the configuration, with what a checkpoint learned, if there is one.
 
     Raises:
         RunFolderError: The checkpoint is no file to go on from; nothing in it has been run.
     """
     steps = read_identity(checkpoint).turns if checkpoint else 0
-    model = ScheduledPPO(
+    kind: type[Scheduled] = ScheduledPPO
+    settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
+    if config.algorithm == "alphazero":
+        kind = ScheduledAlphaZero
+        settings |= {"config": config, "n_steps": config.alphazero.turns}
+    elif config.expert.share:
+        kind = ScheduledExpertPPO
+        settings |= {"config": config}
+    model = kind(
         SelfPlayPolicy,
         env,
-        learning_rate=LearningRate.of(config.ppo),
+        learning_rate=LearningRate.of(config.learner),
         rollout_buffer_class=SelfPlayBuffer,
         policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
         seed=config.seed_after(steps),
         device=config.device,
-        **renamed(config.ppo, STABLE_BASELINES3),
+        **settings,
     )
     if checkpoint is None:
         model.clock = Clock(config, 0.0)
@@ -189,16 +212,19 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     model.go_on_from(steps, learned.progress)
     model.clock = Clock(config, learned.progress.seconds)
     model.learning_rate = LearningRate.going_on(
-        config.ppo, rates_before(checkpoint, config.ppo), learned.learning_rate, model.clock.part_done(steps)
+        config.learner,
+        rates_before(checkpoint, config.learner),
+        learned.learning_rate,
+        model.clock.part_done(steps),
     )
     model._setup_lr_schedule()
     return model
 
 
-def rates_before(checkpoint: Path, now: PPOConfig) -> PPOConfig:
-    """Return the settings of PPO that a checkpoint was trained with; those of now if it does not say."""
+def rates_before(checkpoint: Path, now: Rates) -> Rates:
+    """Return the step sizes that a checkpoint was trained with; those of now if it does not say."""
     try:
-        return read_settings(read_identity(checkpoint).config).ppo
+        return read_settings(read_identity(checkpoint).config).learner
     except MancalaError:
         return now
 
@@ -227,7 +253,7 @@ def train(
     console: Console,
     resume: bool = False,
     callbacks: Sequence[BaseCallback] = (),
-    now: Callable[[], float] = time.monotonic,
+    now: Callable[[], float] | None = None,
 ) -> tuple[Path, str | None]:
     """Train until the run's end or a signal.
 
@@ -237,7 +263,7 @@ def train(
         console: Where the run shows itself.
         resume: Go on from the folder's newest checkpoint.
         callbacks: A user's own; their ``on_step`` is asked once before each rollout, and False ends the run.
-        now: The clock of `minutes`, in seconds; the time of day unless told.
+        now: The clock of `minutes`, in seconds; None: as the configuration has it.
 
     Returns:
         The last checkpoint, and what ended the run early, such as the name of a signal, if anything did.
@@ -257,7 +283,7 @@ def _train(
     console: Console,
     resume: bool,
     callbacks: Sequence[BaseCallback],
-    now: Callable[[], float],
+    now: Callable[[], float] | None,
 ) -> tuple[Path, str | None]:
     checkpoint = newest(config, folder, console) if resume else None
     torch.set_num_threads(config.threads or default_num_threads())
@@ -266,8 +292,9 @@ def _train(
     model = make_model(config, env, checkpoint)
     if resume:
         write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+        model.bring_back(folder.path)
     env.reset()
-    env.step(env.action_masks().argmax(axis=1))  # compiles what is not compiled yet, before the clock starts
+    model.warm_up(env)  # compiles what is not compiled yet, before the clock starts
     env.statistics.take()
     model.clock = clock = Clock(config, model.clock.seconds_before, now)
     if resume:

@@ -192,7 +192,8 @@ def write_page(
     if regret:
         page.text(f"{_regret_in_words(regret)}.")
         add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
-    learned = curves.learning(metrics) + curves.games(metrics) + curves.pool(metrics, config.pool.opponents)
+    learned = curves.learning(metrics) + curves.search(metrics)
+    learned += curves.games(metrics) + curves.pool(metrics, config.pool.opponents)
     if learned or curves.speed(metrics):
         page.heading("Learning")
         page.plots(*learned, *curves.speed(metrics))

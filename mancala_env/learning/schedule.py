@@ -4,8 +4,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
-from mancala_env.learning.config import PPOConfig, TrainConfig
+from mancala_env.learning.config import TrainConfig
+
+
+class Rates(Protocol):
+    """The step sizes among the settings of an algorithm; what they mean stands there."""
+
+    learning_rate: float
+    final_learning_rate: float
 
 
 class Clock:
@@ -16,13 +24,13 @@ class Clock:
     """
 
     def __init__(
-        self, config: TrainConfig, seconds_before: float, now: Callable[[], float] = time.monotonic
+        self, config: TrainConfig, seconds_before: float, now: Callable[[], float] | None = None
     ) -> None:
-        """Start the clock; `now` says what time it is, in seconds."""
+        """Start the clock; `now` says what time it is, in seconds; None: as the configuration has it."""
         self._config = config
         self.seconds_before = seconds_before
-        self._now = now
-        self._started = now()
+        self._now = now or (time.process_time if config.clock == "cpu" else time.monotonic)
+        self._started = self._now()
         self._paused = 0.0
 
     @property
@@ -62,25 +70,25 @@ class LearningRate:
     done_before: float = 0.0
 
     @classmethod
-    def of(cls, ppo: PPOConfig) -> "LearningRate":
+    def of(cls, learner: Rates) -> "LearningRate":
         """Return the rates of a new run."""
-        return cls(ppo.learning_rate, ppo.final_learning_rate)
+        return cls(learner.learning_rate, learner.final_learning_rate)
 
     @classmethod
-    def going_on(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
+    def going_on(cls, learner: Rates, before: Rates, rate: float, done: float) -> "LearningRate":
         """Return the rates of a run that is resumed: it never jumps up because the run became longer.
 
         Args:
-            ppo: The settings now.
+            learner: The settings now.
             before: The settings up to now; where they had other rates, the new ones start at their start.
             rate: The rate of the last update.
             done: The part of the run, as long as it is now, that is done.
         """
-        is_changed = (ppo.learning_rate, ppo.final_learning_rate) != (
+        is_changed = (learner.learning_rate, learner.final_learning_rate) != (
             before.learning_rate,
             before.final_learning_rate,
         )
-        return cls(ppo.learning_rate if is_changed else rate, ppo.final_learning_rate, min(done, 1.0))
+        return cls(learner.learning_rate if is_changed else rate, learner.final_learning_rate, min(done, 1.0))
 
     def __call__(self, progress_remaining: float) -> float:
         """Return the rate as Stable-Baselines3 asks for it: by the part of the run that is left."""

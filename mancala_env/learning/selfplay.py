@@ -17,6 +17,7 @@ Symbols: T steps of a rollout, B games, A actions.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
 from mancala_env.agents import Agent, Spec
 from mancala_env.batch import Batch
+from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.duel import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
 from mancala_env.learning.game_statistics import GameStatistics
@@ -63,6 +66,8 @@ class SelfPlayEnv(GamesVecEnv):
     Attributes:
         players: int8 `[B]`, who makes the next step of each game.
         legal_mask: bool `[B, A]`, their legal actions.
+        observer: What writes the observations.
+        num_threads: CPU threads; None takes every core this process may use.
         statistics: What the mirror games look like; whoever takes them starts them anew.
     """
 
@@ -104,7 +109,7 @@ class SelfPlayEnv(GamesVecEnv):
         """
         self.ruleset, self.kind = ruleset, kind
         self.num_actions = ruleset.num_actions(rounds)
-        self._num_threads = num_threads
+        self.num_threads = num_threads
         self._seed_sequence = np.random.SeedSequence(seed)
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
@@ -132,7 +137,7 @@ class SelfPlayEnv(GamesVecEnv):
                     )
                 )
                 start += size
-        observer = Observer(ruleset, kind, self.num_actions)
+        self.observer = observer = Observer(ruleset, kind, self.num_actions)
         self._pool = None
         if num_pool:
             self._pool_slice = slice(start, start + num_pool)
@@ -173,7 +178,7 @@ class SelfPlayEnv(GamesVecEnv):
             self._pool.set_opponents(
                 [
                     known.get(str(spec))
-                    or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self._num_threads)
+                    or agents.make(spec, self.ruleset, seed=self._next_seed(), num_threads=self.num_threads)
                     for spec in pool
                 ]
             )
@@ -219,6 +224,12 @@ class SelfPlayEnv(GamesVecEnv):
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, bool `[B, A]`."""
         return self.legal_mask
+
+    @property
+    def games(self) -> np.ndarray:
+        """The games, uint64 `[B, NUM_COLUMNS]`; fresh."""
+        pool = [] if self._pool is None else [self._pool.duel.games]
+        return np.concatenate([*(batch.games for batch in self._batches), *pool])
 
     @property
     def pool_size(self) -> int:
@@ -295,12 +306,26 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     Attributes:
         players: int8 `[T + 1, B]`, who made each step, and who is to make the one after the last.
+        dones: bool `[T, B]`, whether the step ended its game.
+        games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step, where somebody wants to keep them.
     """
+
+    games: np.ndarray | None = None
 
     def reset(self) -> None:
         """Forget the rollout."""
         self.players = np.zeros((self.buffer_size + 1, self.n_envs), np.int8)
+        self.dones = np.zeros((self.buffer_size, self.n_envs), np.bool_)
         super().reset()
+
+    def keep_games(self) -> None:
+        """Keep the games of rollouts, too."""
+        self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
+
+    @property
+    def explained_variance(self) -> float:
+        """How much of the returns the values foresaw, 1 being all of it; NaN where all returns are equal."""
+        return float(explained_variance(self.values.flatten(), self.returns.flatten()))
 
     def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
         """Compute generalised advantages (Schulman et al. 2016) and their returns, per player.
@@ -351,13 +376,23 @@ class SelfPlayPPO(MaskablePPO):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Set up the algorithm; arguments as of MaskablePPO."""
-        self.seconds = dict.fromkeys(("environment", "inference", "learning"), 0.0)
+        self.seconds: dict[str, float] = {"environment": 0.0, "inference": 0.0, "learning": 0.0}
         super().__init__(*args, **kwargs)
 
     @property
     def updates(self) -> int:
         """Passes over an update's environment steps so far."""
         return self._n_updates
+
+    def warm_up(self, env: SelfPlayEnv) -> None:
+        """Have all kernels compiled, so that no clock counts it; the games of `env` go on by a step."""
+        env.step(env.action_masks().argmax(axis=1))
+
+    def keep(self, folder: Path) -> None:
+        """Write what going on needs beside a checkpoint to the run's folder: nothing here."""
+
+    def bring_back(self, folder: Path) -> None:
+        """Go on with what :meth:`keep` wrote there, if it did."""
 
     def _excluded_save_params(self) -> list[str]:
         """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
@@ -382,6 +417,8 @@ class SelfPlayPPO(MaskablePPO):
         for step in range(n_rollout_steps):
             legal = env.action_masks().copy()
             rollout_buffer.players[step] = env.players
+            if rollout_buffer.games is not None:
+                rollout_buffer.games[step] = env.games
             start = time.perf_counter()
             with torch.no_grad():
                 actions, values, log_probs = self.policy(
@@ -390,6 +427,7 @@ class SelfPlayPPO(MaskablePPO):
             chosen = actions.cpu().numpy()
             thought = time.perf_counter()
             seen, rewards, dones, _ = env.step(chosen)
+            rollout_buffer.dones[step] = dones
             self.seconds["inference"] += thought - start
             self.seconds["environment"] += time.perf_counter() - thought
             self.num_timesteps += env.num_envs

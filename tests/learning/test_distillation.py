@@ -133,7 +133,7 @@ def test_a_seed_repeats_the_labels_and_another_does_not() -> None:
 
 def test_an_agent_without_values_is_no_expert() -> None:
     with pytest.raises(
-        InvalidConfig, match=r"must be a minimax, policy\+minimax or perfect agent, not 'greedy'"
+        InvalidConfig, match=r"must be a minimax, value\+minimax, policy\+minimax or perfect .*, not 'greedy'"
     ):
         labels_of("greedy")
 

@@ -1,6 +1,7 @@
 """Settings: what is wrong is one line, and everything generated from them is what is in configs/."""
 
 import inspect
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from mancala_env.learning.config import (
 )
 from mancala_env.learning.default_files import generated
 from mancala_env.learning.rllib.config import RayConfig
+from mancala_env.learning.schedule import Clock
 from mancala_env.settings import InvalidSetting, flat, settings_of
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
@@ -209,3 +211,24 @@ def test_what_is_set_for_ray_is_checked_alike() -> None:
         InvalidConfig, match="num_gpus_per_learner must be a finite number, at least 0, not -1"
     ):
         read_config(["--num_gpus_per_learner", "-1"], RayConfig)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--algorithm", "alphazero"], "on Ray algorithm must be ppo"),
+        (["--expert.share", "0.5"], r"on Ray algorithm must be ppo and expert\.share 0"),
+        (["--clock", "cpu"], "on Ray clock must be wall"),
+    ],
+)
+def test_what_ray_has_not_is_refused(words: list[str], says: str) -> None:
+    with pytest.raises(InvalidConfig, match=says):
+        read_config(words, RayConfig)
+
+
+def test_minutes_of_the_processor_stand_still_while_nothing_is_computed() -> None:
+    clocks = [Clock(TrainConfig(clock=kind, minutes=1.0), 30.0) for kind in ("wall", "cpu")]
+    time.sleep(0.5)
+    wall, cpu = (clock.seconds for clock in clocks)
+    assert wall >= 30.5 > cpu >= 30
+    assert clocks[1].part_done(0) == pytest.approx(cpu / 60, abs=0.01)

@@ -58,6 +58,12 @@ class RayConfig(TrainConfig):
 
     def _check(self) -> None:
         super()._check()
+        if self.algorithm != "ppo" or self.expert.share:
+            raise InvalidConfig(
+                "on Ray algorithm must be ppo and expert.share 0; mancala train has the other modes"
+            )
+        if self.clock != "wall":
+            raise InvalidConfig(f"on Ray clock must be wall: many processes compute, not {self.clock}")
         if self.games_per_runner < 1:
             raise InvalidConfig(
                 f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), so that each has "
