@@ -146,6 +146,8 @@ def test_native_and_sync_play_the_same_games_from_the_same_seeds(mode, opponent)
 @pytest.mark.parametrize("mode", MODES)
 def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
     envs: Any = gymnasium.make_vec("mancala/Gabata-v0", num_envs=3, autoreset_mode=mode, illegal="random")
+    # (Gymnasium 1.2.0's DictInfoToList fails on what its own RecordEpisodeStatistics says.)
+    lists = [] if gymnasium.__version__ == "1.2.0" else [vector_wrappers.DictInfoToList]
     for wrap in (
         vector_wrappers.RecordEpisodeStatistics,
         vector_wrappers.NormalizeObservation,
@@ -153,7 +155,7 @@ def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
         lambda env: vector_wrappers.ClipReward(env, -1, 1),
         vector_wrappers.FlattenObservation,
         lambda env: vector_wrappers.DtypeObservation(env, np.float64),
-        vector_wrappers.DictInfoToList,
+        *lists,
     ):
         try:
             envs = wrap(envs)
