@@ -5,8 +5,9 @@ your own plays, trains and solves like the ones listed here.
 """
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from mancala_env.errors import InvalidRuleset
 
@@ -17,7 +18,7 @@ RoundEnd = Literal["mover_stuck", "either_stuck", "both_stuck"]
 Match = Literal["single", "mirror", "loan", "territory"]
 Opening = Literal["free", "rightmost", "eights"]
 
-CHOICES: dict[str, tuple[str | bool, ...]] = {
+CHOICES: Mapping[str, tuple[Any, ...]] = {
     "direction": get_args(Direction),
     "landing": get_args(Landing),
     "captures_last": (False, True),

@@ -1,10 +1,12 @@
 """The Textual program: pictures of its screens, and games played by keys and mouse."""
 
 import threading
+from importlib.metadata import version
 
 import pytest
 
-textual = pytest.importorskip("textual")
+pytest.importorskip("textual")
+pytest.importorskip("pytest_textual_snapshot")
 
 from picture import PICTURE, drawn  # noqa: E402
 from textual.geometry import Offset  # noqa: E402
@@ -16,11 +18,12 @@ from mancala_env.play.game import Game  # noqa: E402
 
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
 ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
-PICTURES_OF = "8.2.8"
-"""The version of Textual the pictures are of; another draws its footer differently."""
+PICTURES_OF = {"textual": "8.2.8", "pytest-textual-snapshot": "1.0.0"}
+"""The versions the pictures are of; another Textual draws its footer, another plugin its files differently."""
 
 of_this_version = pytest.mark.skipif(
-    textual.__version__ != PICTURES_OF, reason=f"pictures are of {PICTURES_OF}"
+    any(version(name) != wanted for name, wanted in PICTURES_OF.items()),
+    reason=f"pictures are of {PICTURES_OF}",
 )
 
 
