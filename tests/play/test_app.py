@@ -8,18 +8,18 @@ import pytest
 pytest.importorskip("textual")
 pytest.importorskip("pytest_textual_snapshot")
 
-from picture import PICTURE, drawn  # noqa: E402
-from textual.geometry import Offset  # noqa: E402
+from picture import PICTURE, drawn
+from textual.geometry import Offset
 
-from mancala_env import Position, records  # noqa: E402
-from mancala_env.play.app import Help, PlayApp  # noqa: E402
-from mancala_env.play.board import Plan  # noqa: E402
-from mancala_env.play.game import Game  # noqa: E402
+from mancala_env import Position, records
+from mancala_env.play.app import Help, PlayApp
+from mancala_env.play.board import Plan
+from mancala_env.play.game import Game
 
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
 ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
 PICTURES_OF = {"textual": "8.2.8", "pytest-textual-snapshot": "1.0.0"}
-"""The versions the pictures are of; another Textual draws its footer, another plugin its files differently."""
+"""The versions the pictures are of: another Textual draws its footer, another plugin its files otherwise."""
 
 of_this_version = pytest.mark.skipif(
     any(version(name) != wanted for name, wanted in PICTURES_OF.items()),
