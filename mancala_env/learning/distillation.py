@@ -449,6 +449,7 @@ class Examples(NamedTuple):
     values: torch.Tensor
 
     def select(self, rows: torch.Tensor) -> "Examples":
+        """Return some of them."""
         return Examples(*(each[rows] for each in self))
 
 

@@ -149,7 +149,8 @@ def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
     budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
     points = list(entry.learn(TASKS["board"], LAYLI, budget, 1, tmp_path))
-    assert 3 <= budget.seconds < 9
+    # It ends where another update would not fit any more.
+    assert 1.5 <= budget.seconds < 9
     assert isinstance(points[-1], Point)
 
 
