@@ -19,21 +19,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
+from mancala_env.bench import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY_COLUMNS = ("date", "commit", "machine", "figure", "value", "unit")
 MODULES = ("engine", "environments", "search", "training", "solve", "browser")
 
 
-def machine() -> str:
+def measured_on() -> str:
     """Say what the numbers were measured on."""
-    model = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        model = named[0] if named else model
     load = os.getloadavg()[0]
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} before"
+    return f"{machine()}, Python {platform.python_version()}, load {load:.1f} before"
 
 
 def formatted(row: Row) -> str:
@@ -76,7 +72,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--write", type=Path, help="Markdown file to write the table to")
     parser.add_argument("--history", type=Path, help="CSV file to add the figures to")
     arguments = parser.parse_args(words)
-    where, measured = machine(), commit()
+    where, measured = measured_on(), commit()
     rows: list[Row] = []
     lines = [f"# {date.today()}: `{' '.join(['python', *sys.argv])}`", "", where, ""]
     lines += ["| what | value | unit |", "|---|---:|---|"]

@@ -1,8 +1,11 @@
 """A small measurement of the engine on this machine: what `mancala bench` runs."""
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -93,3 +96,13 @@ def _median_rate(timed: Callable[[], float], units: int, seconds: float) -> floa
     while not rates or time.perf_counter() < end:
         rates.append(units / timed())
     return statistics.median(rates)
+
+
+def machine() -> str:
+    """Say what this machine is."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        named = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = named[0].partition(":")[2].strip() if named else model
+    return f"{model}, {os.cpu_count()} cores"

@@ -1,6 +1,8 @@
 """Settings for all tests."""
 
 import os
+import signal
+from contextlib import suppress
 
 from hypothesis import settings
 
@@ -12,3 +14,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # a failure is then about the change at hand.
 settings.register_profile("mancala", deadline=None, derandomize=True)
 settings.load_profile("mancala")
+
+# Whoever starts the tests in the background may have Ctrl-C ignored, and what a test interrupts would go on
+# for ever. Processes that tests start inherit it.
+with suppress(ValueError):  # another thread than the main one
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -230,9 +230,13 @@ def _key(
     rounds: int,
 ) -> Key:
     first, second = sorted((one.identity, other.identity))
-    dials = json.dumps(asdict(ruleset), sort_keys=True).encode()
-    rules = hashlib.sha256(dials).hexdigest()[:16]
+    rules = rules_hash(ruleset)
     return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set)
+
+
+def rules_hash(ruleset: Ruleset) -> str:
+    """Return what results are filed under beside a ruleset's name: a hash of all that it says."""
+    return hashlib.sha256(json.dumps(asdict(ruleset), sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Chunk(NamedTuple):

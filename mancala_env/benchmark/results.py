@@ -6,13 +6,9 @@ is over, and why it was refused, if it was. All say which run they are of, so th
 and read by anything that reads JSON.
 """
 
-import hashlib
 import json
 import math
-import os
-import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +16,10 @@ from typing import Any, NamedTuple
 from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.openings import OPENINGS
 from mancala_env.arguments import is_whole, one_of
+from mancala_env.bench import machine
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
-from mancala_env.rulesets import Ruleset
 from mancala_env.version import __version__
 
 FORMAT = 1
@@ -42,7 +38,7 @@ class Key(NamedTuple):
         identity: Hash of its file; of a line its own.
         task: Name of the task; LINE of a line.
         ruleset: Name of the ruleset.
-        rules: Hash of its dials.
+        rules: Hash of what it says (rules_hash of the arena).
         limit: The budget; of a line nothing.
         seed: The learner's seed; of a line 0.
         scoring: How players are scored.
@@ -104,25 +100,10 @@ class Row(NamedTuple):
         }
 
 
-def rules_hash(ruleset: Ruleset) -> str:
-    """Return a hash of a ruleset's dials."""
-    return hashlib.sha256(json.dumps(asdict(ruleset), sort_keys=True).encode()).hexdigest()[:16]
-
-
 def made_here(commit: str) -> dict[str, str]:
     """Return what a measurement was made with: commit, machine, time."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"commit": commit, "machine": machine(), "time": now}
-
-
-def machine() -> str:
-    """Say what this machine is."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        named = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = named[0].partition(":")[2].strip() if named else model
-    return f"{model}, {os.cpu_count()} cores"
 
 
 class Results(LinesFile):
