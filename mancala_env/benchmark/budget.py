@@ -18,7 +18,7 @@ from mancala_env.errors import InvalidArgument
 
 # A step is indivisible: who looks at the clock between two is over by a part of one.
 _OVER, _OVER_SECONDS = 0.05, 5.0
-# The times of child processes are looked up no more often than every so many seconds: it takes milliseconds.
+# The times of child processes are looked up every so many seconds, and at a pause: it takes milliseconds.
 _LOOK_UP_SECONDS = 1.0
 _MOST_STEPS, _MOST_MINUTES = 10**12, 10**7
 MOST_POINTS = 20
@@ -203,17 +203,21 @@ class LearningBudget:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock, in a with statement."""
-        self._paused_at = core_seconds()
+        self._paused_at = core_seconds(at_most_old=0.0)
         try:
             yield
         finally:
-            self._started += core_seconds() - self._paused_at
+            self._started += core_seconds(at_most_old=0.0) - self._paused_at
             self._paused_at = None
 
 
-def core_seconds() -> float:
-    """Return the processor seconds that this process and all its descendants have used."""
-    return time.process_time() + _children.seconds()
+def core_seconds(at_most_old: float = _LOOK_UP_SECONDS) -> float:
+    """Return the processor seconds that this process and all its descendants have used.
+
+    Args:
+        at_most_old: So many seconds ago those of descendants may have been looked up.
+    """
+    return time.process_time() + _children.seconds(at_most_old)
 
 
 class _Children:
@@ -222,9 +226,9 @@ class _Children:
     def __init__(self) -> None:
         self._seconds, self._looked_up = 0.0, -_LOOK_UP_SECONDS
 
-    def seconds(self) -> float:
+    def seconds(self, at_most_old: float) -> float:
         """Return them, never less than before."""
-        if (now := time.monotonic()) - self._looked_up >= _LOOK_UP_SECONDS:
+        if (now := time.monotonic()) - self._looked_up >= at_most_old:
             ended = os.times()
             self._seconds = max(
                 self._seconds, ended.children_user + ended.children_system + _seconds_of_descendants()
