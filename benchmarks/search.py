@@ -4,6 +4,7 @@ python benchmarks/search.py              rates on one thread, side by side
 python benchmarks/search.py strength     matches between the search agents (about two minutes)
 python benchmarks/search.py networks --checkpoint runs/first/final.zip
                                          searches with a checkpoint against the same without, at equal time
+python benchmarks/search.py limits       how far searches of 10 ms run over it (a minute, on an idle machine)
 """
 
 import argparse
@@ -11,6 +12,7 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import rates_side_by_side
-from mancala_env import Batch, Position, agents
+from mancala_env import Batch, Position, agents, solver
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.rulesets import Ruleset
@@ -194,15 +196,52 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
             )
 
 
+def print_limits(tries: int) -> None:
+    """Print how far searches with a time limit of 10 ms run over it, in wall time."""
+    print("| 0.01 s for | tries | median | 99 % | longest | over by 20 ms and more |")
+    print("|---|---:|---:|---:|---:|---:|")
+    specs = ("perfect", "minimax", "mcts", "value+minimax", "value+mcts")
+    for ruleset in ("layli_goobalay", "gabata_seven_holes"):
+        rng = np.random.default_rng(1)
+        positions = []
+        while len(positions) < tries:
+            position = Position(ruleset)
+            for _ in range(int(rng.integers(0, 7))):
+                if not position.is_over:
+                    position.play(int(rng.choice(position.legal_actions)))
+            if not position.is_over:
+                positions.append(position)
+        agent_of = {spec: agents.make(f"{spec}:0.01s", ruleset, seed=1, num_threads=1) for spec in specs}
+        calls = {f"`{spec}:0.01s`": agent.choose for spec, agent in agent_of.items()}
+        calls = {"`solve(time_limit=0.01)`": partial(solver.solve, time_limit=0.01), **calls}
+        for name, call in calls.items():
+            call(positions[0])  # compiles
+            over = []
+            for position in positions:
+                started = time.perf_counter()
+                call(position)
+                over.append(1000 * (time.perf_counter() - started) - 10)
+            median, most = np.percentile(over, (50, 99))
+            print(
+                f"| {name}, {ruleset} | {tries} | {median:+.1f} ms | {most:+.1f} ms | {max(over):+.1f} ms | "
+                f"{sum(each > 20 for each in over)} |",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Measure rates, or strength."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("rates", "strength", "networks"), default="rates")
+    parser.add_argument("what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates")
     parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
     parser.add_argument("--games", type=int, default=4000, help="games of a match")
     parser.add_argument("--checkpoint", help="for networks; training/fit_value.py gives it a value network")
     parser.add_argument("--seconds", nargs="+", default=["0.002s", "0.01s"], help="a turn, for networks")
+    parser.add_argument("--tries", type=int, default=300, help="positions of limits")
     arguments = parser.parse_args()
+    if arguments.what == "limits":
+        print_limits(arguments.tries)
+        return
     if arguments.what == "networks":
         if arguments.checkpoint is None:
             parser.error("networks needs --checkpoint")
