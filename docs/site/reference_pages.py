@@ -66,6 +66,8 @@ CHAPTERS = {
             "mancala_env.agents.simple",
             "mancala_env.agents.minimax",
             "mancala_env.agents.mcts",
+            "mancala_env.agents.match_mcts",
+            "mancala_env.agents.match_values",
             "mancala_env.agents.perfect",
             "mancala_env.agents.checkpoint",
             "mancala_env.agents.network",

@@ -12,7 +12,11 @@ finished round is exact, and bounds travel up as in minimax (Winands et al. 2008
 and Saffidine 2010, score-bounded search). So endgames are proven, not estimated, and a turn that can no
 longer be best is not tried again.
 
-Symbols: B games, N nodes of the tree, P turns of its longest line.
+match+mcts (:mod:`mancala_env.agents.match_mcts`) is the same search for another end: it gives the kernels a
+table of what each count at the end of the round is worth, and results and bounds are worths then, not
+margins. A worth need not grow with the count, so bounds are taken from the table, not from margins.
+
+Symbols: B games, N nodes of the tree, P turns of its longest line, T seeds in all.
 """
 
 import math
@@ -48,6 +52,9 @@ _MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
 # Weight of the exploration term, and of the margin beside the outcome; chosen by measurement.
 _EXPLORATION = 1.0
 _MARGIN_WEIGHT = 0.3
+# The greatest worth, ten million of which sum up within 32 bits, and how much it weighs beside exploration.
+MOST_WORTH = 200
+_WORTH_WEIGHT = 1.0
 # Simulations between two looks at Ctrl-C: one or two milliseconds.
 _PIECE = 1_000
 
@@ -55,6 +62,8 @@ _PIECE = 1_000
 FIRST, COUNT, VISITS, _OUTCOMES, _MARGINS, LOW, HIGH, HOLE = 0, 1, 2, 3, 4, 5, 6, 7
 NODE_COLUMNS = 8
 VALUE, _DOUBT = 0, 1
+# Rows of a table of worths.
+EXACT, LEAST, MOST = 0, 1, 2
 # Columns of progress.
 _USED = 1
 _PROGRESS_COLUMNS = 2
@@ -95,6 +104,32 @@ def bounds(rules, game, total):
         margin = margin_for(rules, game, total, SOUTH)
         return margin, margin
     return 2 * _safe_seeds(rules, game, SOUTH) - total, total - 2 * _safe_seeds(rules, game, NORTH)
+
+
+@kernel
+def _count_with(rules, margin):
+    """Return South's count where South leads by a margin; seeds that a position lacks go to both alike."""
+    return (2 * rules.width * rules.seeds + margin) // 2
+
+
+@kernel
+def _bounds(rules, game, total, worths, b):
+    """Return the least and the greatest result that a game allows for all we see."""
+    low, high = bounds(rules, game, total)
+    if worths is None:
+        return low, high
+    if low == high:
+        worth = np.int64(worths[b, EXACT, _count_with(rules, low)])
+        return worth, worth
+    least = np.int64(worths[b, LEAST, _count_with(rules, low)])
+    return least, np.int64(worths[b, MOST, _count_with(rules, high)])
+
+
+@kernel
+def _result(rules, game, total, worths, b):
+    """Return South's result of a finished round: the margin, or what the table of game b says it is worth."""
+    margin = margin_for(rules, game, total, SOUTH)
+    return margin if worths is None else np.int64(worths[b, EXACT, _count_with(rules, margin)])
 
 
 @kernel
@@ -156,11 +191,14 @@ def reward(outcome, margin, margin_share, total):
 
 
 @kernel
-def _value(tree, node, total):
+def _value(tree, node, total, worths):
     """Return a visited node's mean reward of South, corrected by what is proven."""
     visits = np.float64(tree[node, VISITS])
-    mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
     low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
+    if worths is not None:
+        mean = tree[node, _OUTCOMES] / visits
+        return _WORTH_WEIGHT * min(max(mean, np.float64(low)), np.float64(high)) / MOST_WORTH
+    mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
     return min(
         max(mean, reward(sign(low), low, _MARGIN_WEIGHT, total)),
         reward(sign(high), high, _MARGIN_WEIGHT, total),
@@ -205,24 +243,27 @@ def tighten(tree, promise, node, player):
 
 
 @kernel
-def _back_up(tree, promise, path, length, margin, total):
+def _back_up(tree, promise, path, length, result, total, worths):
     """Add a result to every node of a line, from its end, and tighten the bounds above a change."""
     has_changed = True
     for ply in range(length - 1, -1, -1):
         node = path[ply, 0]
         tree[node, VISITS] += 1
-        tree[node, _OUTCOMES] += sign(margin)
-        tree[node, _MARGINS] += margin
+        if worths is None:
+            tree[node, _OUTCOMES] += sign(result)
+            tree[node, _MARGINS] += result
+        else:
+            tree[node, _OUTCOMES] += result
         if has_changed and tree[node, COUNT] > 0:
             has_changed = tighten(tree, promise, node, path[ply, 1])
         if ply > 0:
-            value = _value(tree, node, total)
+            value = _value(tree, node, total, worths)
             promise[node, VALUE] = value if path[ply - 1, 1] == SOUTH else -value
             promise[node, _DOUBT] = 1.0 / math.sqrt(np.float64(tree[node, VISITS]))
 
 
 @kernel
-def _simulate(rules, root, total, tree, promise, path, used, random):
+def _simulate(rules, root, total, worths, b, tree, promise, path, used, random):
     """Run one simulation; returns the nodes used and the generator."""
     game = root
     node, length = 0, 0
@@ -232,14 +273,14 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
         length += 1
         # A proven node needs no more.
         if tree[node, LOW] == tree[node, HIGH]:
-            margin = np.int64(tree[node, LOW])
+            result = np.int64(tree[node, LOW])
             break
         # 2. Expand. (3. Evaluate here where the tree is full.)
         if tree[node, COUNT] == 0:
             used = _expand(rules, game, tree, promise, node, used)
         if tree[node, COUNT] == 0:
             game, random = _evaluate(rules, game, random)
-            margin = margin_for(rules, game, total, SOUTH)
+            result = _result(rules, game, total, worths, b)
             break
         # 1. Select.
         random, shift = random_below(random, np.int64(tree[node, COUNT]))
@@ -249,23 +290,23 @@ def _simulate(rules, root, total, tree, promise, path, used, random):
         node = child
         # 3. Evaluate what nobody has walked to yet.
         if is_new:
-            low, high = bounds(rules, game, total)
+            low, high = _bounds(rules, game, total, worths, b)
             tree[node, LOW] = low
             tree[node, HIGH] = high
             path[length, 0] = node
             path[length, 1] = game.player
             length += 1
             game, random = _evaluate(rules, game, random)
-            margin = margin_for(rules, game, total, SOUTH)
+            result = _result(rules, game, total, worths, b)
             break
     # 4. Back up.
-    _back_up(tree, promise, path, length, margin, total)
+    _back_up(tree, promise, path, length, result, total, worths)
     return used, random
 
 
 @kernel
-def choose(tree, promise, root, player, random):
-    """Return the child of a root to play.
+def choose(tree, promise, root, player, random, win=1):
+    """Return the child of a root to play; a result of `win` is as good as won.
 
     It is the child with the most visits, and of equals the better value, among those that can still be
     best. Where a win is proven only proven wins count, and where the value is, only what reaches it.
@@ -278,8 +319,8 @@ def choose(tree, promise, root, player, random):
     least = -MAX_TOTAL_SEEDS
     if tree[root, LOW] == tree[root, HIGH]:
         least = best_proven
-    elif best_proven > 0:
-        least = 1
+    elif best_proven >= win:
+        least = win
     best, best_visits, best_value = 0, -1, 0.0
     for child in range(first, first + count):
         low = tree[child, LOW] if player == SOUTH else -tree[child, HIGH]
@@ -297,8 +338,11 @@ def choose(tree, promise, root, player, random):
 
 
 @kernel
-def _search_piece(rules, games, randoms, simulations, actions, done, memory, start, stop, piece):
+def _search_piece(rules, games, randoms, simulations, worths, actions, done, memory, start, stop, piece):
     """Search games from start to stop, each by so many simulations or until its value is proven.
+
+    `worths` is None, or int32 `[B, 3, T + 1]`: for each count of South's at the end of the round its worth,
+    -MOST_WORTH to MOST_WORTH, the least of all counts from there and the greatest of all up to there.
 
     Returns the game it stands at after about `piece` simulations; called again, it goes on from there.
     """
@@ -310,7 +354,7 @@ def _search_piece(rules, games, randoms, simulations, actions, done, memory, sta
         root = load(games, b)
         total = num_seeds(root)
         if not progress[ACTIVE]:
-            low, high = bounds(rules, root, total)
+            low, high = _bounds(rules, root, total, worths, b)
             write_node(tree, promise, 0, 0, low, high)
             random[0] = randoms[b]
             progress[ACTIVE] = 1
@@ -319,13 +363,13 @@ def _search_piece(rules, games, randoms, simulations, actions, done, memory, sta
         state = random[0]
         is_over = False
         while budget > 0 and not is_over:
-            used, state = _simulate(rules, root, total, tree, promise, path, used, state)
+            used, state = _simulate(rules, root, total, worths, b, tree, promise, path, used, state)
             done[b] += 1
             budget -= 1
             is_over = done[b] == simulations or tree[0, COUNT] == 1 or tree[0, LOW] == tree[0, HIGH]
         progress[_USED] = used
         random[0] = state
-        child = choose(tree, promise, 0, root.player, state)
+        child = choose(tree, promise, 0, root.player, state, 1 if worths is None else MOST_WORTH)
         actions[b] = action_of(rules, root.player, np.int64(tree[child, HOLE]))
         if is_over:
             progress[ACTIVE] = 0
@@ -363,6 +407,7 @@ class MctsAgent(SearchAgent):
         randoms = self.random_seeds(len(games))
         actions = np.zeros(len(games), np.int64)
         simulations = np.zeros(len(games), np.int64)
+        worths = self._worths(games)
 
         def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
             return _search_piece(
@@ -370,6 +415,7 @@ class MctsAgent(SearchAgent):
                 games,
                 randoms,
                 self.budget.steps,
+                worths,
                 actions,
                 simulations,
                 memory,
@@ -381,6 +427,10 @@ class MctsAgent(SearchAgent):
         self._search(games, search_piece)
         self.last_simulations = simulations
         return actions
+
+    def _worths(self, games: np.ndarray) -> np.ndarray | None:
+        """Return the table of worths that games are searched with; None where results are margins."""
+        return None
 
     def _new_memory(self) -> Memory:
         # A simulation adds at most the children of one node, and the root has its own.

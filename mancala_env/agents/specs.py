@@ -70,6 +70,14 @@ _KINDS = {
         ("budget",),
         MOST_SIMULATIONS,
     ),
+    "match+mcts": _Kind(
+        "match_mcts",
+        "MatchMctsAgent",
+        "match+mcts:SIMULATIONS",
+        "mcts that plays for the match: a round is worth what it is worth for the rounds to come",
+        ("budget",),
+        MOST_SIMULATIONS,
+    ),
     "sample": _Kind(
         "checkpoint",
         "SamplingAgent",
@@ -144,8 +152,9 @@ class Spec:
     """Who plays: a spec, taken apart once.
 
     Attributes:
-        kind: "random", "greedy", "minimax", "mcts", "perfect", "perfect+traps", "sample", "value+minimax",
-            "value+mcts", "policy+minimax", "policy+mcts", "python", or "checkpoint" for a bare path.
+        kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "sample",
+            "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or "checkpoint" for a
+            bare path.
         budget: How long it may search; None where the kind has none, or `perfect` takes its time.
         checkpoint: Path of its checkpoint, as written.
         source: Path of its Python file, as written.

@@ -353,7 +353,7 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
     memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
     randoms = array_at(random, np.uint64, (1,))
     done = mcts._search_piece(
-        r, games, randoms, np.int64(most), actions, run, memory, 0, 1, np.int64(simulations)
+        r, games, randoms, np.int64(most), None, actions, run, memory, 0, 1, np.int64(simulations)
     )
     said = array_at(out, np.float64, (2 + 4 * r.width,))
     said[0], said[1] = actions[0], run[0]
