@@ -19,7 +19,7 @@ from mancala_env.agents.match_values import (
     rulesets_with_values,
     worths,
 )
-from mancala_env.arena import make_match_values
+from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
 
 WITH_MATCHES = [name for name in rulesets.names() if rulesets.lookup(name).match != "single"]
@@ -211,3 +211,8 @@ def test_an_endgame_is_played_for_what_the_match_is_worth_then(monkeypatch, draw
         after = game.copy()
         after.play(agent.choose(game))
         assert best_worth(after, drawn) == best_worth(game, drawn)
+
+
+def test_it_wins_matches_of_leyla():
+    result = play_matches("match+mcts:50", "mcts:50", "leyla", games=100, seed=1, rounds="match")
+    assert result.win_rate > 0.65
