@@ -12,6 +12,7 @@ from pages import ROOT
 
 from mancala_env import Position, Ruleset, rulesets
 from mancala_env.arena import NoLadder, Ratings, stored_ladder
+from mancala_env.arena.openings import openings_in_words
 from mancala_env.envs.families import FAMILIES, Family
 from mancala_env.observation import KINDS, Observer, version
 from mancala_env.solver import positions, rulesets_with_positions
@@ -162,8 +163,10 @@ def _ladder(ruleset: Ruleset) -> str:
     except NoLadder:
         return "No ladder is stored."
     ratings = ladder.ratings()
+    where = openings_in_words(ladder.opening_set, ladder.opening_turns)
     said = (
-        f"The anchors of the rating scale, from {ladder.opening_turns} random turns on; `random` is 0. "
+        f"The anchors of the rating scale, from {where}; "
+        "`random` is 0. "
         "[Ratings and the ladder](../evaluation.md#ratings-and-the-ladder) says how to place an agent."
     )
     if not ratings.elo.any():

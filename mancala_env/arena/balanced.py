@@ -32,7 +32,7 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
         NoBalancedOpenings: There are none; the message says for which there are.
     """
     file = openings_file(ruleset.name)
-    if not file.is_file() or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
+    if not has_balanced_openings(ruleset):
         listed = ", ".join(rulesets_with_openings())
         raise NoBalancedOpenings(f"no balanced openings of {ruleset.name}; there are some of: {listed}")
     try:
@@ -46,6 +46,12 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
     return games
 
 
+def has_balanced_openings(ruleset: Ruleset) -> bool:
+    """Return whether balanced openings are shipped for a ruleset, and not for another of its name."""
+    return ruleset.name in rulesets_with_openings() and lookup(ruleset.name) == ruleset
+
+
+@lru_cache(maxsize=1)
 def rulesets_with_openings() -> tuple[str, ...]:
     """Return the names of the rulesets for which balanced openings are shipped."""
     return tuple(name for name in names() if openings_file(name).is_file())

@@ -14,6 +14,7 @@ from mancala_env.agents.value_file import read_value_file
 from mancala_env.arena.evaluation import evaluate
 from mancala_env.arena.ladder import ANCHORS, NoLadder, stored_ladder
 from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, regret_difference
 from mancala_env.errors import MancalaError
 from mancala_env.programs import Parser, in_one_line
@@ -46,6 +47,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
     file = read_value_file(path)
     ruleset, content = file.ruleset, path.read_bytes()
     few = max(2, games // 10 * 2)
+    where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
     lines = [
         f"# {path.name}",
         "",
@@ -60,7 +62,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
             ],
         ),
         "",
-        f"Matches after four random turns, held out where enough are, each from both seats, seed {seed}:",
+        f"Matches from {where}, each from both seats, seed {seed}:",
         "",
         *_matches_table(_matches(path, ruleset, games, few, seed)),
         "",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.arena.matches import MatchResult, Progress
-from mancala_env.arena.openings import InvalidMatch, Openings, set_to_evaluate
+from mancala_env.arena.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
 from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
 from mancala_env.arena.regret import (
     FIXED_POSITIONS,
@@ -42,6 +42,7 @@ class Evaluation:
         notes: What the reader of the numbers should know.
         regret_differences: The regrets of each two agents compared position by position.
         opening_set: Which openings the games started from.
+        opening_turns: Random turns that made an opening; 0 for balanced ones.
     """
 
     ruleset: str
@@ -52,6 +53,12 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
     regret_differences: list[RegretDifference] = field(default_factory=list)
     opening_set: Openings = "all"
+    opening_turns: int = 4
+
+    @property
+    def openings(self) -> str:
+        """Which openings, in words."""
+        return openings_in_words(self.opening_set, self.opening_turns)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -59,6 +66,7 @@ class Evaluation:
             "ruleset": self.ruleset,
             "agents": list(self.agents),
             "opening_set": self.opening_set,
+            "opening_turns": self.opening_turns,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
@@ -72,7 +80,7 @@ def evaluate(
     ruleset: str | Ruleset,
     *,
     games: int = 200,
-    opening_turns: int = 4,
+    opening_turns: int | None = None,
     opening_set: Openings | None = None,
     ladder: bool = True,
     regret: bool = True,
@@ -95,9 +103,8 @@ def evaluate(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all" openings, or only those held out for "evaluation"; None for the ladder's, or where
-            it is not played those held out; see
-            :func:`~mancala_env.arena.openings`. The ladder has its own: "all".
+        opening_set: Which openings; None for the ladder's, which takes no others, and without the ladder
+            as in :func:`play_matches`.
         ladder: Whether each agent plays the anchors of the stored ladder. Their ratings stand as stored.
         regret: Whether to measure regret over the exact positions shipped with the package.
         own_games: Games of each agent against itself to measure regret over too, 0 or even; see
@@ -133,12 +140,14 @@ def evaluate(
     notes: list[str] = []
     if ladder:
         stored = stored_ladder(ruleset)
-        opening_set = opening_set or stored.opening_set
-        if (rounds, opening_turns, opening_set) != (1, stored.opening_turns, stored.opening_set):
+        rated = (stored.opening_set, stored.opening_turns)
+        if opening_set is None and opening_turns is None:
+            opening_set, opening_turns = rated
+        asked_for = openings_to_evaluate(opening_set, ruleset, opening_turns)
+        if (rounds, asked_for) != (1, rated):
             raise InvalidMatch(
-                f"the ladder was rated over single rounds after {stored.opening_turns} random turns, "
-                f"opening_set={stored.opening_set!r}, so it cannot be used with rounds={rounds!r}, "
-                f"opening_turns={opening_turns}, opening_set={opening_set!r}; leave it out"
+                f"the ladder was rated over single rounds from {openings_in_words(*rated)}, so it cannot be "
+                f"used with rounds={rounds!r} from {openings_in_words(*asked_for)}; leave it out"
             )
         identities = {one.identity for one in entrants}
         others = [anchor for anchor in stored.quick_anchors if anchor not in identities]
@@ -148,14 +157,14 @@ def evaluate(
         known = (*others, ZERO, *SLOW_ANCHORS)
         fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
         notes += [f"anchor {anchor} is left out: {why}" for anchor, why in stored.left_out.items()]
-    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
+    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     matches: list[MatchResult] = []
     if pairings:
         matches = play_pairings(
             pairings,
             ruleset,
             games=games,
-            opening_turns=opening_turns,
+            opening_turns=turns,
             opening_set=chosen,
             seed=seed,
             rounds=rounds,
@@ -177,12 +186,19 @@ def evaluate(
         if own_games:
             stage = _stage(progress, "own games")
             regrets.append(
-                own_games_regret(one.agent, games=own_games, opening_set=chosen, seed=seed, progress=stage)
+                own_games_regret(
+                    one.agent,
+                    games=own_games,
+                    opening_turns=turns,
+                    opening_set=chosen,
+                    seed=seed,
+                    progress=stage,
+                )
             )
     fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
     differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
     names = tuple(one.name for one in entrants)
-    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, chosen)
+    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, chosen, turns)
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

@@ -13,17 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.arena.matches import Progress
-from mancala_env.arena.openings import Openings
+from mancala_env.arena.openings import Openings, openings_to_evaluate
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.round_robin import FORMAT, round_robin
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup, names
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
-ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", "perfect")
-SLOW_ANCHORS = ("perfect",)
+ANCHORS = (
+    "random",
+    "greedy",
+    "minimax:2",
+    "minimax:4",
+    "minimax:6",
+    "mcts:100",
+    "mcts:1000",
+    "perfect",
+    "perfect+traps",
+)
+SLOW_ANCHORS = ("perfect", "perfect+traps")
 """Anchors that were rated over fewer games, and that nobody plays to be placed: a game takes too long."""
-OPENING_TURNS = 4
+SLOW_OPPONENTS = ("mcts:1000",)
+"""Whom slow anchors play: the strongest of the quick ones, against which a game says most about them."""
 
 
 class NoLadder(MancalaError):
@@ -37,7 +48,7 @@ class Ladder:
     Attributes:
         ruleset: Its name.
         matches: Pair counts of every match between two anchors.
-        opening_turns: Random turns that made an opening.
+        opening_turns: Random turns that made an opening; 0 for balanced ones.
         left_out: Anchors that are missing here, and why.
         opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
     """
@@ -106,7 +117,7 @@ def play_ladder(
     *,
     games: int,
     slow_games: int = 64,
-    opening_set: Openings = "all",
+    opening_set: Openings | None = None,
     results: str | Path | None = None,
     records: str | Path | None = None,
     left_out: dict[str, str] | None = None,
@@ -118,8 +129,9 @@ def play_ladder(
     Args:
         ruleset: The game.
         games: Games of each match, even.
-        slow_games: Games of each match of SLOW_ANCHORS, even.
-        opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
+        slow_games: Games of each match of SLOW_ANCHORS with SLOW_OPPONENTS, even.
+        opening_set: Which openings; None: balanced ones where they are shipped, else those held out for
+            "evaluation".
         results: Results file, to resume.
         records: File the games that are played now are appended to, turn by turn.
         left_out: Anchors to leave out, and why.
@@ -127,10 +139,17 @@ def play_ladder(
         progress: Called as progress(games over, games), for each group of matches anew.
     """
     left_out = left_out or {}
+    chosen, turns = openings_to_evaluate(opening_set, ruleset, None)
     anchors = [anchor for anchor in ANCHORS if anchor not in left_out]
     quick = [anchor for anchor in anchors if anchor not in SLOW_ANCHORS]
     groups = [(quick, games)]
-    groups += [([other, slow], slow_games) for slow in SLOW_ANCHORS if slow in anchors for other in quick]
+    groups += [
+        ([other, slow], slow_games)
+        for slow in SLOW_ANCHORS
+        if slow in anchors
+        for other in quick
+        if other in SLOW_OPPONENTS
+    ]
     matches = [
         match
         for group, num_games in groups
@@ -138,8 +157,8 @@ def play_ladder(
             group,
             ruleset,
             games=num_games,
-            opening_turns=OPENING_TURNS,
-            opening_set=opening_set,
+            opening_turns=turns,
+            opening_set=chosen,
             results=results,
             records=records,
             num_threads=num_threads,
@@ -149,7 +168,7 @@ def play_ladder(
     counts = tuple(
         PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
     )
-    return Ladder(lookup(ruleset).name, counts, OPENING_TURNS, left_out, opening_set)
+    return Ladder(lookup(ruleset).name, counts, turns, left_out, chosen)
 
 
 def store(ladder: Ladder, path: Path = STORED) -> None:

@@ -7,7 +7,7 @@ is computed over pairs.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,13 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, share_interval
-from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
+from mancala_env.arena.openings import (
+    InvalidMatch,
+    Openings,
+    openings,
+    openings_in_words,
+    openings_to_evaluate,
+)
 from mancala_env.arguments import is_whole
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
@@ -56,6 +62,8 @@ class MatchResult:
         margins: int16 `[P, 2]`, seeds the first agent led by at the end; as South in column 0, as North in
             column 1.
         total_seeds: Seeds on the board, for rulesets of one's own; None where the catalogue knows them.
+        opening_set: Which openings; None where they were given one by one.
+        opening_turns: Random turns that made an opening; 0 for balanced ones.
     """
 
     first: str
@@ -63,6 +71,8 @@ class MatchResult:
     ruleset: str
     margins: np.ndarray
     total_seeds: int | None = None
+    opening_set: Openings | None = None
+    opening_turns: int = 0
 
     @property
     def games(self) -> int:
@@ -130,7 +140,7 @@ class MatchResult:
 
     def flipped(self) -> "MatchResult":
         """Return the same match from the second agent's side."""
-        return MatchResult(self.second, self.first, self.ruleset, -self.margins[:, ::-1], self.total_seeds)
+        return replace(self, first=self.second, second=self.first, margins=-self.margins[:, ::-1])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers (not the single games) as plain data for JSON."""
@@ -138,6 +148,8 @@ class MatchResult:
             "first": self.first,
             "second": self.second,
             "ruleset": self.ruleset,
+            "opening_set": self.opening_set,
+            "opening_turns": self.opening_turns,
             "games": self.games,
             "wins": self.wins,
             "draws": self.draws,
@@ -152,8 +164,11 @@ class MatchResult:
 
     def __repr__(self) -> str:
         low, high = self.interval
+        where = self.ruleset
+        if self.opening_set is not None:
+            where += f", {openings_in_words(self.opening_set, self.opening_turns)}"
         return (
-            f"{self.first} against {self.second} ({self.ruleset}): {self.wins} won, {self.draws} drawn, "
+            f"{self.first} against {self.second} ({where}): {self.wins} won, {self.draws} drawn, "
             f"{self.losses} lost; win rate {self.win_rate:.3f} [{low:.3f}, {high:.3f}]"
         )
 
@@ -164,7 +179,7 @@ def play_matches(
     ruleset: str | Ruleset,
     *,
     games: int = 200,
-    opening_turns: int = 4,
+    opening_turns: int | None = None,
     opening_set: Openings | None = None,
     seed: int | None = None,
     rounds: int | Literal["match"] = 1,
@@ -182,9 +197,10 @@ def play_matches(
         second: Its opponent.
         ruleset: The game.
         games: Number of games, even: each opening is played from both seats.
-        opening_turns: Uniformly random turns that make an opening, 0 to 12.
-        opening_set: "all" openings, only those of "training" or, by default, "evaluation", or "balanced"
-            ones; see :func:`openings`.
+        opening_turns: Uniformly random turns that make an opening, 0 to 12; not with balanced openings.
+        opening_set: "balanced", "evaluation", "training" or "all", see :func:`openings`. None: balanced
+            openings where they are shipped; where they are not, or opening_turns is given, "evaluation",
+            or "all" where hardly any are held out for it.
         seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
         rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
         num_threads: CPU threads of agents made here; None takes every core this process may use.
@@ -204,9 +220,10 @@ def play_matches(
     )
     players[0].seed(for_first)
     players[1].seed(for_second)
-    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
-    games_array = openings(ruleset, pairs, opening_turns, for_openings, opening_set=chosen)
-    return play_openings(*players, games_array, rounds=rounds, progress=progress)
+    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
+    games_array = openings(ruleset, pairs, turns, for_openings, opening_set=chosen)
+    played = play_openings(*players, games_array, rounds=rounds, progress=progress)
+    return replace(played, opening_set=chosen, opening_turns=turns)
 
 
 def num_pairs(games: int) -> int:

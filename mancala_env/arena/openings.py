@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mancala_env.arena.balanced import balanced_openings
+from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
 from mancala_env.arguments import is_whole
 from mancala_env.batch import Batch
 from mancala_env.engine.openings import (
@@ -22,6 +22,8 @@ from mancala_env.rulesets import Ruleset, lookup
 # Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
 # of that: past this many turns most openings would be endings.
 MAX_OPENING_TURNS = 12
+OPENING_TURNS = 4
+"""Random turns of an opening where nothing else is said and none that are balanced are shipped."""
 # A set of at most so many openings is listed. All positions of four turns on 2x8 are 4,096 at the most.
 _MOST_LISTED = 5000
 _DRAWN_AT_ONCE = 512
@@ -114,16 +116,50 @@ def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
     return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + stop - start]]
 
 
-def set_to_evaluate(opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int) -> Openings:
-    """Return the set that was asked for; None is "evaluation", or "all" where hardly any are held out."""
+def openings_to_evaluate(
+    opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int | None
+) -> tuple[Openings, int]:
+    """Return which openings are meant where not all is said.
+
+    Where neither is said they are the balanced ones that are shipped, and without such as with
+    `opening_turns` of 4. Whoever says `opening_turns` means so many random turns: those held out for
+    "evaluation", or "all" where hardly any are.
+
+    Returns:
+        The set, and the random turns of an opening, 0 for "balanced".
+
+    Raises:
+        InvalidMatch: "balanced" and opening_turns together.
+    """
     ruleset = lookup(ruleset)
+    if opening_set == "balanced" and opening_turns not in (None, 0):
+        raise InvalidMatch(
+            f"balanced openings are shipped positions, not {opening_turns!r} random turns; "
+            'leave opening_turns out, or take opening_set="evaluation"'
+        )
+    if opening_set is None and opening_turns is None and has_balanced_openings(ruleset):
+        opening_set = "balanced"
+    if opening_set == "balanced":
+        return "balanced", 0
+    turns = OPENING_TURNS if opening_turns is None else opening_turns
     if opening_set is not None:
-        return opening_set
-    if not is_whole(opening_turns) or not 0 < opening_turns <= MAX_OPENING_TURNS:
-        return "all"  # or refused, in a moment
-    listed = every_opening(ruleset, int(opening_turns))
+        return opening_set, turns
+    if not is_whole(turns) or not 0 < turns <= MAX_OPENING_TURNS:
+        return "all", turns  # or refused, in a moment
+    listed = every_opening(ruleset, int(turns))
     is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
-    return "evaluation" if is_enough else "all"
+    return ("evaluation" if is_enough else "all"), turns
+
+
+def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
+    """Return what readers are told of openings.
+
+    >>> openings_in_words("evaluation", 4)
+    'openings of 4 random turns (evaluation)'
+    """
+    if opening_set == "balanced":
+        return "balanced openings"
+    return f"openings of {opening_turns} random turns ({opening_set})" if opening_turns else "the start"
 
 
 @lru_cache(maxsize=64)

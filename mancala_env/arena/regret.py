@@ -16,7 +16,13 @@ import numpy as np
 from mancala_env.agents import Agent
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import InvalidMatch, Openings, openings, set_to_evaluate
+from mancala_env.arena.openings import (
+    InvalidMatch,
+    Openings,
+    openings,
+    openings_in_words,
+    openings_to_evaluate,
+)
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
@@ -280,7 +286,7 @@ def own_games_regret(
     opponent: Agent | None = None,
     *,
     games: int = 20,
-    opening_turns: int = 4,
+    opening_turns: int | None = None,
     opening_set: Openings | None = None,
     seed: int = 0,
     max_positions: int = 100,
@@ -299,7 +305,7 @@ def own_games_regret(
         opponent: Whom it plays; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all", "training" or, by default, "evaluation"; see :func:`~mancala_env.arena.openings`.
+        opening_set: Which openings; None as in :func:`~mancala_env.arena.play_matches`.
         seed: Seed of the openings, both agents and the choice of positions.
         max_positions: Most positions to solve, drawn from all it moved in.
         time_limit: Seconds to give each of them.
@@ -313,8 +319,8 @@ def own_games_regret(
     opponent = opponent or agent
     if opponent is not agent:
         opponent.seed(for_opponent)
-    chosen_set = set_to_evaluate(opening_set, ruleset, opening_turns)
-    drawn = openings(ruleset, num_pairs(games), opening_turns, for_openings, opening_set=chosen_set)
+    chosen_set, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
+    drawn = openings(ruleset, num_pairs(games), turns, for_openings, opening_set=chosen_set)
     met, actions = _moves_of(agent, opponent, drawn)
     positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
     has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])
@@ -330,6 +336,7 @@ def own_games_regret(
     if progress is not None:
         progress(len(chosen), len(chosen))
     source = "own games against " + ("itself" if opponent is agent else opponent.spec)
+    source += f", {openings_in_words(chosen_set, turns)}"
     return summarised(
         agent,
         source,

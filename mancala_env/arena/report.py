@@ -135,7 +135,7 @@ def _by_source(regrets: list[Regret]) -> list[list[Regret]]:
 
 
 def _title(evaluation: "Evaluation") -> str:
-    return f"{', '.join(map(short, evaluation.agents))}: {evaluation.ruleset}"
+    return f"{', '.join(map(short, evaluation.agents))}: {evaluation.ruleset}, {evaluation.openings}"
 
 
 def _page(evaluation: "Evaluation") -> Page:

@@ -29,7 +29,14 @@ from mancala_env.arena.matches import (
     num_pairs,
     play_openings,
 )
-from mancala_env.arena.openings import OPENINGS, InvalidMatch, Openings, openings, set_to_evaluate
+from mancala_env.arena.openings import (
+    OPENINGS,
+    InvalidMatch,
+    Openings,
+    openings,
+    openings_in_words,
+    openings_to_evaluate,
+)
 from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.records import GameRecord, write_games
@@ -72,7 +79,7 @@ def round_robin(
     ruleset: str | Ruleset,
     *,
     games: int = 200,
-    opening_turns: int = 4,
+    opening_turns: int | None = None,
     opening_set: Openings | None = None,
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
@@ -93,8 +100,7 @@ def round_robin(
         ruleset: The game.
         games: Games of each match, even.
         opening_turns: Random turns that make an opening.
-        opening_set: "all" openings, or only those of "training" or, by default, "evaluation"; see
-            :func:`~mancala_env.arena.openings`.
+        opening_set: Which openings; None as in :func:`play_matches`.
         seed: Seed of all openings and agents.
         rounds: Rounds of a game, or "match".
         results: File the margins of the games are appended to, and taken from where they have been played
@@ -148,7 +154,7 @@ def play_pairings(
     ruleset: str | Ruleset,
     *,
     games: int,
-    opening_turns: int = 4,
+    opening_turns: int | None = None,
     opening_set: Openings | None = None,
     seed: int = 0,
     rounds: int | Literal["match"] = 1,
@@ -168,8 +174,8 @@ def play_pairings(
         Path(records).open("a").close()  # said now rather than after the first games
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
-    chosen = set_to_evaluate(opening_set, ruleset, opening_turns)
-    keys = [_key(ruleset, *pairing, opening_turns, chosen, seed, limit) for pairing in pairings]
+    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
+    keys = [_key(ruleset, *pairing, turns, chosen, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:
         done = [file.margins(key, pairs) for key in keys]
         total = games * len(pairings)
@@ -318,7 +324,8 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
     if recorded is not None and played is not None:
         today = str(date.today())
         for number, game in enumerate(played):
-            opening = f"{key.opening_turns} random turns, {key.opening_set}, number {start + number // 2}"
+            said = openings_in_words(key.opening_set, key.opening_turns)
+            opening = f"{said}, number {start + number // 2}"
             recorded.append(replace(game, seed=key.seed, opening=opening, date=today))
     return result.margins
 
@@ -327,9 +334,18 @@ def _as_seen(
     pairing: tuple[Entrant, Entrant], key: Key, ruleset: Ruleset, margins: np.ndarray
 ) -> MatchResult:
     first, second = pairing
-    if first.identity == key.first:
-        return MatchResult(first.name, second.name, ruleset.name, margins, ruleset.total_seeds)
-    return MatchResult(second.name, first.name, ruleset.name, margins, ruleset.total_seeds).flipped()
+    is_first = first.identity == key.first
+    one, other = (first, second) if is_first else (second, first)
+    result = MatchResult(
+        one.name,
+        other.name,
+        ruleset.name,
+        margins,
+        ruleset.total_seeds,
+        key.opening_set,
+        key.opening_turns,
+    )
+    return result if is_first else result.flipped()
 
 
 def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import num_pairs, play_matches
-from mancala_env.arena.openings import InvalidMatch, Openings, set_to_evaluate
+from mancala_env.arena.openings import InvalidMatch, Openings
 from mancala_env.arena.ratings import fit_ratings
 from mancala_env.arena.regret import has_exact_positions, measure_regret
 from mancala_env.arena.round_robin import entrant
@@ -46,7 +46,7 @@ class Scoring(NamedTuple):
     Attributes:
         games: Games against each anchor, even, half from either seat.
         anchors: Who is played. Their ratings stand as stored with the package.
-        opening_turns: Random turns that make an opening.
+        opening_turns: Random turns that make an opening; 0 for balanced ones.
         opening_set: Which openings.
         seed: Seed of openings and of all who play.
     """
@@ -115,9 +115,8 @@ def scoring_of(
         raise InvalidMatch(
             f"anchors must be some of {', '.join(ladder.anchors)}, not {wrong or 'none at all'!r}"
         )
-    # Not the ladder's own set: what a learner trained on is not asked for.
-    opening_set = set_to_evaluate(None, ruleset, ladder.opening_turns)
-    return Scoring(games, chosen, ladder.opening_turns, opening_set, seed)
+    # The ladder's own, which learners do not train on wherever enough are held out.
+    return Scoring(games, chosen, ladder.opening_turns, ladder.opening_set, seed)
 
 
 @lru_cache

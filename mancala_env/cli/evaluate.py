@@ -31,13 +31,19 @@ def add_arguments(parser: Any) -> None:
         "--ruleset", type=str, default=None, help="the game; a checkpoint's own, else layli_goobalay"
     )
     parser.add_argument("--games", type=int, default=100, help="games of each match, even")
-    parser.add_argument("--opening_turns", type=int, default=4, help="random turns that make an opening")
+    parser.add_argument(
+        "--opening_turns",
+        type=Optional[int],  # noqa: UP045  (as below)
+        default=None,
+        help="random turns that make an opening, instead of balanced openings; without the ladder where that "
+        "was rated from others",
+    )
     parser.add_argument(
         "--opening_set",
         type=Optional[Literal["all", "training", "evaluation", "balanced"]],  # noqa: UP045  (as below)
         default=None,
-        help="which openings; by default the ladder's, or without it the fifth held out for evaluation; "
-        "balanced ones without the ladder",
+        help="which openings; by default the ladder's, or without it balanced ones where they are shipped; "
+        "where they are not, or with --opening_turns, those held out for evaluation",
     )
     parser.add_argument(
         "--rounds",
@@ -150,7 +156,9 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         ]
         scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
         print_table(
-            ["agent", f"Elo ({scale})", "95 % interval", "games"], rows, f"Ratings, {evaluation.ruleset}"
+            ["agent", f"Elo ({scale})", "95 % interval", "games"],
+            rows,
+            f"Ratings, {evaluation.ruleset}, {evaluation.openings}",
         )
     if evaluation.matches:
         rows = [
@@ -165,7 +173,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
             for match in evaluation.matches
         ]
         head = ["agent", "against", "won / drawn / lost", "win rate", "95 % interval", "mean margin"]
-        print_table(head, rows, "Matches")
+        print_table(head, rows, f"Matches from {evaluation.openings}")
     rows = []
     for regret in evaluation.regrets:
         for part in (*regret.phases, regret.overall):

@@ -44,7 +44,7 @@ from mancala_env.agents.value_network import (
     position_values,
 )
 from mancala_env.arena.matches import Table, play_matches
-from mancala_env.arena.openings import MAX_OPENING_TURNS, openings
+from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import Parser, in_one_line
@@ -278,7 +278,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     ruleset = read_identity(out).ruleset
     result = play_matches(f"policy+minimax:4:{out}", "minimax:4", ruleset, games=_MATCH, seed=options.seed)
     low, high = result.interval
-    say(f"policy+minimax:4 scores {result.win_rate:.1%} ({low:.1%} to {high:.1%}) against minimax:4")
+    where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
+    say(f"policy+minimax:4 scores {result.win_rate:.1%} ({low:.1%} to {high:.1%}) against minimax:4, {where}")
     return 0
 
 

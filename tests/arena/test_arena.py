@@ -1,5 +1,6 @@
 """Matches, the resumable round robin, the ladder and the evaluation made of them."""
 
+import itertools
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ from mancala_env.arena import (
     round_robin,
     stored_ladder,
 )
+from mancala_env.arena.openings import openings_to_evaluate
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 
 
@@ -329,7 +331,14 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
     for name, entry in stored.items():
         found = stored_ladder(name)
         assert set(found.anchors) | set(found.left_out) == set(ladder.ANCHORS)
-        assert len(found.matches) == len(found.anchors) * (len(found.anchors) - 1) // 2
+        met = {match[:2] for match in found.matches}
+        assert len(met) == len(found.matches)
+        slow = [anchor for anchor in found.anchors if anchor in ladder.SLOW_ANCHORS]
+        assert met == {
+            *itertools.combinations(found.quick_anchors, 2),
+            *itertools.product(ladder.SLOW_OPPONENTS, slow),
+        }
+        assert (found.opening_set, found.opening_turns) == openings_to_evaluate(None, name, None)
         assert {row["agent"] for row in entry["ratings"]} == set(found.anchors)
     ratings = stored_ladder("leyla").ratings()
     for row in stored["leyla"]["ratings"]:
@@ -352,9 +361,11 @@ def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
 def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeypatch):
     monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1"))
     monkeypatch.setattr(ladder, "SLOW_ANCHORS", ("minimax:1",))
+    monkeypatch.setattr(ladder, "SLOW_OPPONENTS", ("greedy",))
     played = ladder.play_ladder("leyla", games=8, slow_games=4)
     games = {match[:2]: 2 * sum(match.counts) for match in played.matches}
-    assert games == {("random", "greedy"): 8, ("random", "minimax:1"): 4, ("greedy", "minimax:1"): 4}
+    assert games == {("random", "greedy"): 8, ("greedy", "minimax:1"): 4}
+    assert (played.opening_set, played.opening_turns) == ("balanced", 0)
     assert played.anchors == ("random", "greedy", "minimax:1")
     assert played.quick_anchors == ("random", "greedy")
     assert set(played.ratings().names) == {"random", "greedy", "minimax:1"}

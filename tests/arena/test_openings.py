@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
-from mancala_env.arena import InvalidMatch, InvalidResults, evaluate, openings, round_robin
+from mancala_env.arena import (
+    InvalidMatch,
+    InvalidResults,
+    evaluate,
+    openings,
+    play_matches,
+    round_robin,
+    stored_ladder,
+)
 from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
 from mancala_env.arena.make_openings import TURNS, margins_by_book
-from mancala_env.arena.openings import every_opening
+from mancala_env.arena.openings import every_opening, openings_to_evaluate
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
 from mancala_env.envs.single import MancalaEnv
@@ -39,23 +47,58 @@ def test_no_opening_is_in_both_sets():
         assert rows(drawn[is_held_out]) & held_out
 
 
-def test_the_arena_takes_held_out_openings_unless_told_otherwise(tmp_path):
+MINE = Ruleset(row_width=4, seeds_per_hole=3)
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "turns", "opening_set", "played_turns"),
+    [
+        ("leyla", None, "balanced", 0),
+        ("leyla", 4, "evaluation", 4),
+        ("leyla", 3, "evaluation", 3),
+        ("leyla", 2, "all", 2),
+        ("gabata_3", None, "evaluation", 4),
+        ("ludii_leyla", None, "evaluation", 4),
+        (MINE, None, "evaluation", 4),
+    ],
+)
+def test_the_arena_takes_balanced_openings_unless_told_otherwise(
+    ruleset, turns, opening_set, played_turns, tmp_path
+):
+    """Whoever says how many random turns gets so many; where nothing balanced is shipped they are four."""
     path = tmp_path / "games.jsonl"
     both = ["greedy", "random"]
-    match = round_robin(both, "leyla", games=20, results=path)[0]
-    assert json.loads(path.read_text())["opening_set"] == "evaluation"
-    again = round_robin(both, "leyla", games=20, opening_set="evaluation")[0]
+    match = round_robin(both, ruleset, games=20, opening_turns=turns, results=path)[0]
+    line = json.loads(path.read_text())
+    assert (line["opening_set"], line["opening_turns"]) == (opening_set, played_turns)
+    said = None if opening_set == "balanced" else played_turns
+    again = round_robin(both, ruleset, games=20, opening_set=opening_set, opening_turns=said)[0]
     assert (match.margins == again.margins).all()
-    found = evaluate(both, "leyla", games=2, ladder=False, regret=False)
-    assert found.opening_set == "evaluation"
-    assert evaluate("greedy", "leyla", games=2, regret=False).opening_set == "all", "as the ladder was rated"
+    straight = play_matches(*both, ruleset, games=2, opening_turns=turns)
+    found = evaluate(both, ruleset, games=2, opening_turns=turns, ladder=False, regret=False)
+    for result in (match, straight, straight.flipped(), found, *found.matches):
+        assert (result.opening_set, result.opening_turns) == (opening_set, played_turns)
+
+
+def test_results_say_from_which_openings():
+    assert "(leyla, balanced openings): " in repr(play_matches("greedy", "random", "leyla", games=2))
+    random = play_matches("greedy", "random", "leyla", games=2, opening_turns=3)
+    assert "(leyla, openings of 3 random turns (evaluation)): " in repr(random)
+    assert random.as_dict()["opening_turns"] == 3
+
+
+def test_balanced_openings_are_no_number_of_random_turns():
+    for play in (
+        lambda **said: play_matches("greedy", "random", "leyla", games=2, **said),
+        lambda **said: evaluate("greedy", "leyla", games=2, regret=False, **said),
+    ):
+        with pytest.raises(InvalidMatch, match="shipped positions, not 6 random turns"):
+            play(opening_set="balanced", opening_turns=6)
 
 
 @pytest.mark.parametrize(("name", "turns"), [("layli_goobalay", 0), ("layli_goobalay", 1), ("leyla", 2)])
-def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns, tmp_path):
-    path = tmp_path / "games.jsonl"
-    round_robin(["greedy", "random"], name, games=4, opening_turns=turns, results=path)
-    assert json.loads(path.read_text())["opening_set"] == "all"
+def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns):
+    assert openings_to_evaluate(None, name, turns) == ("all", turns)
 
 
 def test_self_play_starts_from_openings_for_training():
@@ -209,8 +252,15 @@ def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):
 
 
 def test_the_ladder_is_for_its_own_openings():
-    with pytest.raises(InvalidMatch, match=r"opening_set='all', so it cannot be used with .*'evaluation'"):
-        evaluate("greedy", "leyla", games=2, opening_set="evaluation")
+    stored = stored_ladder("leyla")
+    found = evaluate("greedy", "leyla", games=2, regret=False)
+    assert found.opening_set == stored.opening_set == "balanced"
+    for said in ({"opening_set": "evaluation"}, {"opening_turns": 4}):
+        with pytest.raises(InvalidMatch, match=r"from balanced openings, so .* from openings of 4 random"):
+            evaluate("greedy", "leyla", games=2, **said)
+    assert (
+        evaluate("greedy", "ludii_leyla", games=2, regret=False, opening_turns=4).opening_set == "evaluation"
+    )
     found = evaluate(
         ["greedy", "random"], "leyla", games=2, opening_set="evaluation", ladder=False, regret=False
     )

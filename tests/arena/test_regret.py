@@ -85,14 +85,14 @@ def test_regret_over_its_own_games():
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
     random = agents.make("random", small, seed=1)
     regret = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
-    assert regret.source == "own games against itself"
+    assert regret.source == "own games against itself, openings of 1 random turns (all)"
     assert (regret.overall.positions, regret.unsolved) == (10, 0)
     assert regret.overall.mean_regret > 0
     again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
     assert again.as_dict() == regret.as_dict()
     perfect = agents.make("perfect", small, seed=1)
     regret = own_games_regret(perfect, random, games=10, opening_turns=1, memory_mb=16, seed=2)
-    assert regret.source == "own games against random"
+    assert regret.source == "own games against random, openings of 1 random turns (all)"
     assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
 
@@ -114,7 +114,10 @@ def test_an_evaluation_has_ratings_matches_and_regrets(evaluation):
     assert evaluation.agents == ("minimax:1",)
     assert {match.first for match in evaluation.matches} == {"minimax:1"}
     assert evaluation.ratings.of("random")[0] == 0
-    assert [regret.source for regret in evaluation.regrets] == ["fixed positions", "own games against itself"]
+    assert [regret.source for regret in evaluation.regrets] == [
+        "fixed positions",
+        "own games against itself, balanced openings",
+    ]
 
 
 def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):

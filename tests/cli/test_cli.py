@@ -68,7 +68,12 @@ def test_evaluate_as_json_on_the_ladder():
     assert rated["random"]["elo"] == 0
     low, high = rated["minimax:3"]["interval"]
     assert low < rated["minimax:3"]["elo"] < high
-    assert {match["second"] for match in found["matches"]} == set(rated) - {"minimax:3", "perfect"}
+    assert {match["second"] for match in found["matches"]} == set(rated) - {
+        "minimax:3",
+        "perfect",
+        "perfect+traps",
+    }
+    assert found["opening_set"] == "balanced"
     (regret,) = found["regrets"]
     assert regret["overall"]["positions"] == sum(part["positions"] for part in regret["phases"]) > 100
     assert 0 < regret["overall"]["mean_regret"] < 20

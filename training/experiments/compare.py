@@ -100,7 +100,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     assert evaluation.ratings is not None
     table = Table(
-        "run", "environment steps", "Elo", "95 % interval", "last against it", title=identity.ruleset.title
+        "run",
+        "environment steps",
+        "Elo",
+        "95 % interval",
+        "last against it",
+        title=f"{identity.ruleset.title}, {evaluation.openings}",
     )
     for name, own in runs.items():
         against = {match.second: match for match in last_against(evaluation, own[-1], own)}
