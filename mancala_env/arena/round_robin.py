@@ -34,7 +34,6 @@ from mancala_env.arena.openings import (
     InvalidMatch,
     Openings,
     openings,
-    openings_in_words,
     openings_to_evaluate,
 )
 from mancala_env.arguments import is_whole, whole
@@ -324,8 +323,9 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
     if recorded is not None and played is not None:
         today = str(date.today())
         for number, game in enumerate(played):
-            said = openings_in_words(key.opening_set, key.opening_turns)
-            opening = f"{said}, number {start + number // 2}"
+            opening = f"{key.opening_set}, number {start + number // 2}"
+            if key.opening_set != "balanced":
+                opening = f"{key.opening_turns} random turns, {opening}"
             recorded.append(replace(game, seed=key.seed, opening=opening, date=today))
     return result.margins
 

@@ -197,7 +197,8 @@ def test_a_file_of_results_says_everything_about_its_games(tmp_path):
     first, second = lines_of(path)
     assert (first["start"], first["stop"], second["start"], second["stop"]) == (0, 32, 32, 37)
     assert first["ruleset"] == "leyla"
-    assert (first["seed"], first["opening_turns"], first["rounds"]) == (4, 4, 1)
+    assert (first["seed"], first["opening_turns"], first["rounds"]) == (4, 0, 1)
+    assert first["opening_set"] == "balanced"
     assert (first["first"], first["second"]) == ("greedy", "random")
     assert match.flipped().margins.tolist() == first["margins"] + second["margins"]
 
@@ -389,7 +390,13 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 def test_recorded_games_are_the_games_that_were_played(tmp_path):
     """Margins of the records are those of the match, from the openings, both of an opening together."""
     file = tmp_path / "games.txt"
-    words: Any = {"seed": 3, "rounds": 2, "results": tmp_path / "results.jsonl", "records": file}
+    words: Any = {
+        "seed": 3,
+        "rounds": 2,
+        "opening_turns": 4,
+        "results": tmp_path / "results.jsonl",
+        "records": file,
+    }
     (match,) = round_robin(["random", "greedy"], "leyla", games=80, **words)
     games = list(records.read_games(file))
     assert len(games) == 80
