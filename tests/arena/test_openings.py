@@ -74,7 +74,7 @@ def test_the_arena_takes_balanced_openings_unless_told_otherwise(
     said = None if opening_set == "balanced" else played_turns
     again = round_robin(both, ruleset, games=20, opening_set=opening_set, opening_turns=said)[0]
     assert (match.margins == again.margins).all()
-    straight = play_matches(*both, ruleset, games=2, opening_turns=turns)
+    straight = play_matches("greedy", "random", ruleset, games=2, opening_turns=turns)
     found = evaluate(both, ruleset, games=2, opening_turns=turns, ladder=False, regret=False)
     for result in (match, straight, straight.flipped(), found, *found.matches):
         assert (result.opening_set, result.opening_turns) == (opening_set, played_turns)
@@ -255,7 +255,8 @@ def test_the_ladder_is_for_its_own_openings():
     stored = stored_ladder("leyla")
     found = evaluate("greedy", "leyla", games=2, regret=False)
     assert found.opening_set == stored.opening_set == "balanced"
-    for said in ({"opening_set": "evaluation"}, {"opening_turns": 4}):
+    refused: list[dict[str, Any]] = [{"opening_set": "evaluation"}, {"opening_turns": 4}]
+    for said in refused:
         with pytest.raises(InvalidMatch, match=r"from balanced openings, so .* from openings of 4 random"):
             evaluate("greedy", "leyla", games=2, **said)
     assert (
