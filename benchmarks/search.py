@@ -222,17 +222,16 @@ def print_limits(tries: int) -> None:
                 call(position)
                 over.append(1000 * (time.perf_counter() - started) - 10)
             median, most = np.percentile(over, (50, 99))
-            print(
-                f"| {name}, {ruleset} | {tries} | {median:+.1f} ms | {most:+.1f} ms | {max(over):+.1f} ms | "
-                f"{sum(each > 20 for each in over)} |",
-                flush=True,
-            )
+            figures = " | ".join(f"{each:+.1f} ms" for each in (median, most, max(over)))
+            print(f"| {name}, {ruleset} | {tries} | {figures} | {sum(x > 20 for x in over)} |", flush=True)
 
 
 def main() -> None:
     """Measure rates, or strength."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates")
+    parser.add_argument(
+        "what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates"
+    )
     parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
     parser.add_argument("--games", type=int, default=4000, help="games of a match")
     parser.add_argument("--checkpoint", help="for networks; training/fit_value.py gives it a value network")

@@ -5,10 +5,12 @@ The end of a round is worth what the match is worth then, by the values of match
 what is owed; it does not know a limit on rounds, and plays as if there were none.
 """
 
+from pathlib import Path
+
 import numpy as np
 
 from mancala_env.agents.budget import Budget
-from mancala_env.agents.match_values import match_values, worths
+from mancala_env.agents.match_values import read_values, worths
 from mancala_env.agents.mcts import EXACT, LEAST, MOST, MOST_WORTH, MctsAgent
 from mancala_env.rulesets import Ruleset
 
@@ -20,18 +22,19 @@ class MatchMctsAgent(MctsAgent):
         self,
         ruleset: str | Ruleset,
         budget: Budget,
+        table: str | Path,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Bind the agent to a ruleset and simulations or a time.
+        """Bind the agent to a ruleset, simulations or a time, and a file of values of match states.
 
         Raises:
-            NoMatchValues: The ruleset has no match, or no values of its states are shipped.
+            NoMatchValues: The file holds none, or the ruleset has no match.
         """
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
-        self._values = match_values(self.ruleset)
+        self._values = read_values(table, self.ruleset)
 
     def _worths(self, games: np.ndarray) -> np.ndarray:
         return table_of(worths(self.ruleset, self._values, games))

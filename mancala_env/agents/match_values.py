@@ -9,7 +9,6 @@ itself.
 Symbols: B games, T seeds in all.
 """
 
-from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -99,7 +98,7 @@ def worths(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarra
 
     Args:
         ruleset: The game.
-        values: float32 `[T + 1]`, as :func:`match_values` returns them.
+        values: float32 `[T + 1]`, as :func:`read_values` returns them.
         games: Running games, uint64 `[B, NUM_COLUMNS]`.
     """
     found = np.empty((len(games), ruleset.total_seeds + 1))
@@ -143,21 +142,13 @@ def finished_rounds(ruleset: Ruleset) -> np.ndarray:
     return games
 
 
-@lru_cache(maxsize=32)
-def match_values(ruleset: Ruleset) -> np.ndarray:
-    """Return the values of match states that are shipped for a ruleset, float32 `[T + 1]`, not to be written.
-
-    They are P(South wins the match) - P(North wins), for each count of South's after a round, debts repaid,
-    of a match whose next round South starts. A seed more can be worth less: it can set up a worse round.
+def shipped_values(ruleset: Ruleset) -> Path:
+    """Return the file of the values of match states that are shipped for a ruleset, by its dials.
 
     Raises:
         NoMatchValues: There are none; the message says what to do.
     """
-    if ruleset.match == "single":
-        raise NoMatchValues(
-            f"match+mcts plays for the match, and {ruleset.name} has none (match='single'); mcts plays its "
-            "rounds"
-        )
+    _check_match(ruleset)
     name = next((known for known in rulesets_with_values() if lookup(known).dials == ruleset.dials), None)
     if name is None:
         listed = ", ".join(rulesets_with_values())
@@ -165,23 +156,35 @@ def match_values(ruleset: Ruleset) -> np.ndarray:
             f"no values of match states of {ruleset.name}; python -m mancala_env.arena.make_match_values "
             f"makes those of a ruleset of the catalogue, and there are some of: {listed}"
         )
-    return read_values(values_file(name), ruleset)
+    return values_file(name)
 
 
-def read_values(file: Path, ruleset: Ruleset) -> np.ndarray:
-    """Read a file of values of match states.
+def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
+    """Read the values of match states of a file, float32 `[T + 1]`, not to be written to.
+
+    They are P(South wins the match) - P(North wins), for each count of South's after a round, debts repaid,
+    of a match whose next round South starts. A seed more can be worth less: it can set up a worse round.
 
     Raises:
-        NoMatchValues: It cannot be read, or holds no such values.
+        NoMatchValues: It cannot be read, holds no such values, or the ruleset has no match.
     """
+    _check_match(ruleset)
     try:
-        values = read_arrays(file, {"values": Numbers("float32", (ruleset.total_seeds + 1,))})["values"]
+        found = read_arrays(Path(file), {"values": Numbers("float32", (ruleset.total_seeds + 1,))})["values"]
     except (InvalidArchive, OSError) as error:
-        raise NoMatchValues(f"{file} holds no values of match states ({error})") from error
-    if not (np.abs(values) <= 1).all():  # (nor where a number is NaN)
+        raise NoMatchValues(f"{file} holds no values of match states of {ruleset.name} ({error})") from error
+    if not (np.abs(found) <= 1).all():  # (nor where a number is NaN)
         raise NoMatchValues(f"{file} holds no values of match states: -1 to 1 would be right")
-    values.setflags(write=False)
-    return values
+    found.setflags(write=False)
+    return found
+
+
+def _check_match(ruleset: Ruleset) -> None:
+    if ruleset.match == "single":
+        raise NoMatchValues(
+            f"match+mcts plays for the match, and {ruleset.name} has none (match='single'); mcts plays its "
+            "rounds"
+        )
 
 
 def rulesets_with_values() -> tuple[str, ...]:

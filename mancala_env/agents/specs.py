@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
+from mancala_env.agents.shipped import shipped_policy
 from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -50,6 +51,7 @@ class _Kind(NamedTuple):
 
 _CHECKPOINT = "checkpoint"
 """The kind of a bare path."""
+_TRAINED = "trained"
 
 _KINDS = {
     "random": _Kind("simple", "RandomAgent", "random", "each legal action equally likely"),
@@ -73,10 +75,17 @@ _KINDS = {
     "match+mcts": _Kind(
         "match_mcts",
         "MatchMctsAgent",
-        "match+mcts:SIMULATIONS",
+        "match+mcts:SIMULATIONS[:TABLE]",
         "mcts that plays for the match: a round is worth what it is worth for the rounds to come",
-        ("budget",),
+        ("budget", "table"),
         MOST_SIMULATIONS,
+    ),
+    _TRAINED: _Kind(
+        "checkpoint",
+        "CheckpointAgent",
+        "trained[:CHECKPOINT]",
+        "a trained network: the one shipped for the ruleset, or one of a file",
+        ("checkpoint",),
     ),
     "sample": _Kind(
         "checkpoint",
@@ -152,14 +161,15 @@ class Spec:
     """Who plays: a spec, taken apart once.
 
     Attributes:
-        kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "sample",
-            "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or "checkpoint" for a
-            bare path.
+        kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "trained",
+            "sample", "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or
+            "checkpoint" for a bare path.
         budget: How long it may search; None where the kind has none, or `perfect` takes its time.
-        checkpoint: Path of its checkpoint, as written.
+        checkpoint: Path of its checkpoint, as written; None where `trained` takes the one that is shipped.
         source: Path of its Python file, as written.
         function: Name of the function in that file.
         network: Path of its value network, as written; None where it takes the one that is shipped.
+        table: Path of its values of match states, as written; None where it takes those that are shipped.
     """
 
     kind: str
@@ -168,6 +178,7 @@ class Spec:
     source: str | None = None
     function: str | None = None
     network: str | None = None
+    table: str | None = None
 
     @classmethod
     def parse(cls, text: "str | Spec") -> "Spec":
@@ -191,7 +202,8 @@ class Spec:
         words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
         parts: dict[str, Any] = dict(zip(kind.parts, words))
         most = len(kind.parts)
-        is_whole = colon and kind.parts and (most - ("network" in kind.parts) <= len(words) <= most)
+        least = most - kind.form.endswith("]")
+        is_whole = colon and kind.parts and least <= len(words) <= most
         is_named = parts.get("function", "f").isidentifier()
         if not is_whole or not is_named or not all(parts[part] for part in parts if part != "budget"):
             raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
@@ -223,12 +235,12 @@ class Spec:
     @property
     def _named(self) -> tuple[str | None, ...]:
         """Paths as written; None where it names none."""
-        return self.checkpoint, self.source, self.network
+        return self.checkpoint, self.source, self.network, self.table
 
     def _text(self, files: Iterable[str | None]) -> str:
         name = None if self.kind == _CHECKPOINT else self.kind
-        checkpoint, source, network = files
-        parts = (name, self.budget, checkpoint, source, self.function, network)
+        checkpoint, source, network, table = files
+        parts = (name, self.budget, checkpoint, source, self.function, network, table)
         return ":".join(str(part) for part in parts if part is not None)
 
     @property
@@ -241,12 +253,23 @@ class Spec:
 
         Raises:
             InvalidValueNetwork: None is shipped for the ruleset.
+            NoTrainedNetwork: None is shipped for the ruleset.
+            NoMatchValues: None are shipped for the ruleset, or it has no match.
         """
-        if "network" not in _KINDS[self.kind].parts or self.network is not None:
+        if any(self._named):
             return self
-        from mancala_env.agents.value_file import shipped_network
+        parts = _KINDS[self.kind].parts
+        if self.kind == _TRAINED:
+            return replace(self, checkpoint=str(shipped_policy(ruleset)))
+        if "table" in parts:
+            from mancala_env.agents.match_values import shipped_values
 
-        return replace(self, network=str(shipped_network(ruleset)))
+            return replace(self, table=str(shipped_values(ruleset)))
+        if "network" in parts:
+            from mancala_env.agents.value_file import shipped_network
+
+            return replace(self, network=str(shipped_network(ruleset)))
+        return self
 
     @property
     def identity(self) -> str:
@@ -298,6 +321,7 @@ class Spec:
             checkpoint=None if self.checkpoint is None else next(names),
             source=None if self.source is None else next(names),
             network=None if self.network is None else next(names),
+            table=None if self.table is None else next(names),
         )
 
 
@@ -373,6 +397,7 @@ def make(
         InvalidSpec: No such agent, or it cannot play the ruleset; the message says what would be right.
         InvalidCheckpoint: A checkpoint cannot be read, or was trained on another ruleset.
         InvalidValueNetwork: A value network cannot be read, was grown on another ruleset, or none is shipped.
+        NoTrainedNetwork: None is shipped for the ruleset.
         InvalidRuleset: No such ruleset.
     """
     ruleset = lookup(ruleset)
@@ -386,7 +411,7 @@ def make(
         importlib.import_module(f"mancala_env.agents.{kind.module}"), kind.builder
     )
     parsed = parsed.on(ruleset)
-    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function, parsed.network)
+    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function, parsed.network, parsed.table)
     agent = built(
         ruleset,
         *(part for part in parts if part is not None),

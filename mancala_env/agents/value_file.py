@@ -8,10 +8,10 @@ grow-value`` makes them.
 
 import json
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 
 from mancala_env.agents import tensors
+from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.agents.value_network import (
     MINE,
     MOST_SEEDS,
@@ -21,7 +21,7 @@ from mancala_env.agents.value_network import (
     ValueWeights,
 )
 from mancala_env.archive import first_line
-from mancala_env.rulesets import Ruleset, names
+from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env value network"
 # What the arrays are called, and what the texts say to those who have no Python.
@@ -120,28 +120,19 @@ def shipped_network(ruleset: Ruleset) -> Path:
     Raises:
         NoValueNetwork: There is none; the message says what to do.
     """
-    for name in rulesets_with_networks():
-        path = _shipped(name)
+    for name in rulesets_with("value"):
+        path = shipped_file("value", name)
         if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
             return path
     raise NoValueNetwork(
         f"no value network of {ruleset.name} is shipped; mancala grow-value makes one, and there are some "
-        f"of: {', '.join(rulesets_with_networks())}"
+        f"of: {', '.join(rulesets_with('value'))}"
     )
 
 
 def _dials_of_a_round(ruleset: Ruleset) -> dict[str, str | int | bool]:
     """Return what decides how a round plays: how the next one is set up is nothing to a network of rounds."""
     return {name: value for name, value in ruleset.dials.items() if name != "match"}
-
-
-def rulesets_with_networks() -> tuple[str, ...]:
-    """Return the names of the rulesets for which a value network is shipped."""
-    return tuple(name for name in names() if _shipped(name).is_file())
-
-
-def _shipped(name: str) -> Path:
-    return Path(str(resources.files("mancala_env"))) / "data" / f"value_{name}{tensors.SUFFIX}"
 
 
 def _read_texts(path: str | Path) -> tuple[Ruleset, ValueNetworkConfig, dict[str, str]]:

@@ -53,21 +53,20 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         "",
         f"A value network for `{ruleset.name}` ({ruleset.title}), for `value+minimax` and `value+mcts`.",
         "",
-        *_table(
+        *table(
             ["what", "value"],
             [
                 *([name, f"`{text}`" if name == "command" else text] for name, text in file.made.items()),
-                ["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"],
-                ["size", f"{len(content):,} bytes"],
+                *file_rows(content),
             ],
         ),
         "",
         f"Matches from {where}, each from both seats, seed {seed}:",
         "",
-        *_matches_table(_matches(path, ruleset, games, few, seed)),
+        *matches_table(_matches(path, ruleset, games, few, seed)),
         "",
-        *_rating(path, ruleset, few, seed),
-        *_regrets(path, ruleset, seed),
+        *rating(f"{_RATED}:{path}", ruleset, few, seed),
+        *regrets(_compared(path), ruleset, seed),
         "Limits:",
         "",
         _LIMITS,
@@ -93,36 +92,53 @@ def _matches(path: Path, ruleset: Ruleset, games: int, few: int, seed: int) -> I
         )
 
 
-def _rating(path: Path, ruleset: Ruleset, few: int, seed: int) -> list[str]:
+def _compared(path: Path) -> Iterable[tuple[str, str]]:
+    return [(f"minimax:{depth}", f"value+minimax:{depth}:{path}") for depth in _REGRET_DEPTHS]
+
+
+def rating(spec: str, ruleset: Ruleset, games: int, seed: int) -> list[str]:
+    """Return the paragraph of a card that places an agent on the stored ladder; nothing where there is none.
+
+    Args:
+        spec: The agent.
+        ruleset: The game.
+        games: Games against each quick anchor, even.
+        seed: Seed of openings and agents.
+    """
     try:
-        stored_ladder(ruleset)
+        ladder = stored_ladder(ruleset)
     except NoLadder:
         return []
-    spec = f"{_RATED}:{path}"
-    ratings = evaluate(spec, ruleset, games=few, regret=False, seed=seed, num_threads=1).ratings
+    ratings = evaluate(spec, ruleset, games=games, regret=False, seed=seed, num_threads=1).ratings
     assert ratings is not None
     rows = [
-        [f"`{name}`", *(f"{number:.0f}" for number in ratings.of(name))]
+        [f"`{_short(name)}`", *(f"{number:.0f}" for number in ratings.of(name))]
         for name in (spec, *ANCHORS)
         if name in ratings.names
     ]
-    rows[0][0] = f"`{_RATED}`"
     return [
-        f"Rating on the stored ladder, Elo (`random` = 0), over {few} games against each quick anchor:",
+        f"Rating on the stored ladder ({ladder.opening_set} openings), Elo (`random` = 0), over {games} "
+        "games against each quick anchor:",
         "",
-        *_table(["agent", "Elo", "from", "to"], rows),
+        *table(["agent", "Elo", "from", "to"], rows),
         "",
     ]
 
 
-def _regrets(path: Path, ruleset: Ruleset, seed: int) -> list[str]:
+def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> list[str]:
+    """Return the paragraph of a card with the regret of agents; nothing where no positions are solved.
+
+    Args:
+        pairs: Specs of two agents each, of which the second is compared with the first.
+        ruleset: The game.
+        seed: Seed of the agents.
+    """
     if not has_exact_positions(ruleset):
         return []
     rows = []
-    for depth in _REGRET_DEPTHS:
+    for pair in pairs:
         found: list[Regret] = [
-            measure_regret(make(spec, ruleset, seed=seed, num_threads=1), ruleset)
-            for spec in (f"minimax:{depth}", f"value+minimax:{depth}:{path}")
+            measure_regret(make(spec, ruleset, seed=seed, num_threads=1), ruleset) for spec in pair
         ]
         for regret in found:
             low, high = regret.overall.interval
@@ -132,25 +148,33 @@ def _regrets(path: Path, ruleset: Ruleset, seed: int) -> list[str]:
         low, high = (difference := regret_difference(found[1], found[0])).interval
         rows[-1][-1] = f"{difference.mean:+.2f} ({low:+.2f} to {high:+.2f})"
     head = ["agent", "positions", "mean regret, seeds a move", "best moves", "difference"]
-    return ["Regret over the solved positions, with 95 % intervals:", "", *_table(head, rows), ""]
+    return ["Regret over the solved positions, with 95 % intervals:", "", *table(head, rows), ""]
 
 
-def _matches_table(matches: Iterable[MatchResult]) -> list[str]:
+def file_rows(content: bytes) -> list[list[str]]:
+    """Return the rows of a card's first table that tell its file from others."""
+    return [["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"], ["size", f"{len(content):,} bytes"]]
+
+
+def matches_table(matches: Iterable[MatchResult]) -> list[str]:
+    """Return the table of a card with the scores of matches, lines of Markdown."""
     rows = []
     for match in matches:
         low, high = match.interval
         score = f"{match.win_rate:.1%} ({low:.1%} to {high:.1%})"
         names = [f"`{_short(match.first)}`", f"`{match.second}`"]
         rows.append([*names, str(match.games), score, f"{match.mean_margin:+.1f}"])
-    return _table(["agent", "against", "games", "score", "mean margin, seeds"], rows)
+    return table(["agent", "against", "games", "score", "mean margin, seeds"], rows)
 
 
 def _short(spec: str) -> str:
     """Return a spec without its file."""
-    return ":".join(spec.split(":")[:2])
+    words = spec.split(":")
+    return ":".join(words[:1] if words[0] == "trained" else words[:2])
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table, lines of Markdown."""
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
 
 

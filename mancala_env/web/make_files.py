@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mancala_env.agents.value_file import read_for, rulesets_with_networks, shipped_network
+from mancala_env.agents.shipped import rulesets_with
+from mancala_env.agents.value_file import read_for, shipped_network
 from mancala_env.engine.timeline import KINDS
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
@@ -91,7 +92,7 @@ def _books_file() -> str:
 
 def _networks() -> dict[str, bytes]:
     """Return the shipped value networks as plain numbers, and the list of them."""
-    shipped = rulesets_with_networks()
+    shipped = rulesets_with("value")
     files = {
         f"networks/{name}.f32": read_for(shipped_network(lookup(name)), lookup(name)).to_bytes()
         for name in shipped

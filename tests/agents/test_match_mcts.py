@@ -9,7 +9,7 @@ import pytest
 from boards import position
 
 from mancala_env import Position, agents, rulesets
-from mancala_env.agents import match_mcts, match_values, mcts
+from mancala_env.agents import match_mcts, mcts
 from mancala_env.agents.match_mcts import MatchMctsAgent, table_of
 from mancala_env.agents.match_values import (
     NoMatchValues,
@@ -17,8 +17,10 @@ from mancala_env.agents.match_values import (
     finished_rounds,
     read_values,
     rulesets_with_values,
+    values_file,
     worths,
 )
+from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
 
@@ -139,7 +141,7 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
 @pytest.mark.parametrize("ruleset", rulesets_with_values())
 def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
-    values = match_values.match_values(rules)
+    values = read_values(values_file(ruleset), rules)
     _, is_over, leads = after_rounds(rules, finished_rounds(rules))
     assert (values[is_over] == np.sign(leads[is_over])).all()
     assert (np.abs(values[~is_over]) < 1).mean() > 0.5
@@ -170,6 +172,17 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
         agents.make("match+mcts:10", own)
     assert make_match_values.main(["layli_goobalay_8"]) == 2
     assert "layli_goobalay_8 has no match" in capsys.readouterr().err
+
+
+def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32))
+    mine = agents.make(f"match+mcts:10:{path}", "layli_goobalay")
+    shipped = agents.make("match+mcts:10", "layli_goobalay")
+    named = agents.make(f"match+mcts:10:{values_file('layli_goobalay')}", "layli_goobalay")
+    assert mine.choose(Position("layli_goobalay")) in range(6)
+    assert shipped.entrant == named.entrant == entrant_of(shipped) != mine.entrant
+    assert shipped.entrant.startswith("match+mcts:10:sha256:")
 
 
 def test_a_table_bounds_what_can_still_come():

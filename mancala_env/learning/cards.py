@@ -1,0 +1,137 @@
+"""Ship trained networks: the file of weights of a checkpoint, and the card that says what it is.
+
+``python -m mancala_env.learning.cards runs/leyla/final.zip`` writes ``policy_leyla.safetensors`` and
+``policy_leyla.md`` among the package's data: what the agent `trained` plays with.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mancala_env.agents.checkpoint import Identity, read_identity
+from mancala_env.agents.shipped import shipped_file
+from mancala_env.arena.cards import (
+    GAMES,
+    SEED,
+    file_rows,
+    matches_table,
+    rating,
+    regrets,
+    table,
+)
+from mancala_env.arena.ladder import OPENING_TURNS
+from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.openings import set_to_evaluate
+from mancala_env.learning.config import read_config
+from mancala_env.learning.export import to_safetensors
+from mancala_env.programs import Parser, in_one_line
+from mancala_env.rulesets import names
+from mancala_env.settings import flat
+
+_OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
+_SLOW = ("mcts:1000",)
+_LIMITS = """\
+- It plays single rounds and looks at no more than what it was trained to see; it does not search.
+- It was trained once, from one seed; another seed gives another network, some Elo better or worse.
+- Positions that no sensible play leads to may be judged badly."""
+
+
+def command_of(identity: Identity) -> str:
+    """Return the command that trains such a checkpoint: what its settings have beside the ruleset's file.
+
+    Raises:
+        InvalidConfig: There is no configuration for its ruleset.
+    """
+    name = identity.ruleset.name
+    usual = flat(read_config([name])[0].as_dict())
+    told = {key: value for key, value in flat(identity.config).items() if usual.get(key) != value}
+    told.pop("name", None)
+    return " ".join(["mancala train", name, *(f"--{key} {value}" for key, value in told.items())])
+
+
+def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
+    """Measure a trained network in matches, in regret and on the ladder; return its card, Markdown.
+
+    Args:
+        path: Its file.
+        games: Games of each match, even; a fifth of them against slow agents and each anchor.
+        seed: Seed of openings and agents.
+
+    Raises:
+        InvalidCheckpoint: There is no such network.
+        InvalidMatch: games is out of range.
+    """
+    identity, content = read_identity(path), path.read_bytes()
+    ruleset, network = identity.ruleset, identity.network
+    few = max(2, games // 10 * 2)
+    lines = [
+        f"# {path.name}",
+        "",
+        f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
+        "",
+        *table(
+            ["what", "value"],
+            [
+                ["command", f"`{command_of(identity)}`"],
+                ["version", identity.versions.get("mancala-env", "unknown")],
+                ["environment steps", f"{identity.turns:,}"],
+                ["seeds", f"one ({identity.config.get('seed')})"],
+                ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
+                *file_rows(content),
+            ],
+        ),
+        "",
+        f"Matches from {set_to_evaluate(None, ruleset, OPENING_TURNS)} openings, each from both seats, "
+        f"seed {seed}:",
+        "",
+        *matches_table(_matches(path, identity, games, few, seed)),
+        "",
+        *rating(f"trained:{path}", ruleset, few, seed),
+        *regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
+        "Limits:",
+        "",
+        _LIMITS,
+        "",
+        "Written by `python -m mancala_env.learning.cards CHECKPOINT "
+        f"--games {games} --seed {seed}`, which writes the weights too.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) -> Iterable[MatchResult]:
+    for opponent in _OPPONENTS:
+        yield play_matches(
+            f"trained:{path}",
+            opponent,
+            identity.ruleset,
+            games=few if opponent in _SLOW else games,
+            seed=seed,
+            num_threads=1,
+        )
+
+
+@in_one_line("cards", "networks and cards that are whole were written")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ship the checkpoints named on the command line; returns the exit status."""
+    parser = Parser(prog="python -m mancala_env.learning.cards", description=__doc__)
+    parser.add_argument(
+        "checkpoints", nargs="+", type=Path, metavar="CHECKPOINT", help="of a catalogue ruleset"
+    )
+    parser.add_argument("--games", type=int, default=GAMES, help=f"games of a match; default {GAMES}")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")
+    parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
+    options = parser.parse_args(arguments)
+    for checkpoint in options.checkpoints:
+        name = read_identity(checkpoint).ruleset.name
+        if name not in names():
+            parser.error(f"{checkpoint} plays {name!r}, which is not in the catalogue: {', '.join(names())}")
+        path = shipped_file("policy", name)
+        path = path if options.folder is None else options.folder / path.name
+        path.write_bytes(to_safetensors(checkpoint))
+        path.with_suffix(".md").write_text(policy_card(path, options.games, options.seed))
+        print(path.with_suffix(".md"), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The trained networks that the package ships, and the cards of all its networks."""
+
+import hashlib
+import re
+from dataclasses import replace
+
+import pytest
+
+from mancala_env import Position, agents, rulesets
+from mancala_env.agents import InvalidSpec, Spec
+from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
+from mancala_env.agents.shipped import NoTrainedNetwork, rulesets_with, shipped_file, shipped_policy
+from mancala_env.agents.specs import entrant_of
+from mancala_env.arena import measure_regret, play_matches, regret_difference
+from tests.agents.test_value_files import OF_THE_SOURCES
+
+LAYLI = rulesets.lookup("layli_goobalay")
+
+
+@pytest.mark.parametrize("name", OF_THE_SOURCES)
+def test_every_ruleset_of_the_sources_has_a_trained_network(name: str) -> None:
+    identity = read_identity(shipped_policy(rulesets.lookup(name)))
+    assert identity.ruleset == rulesets.lookup(name)
+    assert not [value for value in identity.config.values() if str(value).startswith("/")]  # of a machine
+    result = play_matches("trained", "greedy", name, games=100, seed=3)
+    # The opening of gabata_3 decides every round.
+    assert result.win_rate > 0.55 or name == "gabata_3", result
+
+
+def test_it_is_nearer_to_perfect_play_than_a_search_of_four_turns() -> None:
+    trained, search = (
+        measure_regret(agents.make(spec, LAYLI, seed=1), LAYLI) for spec in ("trained", "minimax:4")
+    )
+    assert regret_difference(trained, search).mean < 0
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_every_network_has_the_card_of_its_content(kind) -> None:
+    assert set(rulesets_with(kind)) == set(OF_THE_SOURCES)
+    for name in rulesets_with(kind):
+        path = shipped_file(kind, name)
+        card = path.with_suffix(".md").read_text()
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in card, f"the card of {path.name} is of another"
+        assert re.search(r"`mancala (train|grow-value) " + name, card)
+
+
+def test_a_spec_takes_the_shipped_one_or_a_file() -> None:
+    path = shipped_policy(LAYLI)
+    agent, named = (agents.make(spec, LAYLI) for spec in ("trained", f"trained:{path}"))
+    assert (agent.spec, str(Spec.parse("trained"))) == ("trained", "trained")
+    assert agent.entrant == named.entrant == entrant_of(agent)
+    assert agent.entrant.startswith("trained:sha256:")
+    assert agent.choose(Position(LAYLI)) == agents.make(str(path), LAYLI).choose(Position(LAYLI))
+
+
+def test_it_plays_rulesets_of_the_same_dials_and_no_others() -> None:
+    mine = replace(LAYLI, name="mine", title="Mine")
+    assert agents.make("trained", mine).choose(Position(mine)) in range(6)
+    with pytest.raises(
+        NoTrainedNetwork, match="no trained network of mine is shipped; mancala train makes one"
+    ):
+        agents.make("trained", replace(mine, seeds_per_hole=3))
+    with pytest.raises(InvalidCheckpoint, match="was trained on layli_goobalay, not leyla"):
+        agents.make(f"trained:{shipped_policy(LAYLI)}", "leyla")
+    with pytest.raises(InvalidSpec, match=r"the form is trained\[:CHECKPOINT\]"):
+        Spec.parse("trained:")
