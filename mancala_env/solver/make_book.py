@@ -137,6 +137,10 @@ class Draft:
         exact = np.array([entry.is_exact for entry in self._entries])
         return [f"{exact[self.depths == d].sum()}/{(self.depths == d).sum()}" for d in range(self.turns + 1)]
 
+    def is_whole(self) -> bool:
+        """Tell whether every position is known."""
+        return all(entry.is_exact for entry in self._entries)
+
     def read(self, path: Path) -> None:
         """Take over the values of a book file of the same rules, of fewer, as many or more turns."""
         old = Book.of_file(self.ruleset, path)
@@ -228,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")
-    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
+    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset; 600 by default")
     parser.add_argument("--memory-mb", type=float, default=2048.0)
     parser.add_argument(
         "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
@@ -249,7 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draft.solve(solver, options.first, options.budget, partial(draft.write, path))
         finally:
             draft.write(path)
-        print(f"{name}: {' '.join(draft.known())}, {solver.nodes / 1e6:.1f} million nodes", flush=True)
+        left = "" if draft.is_whole() else f"; --budget {options.budget:g} is spent, the same command goes on"
+        print(f"{name}: {' '.join(draft.known())}, {solver.nodes / 1e6:.1f} million nodes{left}", flush=True)
     return 0
 
 
