@@ -117,8 +117,8 @@ def rating(spec: str, ruleset: Ruleset, games: int, seed: int) -> list[str]:
         if name in ratings.names
     ]
     return [
-        f"Rating on the stored ladder ({ladder.opening_set} openings), Elo (`random` = 0), over {games} "
-        "games against each quick anchor:",
+        f"Rating on the stored ladder, Elo (`random` = 0), over {games} games against each quick anchor "
+        f"from {openings_in_words(ladder.opening_set, ladder.opening_turns)}:",
         "",
         *table(["agent", "Elo", "from", "to"], rows),
         "",

@@ -19,9 +19,8 @@ from mancala_env.arena.cards import (
     regrets,
     table,
 )
-from mancala_env.arena.ladder import OPENING_TURNS
 from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.arena.openings import set_to_evaluate
+from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.learning.config import read_config
 from mancala_env.learning.export import to_safetensors
 from mancala_env.programs import Parser, in_one_line
@@ -64,6 +63,7 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
     identity, content = read_identity(path), path.read_bytes()
     ruleset, network = identity.ruleset, identity.network
     few = max(2, games // 10 * 2)
+    where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
     lines = [
         f"# {path.name}",
         "",
@@ -81,8 +81,7 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
             ],
         ),
         "",
-        f"Matches from {set_to_evaluate(None, ruleset, OPENING_TURNS)} openings, each from both seats, "
-        f"seed {seed}:",
+        f"Matches from {where}, each from both seats, seed {seed}:",
         "",
         *matches_table(_matches(path, identity, games, few, seed)),
         "",
