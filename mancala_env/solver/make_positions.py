@@ -16,7 +16,7 @@ from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
-from mancala_env.solver.position_sets import LEAST_FREE, PHASES
+from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet, positions
 
 _PER_PHASE = 60
 # Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
@@ -67,36 +67,59 @@ def from_book(book: Book, rng: np.random.Generator, most: int) -> list[Position]
 
 
 def make(
-    ruleset: Ruleset, first_phase: int, per_phase: int, seed: int, seconds_each: float, budget: float
+    ruleset: Ruleset,
+    first_phase: int,
+    per_phase: int,
+    seed: int,
+    seconds_each: float,
+    budget: float,
+    *,
+    memory_mb: float = 1024.0,
+    kept: PositionSet | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Make a set of `per_phase` positions a phase, the easiest first, within `budget` processor seconds.
+
+    Args:
+        ruleset: The game.
+        first_phase: The hardest phase to include, an index into PHASES.
+        per_phase: Positions of each phase.
+        seed: Of what is drawn.
+        seconds_each: Limit for one position.
+        budget: Processor seconds for all.
+        memory_mb: Megabytes of the solver's table.
+        kept: A set to go on from: its positions stay, and phases that have fewer get new ones.
 
     Returns:
         games, phase and action_values of a PositionSet, and how many positions were left out
         because they took longer than `seconds_each`.
     """
     rng = np.random.default_rng(seed)
-    solver = Solver(ruleset, memory_mb=1024)
+    solver = Solver(ruleset, memory_mb=memory_mb)
     wanted: list[list[Position]] = [[] for _ in PHASES]
-    seen = set()
+    rows = []
+    if kept is not None:
+        rows = list(zip(kept.phase.tolist(), kept.games, kept.action_values, strict=True))
+    missing = [per_phase - sum(phase == i for phase, _, _ in rows) for i in range(len(PHASES))]
+    seen = {games.tobytes() for _, games, _ in rows}
     book = load_book(ruleset)
+    known: list[Position] = []
     if book and first_phase == 0:
-        wanted[0] = from_book(book, np.random.default_rng([seed, 1]), per_phase)
-        seen = {position.games.tobytes() for position in wanted[0]}
-    phases = range(1 if wanted[0] else first_phase, len(PHASES))
+        known = from_book(book, np.random.default_rng([seed, 1]), per_phase)
+        wanted[0] = [position for position in known if position.games.tobytes() not in seen]
+        seen |= {position.games.tobytes() for position in wanted[0]}
+    phases = range(1 if known else first_phase, len(PHASES))
     for _ in range(_MOST_ROUNDS):
-        if all(len(wanted[i]) >= per_phase for i in phases):
+        if all(len(wanted[i]) >= missing[i] for i in phases):
             break
         round_positions = sample(ruleset, rng)
         # One position of a round and phase, so that the set is not made of a few rounds.
         for phase in phases:
             here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
-            if here and len(wanted[phase]) < per_phase:
+            if here and len(wanted[phase]) < missing[phase]:
                 position = here[int(rng.integers(len(here)))]
                 if position.games.tobytes() not in seen:
                     seen.add(position.games.tobytes())
                     wanted[phase].append(position)
-    rows = []
     left_out = 0
     started = time.process_time()
     for phase in reversed(range(first_phase, len(PHASES))):
@@ -128,6 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds-each", type=float, default=120.0, help="limit for one position")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
+    parser.add_argument("--memory-mb", type=float, default=1024.0, help="of the solver's table (1024)")
+    parser.add_argument("--keep", action="store_true", help="go on from the file: its positions stay")
     parser.add_argument(
         "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
     )
@@ -144,6 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.seed,
             options.seconds_each,
             options.budget,
+            memory_mb=options.memory_mb,
+            kept=positions(ruleset) if options.keep else None,
         )
         path = options.folder / f"positions_{ruleset.name}.npz"
         new = path.with_suffix(".new.npz")

@@ -151,6 +151,7 @@ def test_the_published_values_of_the_openings() -> None:
         "leyla_gobale_ii": 0,
         "leyla": -16,
         "gabata_five_holes": 12,
+        "gabata_i": -12,
         "ludii_leyla": -14,
     }
     assert set(book.rulesets_with_book()) == set(published)
