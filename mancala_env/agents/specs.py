@@ -224,7 +224,7 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.5)
+        near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InvalidSpec(f"no agent {text!r} and no such file; {hint}specs: {'; '.join(spec_forms())}")
 
