@@ -398,6 +398,7 @@ def make(
         InvalidCheckpoint: A checkpoint cannot be read, or was trained on another ruleset.
         InvalidValueNetwork: A value network cannot be read, was grown on another ruleset, or none is shipped.
         NoTrainedNetwork: None is shipped for the ruleset.
+        NoMatchValues: It plays for matches, of which the ruleset has none or no values are known.
         InvalidRuleset: No such ruleset.
     """
     ruleset = lookup(ruleset)

@@ -138,7 +138,10 @@ def play_ladder(
         num_threads: CPU threads.
         progress: Called as progress(games over, games), for each group of matches anew.
     """
-    left_out = left_out or {}
+    left_out = dict(left_out or {})
+    if set(SLOW_OPPONENTS) <= set(left_out):
+        listed = ", ".join(SLOW_OPPONENTS)
+        left_out |= {slow: f"{listed} is left out" for slow in SLOW_ANCHORS if slow not in left_out}
     chosen, turns = openings_to_evaluate(opening_set, ruleset, None)
     anchors = [anchor for anchor in ANCHORS if anchor not in left_out]
     quick = [anchor for anchor in anchors if anchor not in SLOW_ANCHORS]

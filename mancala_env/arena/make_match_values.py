@@ -13,7 +13,7 @@ from mancala_env.agents.match_values import after_rounds, finished_rounds, value
 from mancala_env.arena.matches import Table
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import MAX_ROUNDS
-from mancala_env.errors import InvalidRuleset
+from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -77,9 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=values_file("").parent)
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
-    for ruleset in [lookup(name) for name in options.rulesets]:
+    if not options.folder.is_dir():
+        raise MancalaError(f"there is no folder {options.folder} to write to")
+    rulesets = [lookup(name) for name in options.rulesets]
+    for ruleset in rulesets:
         if ruleset.match == "single":
             raise InvalidRuleset(f"{ruleset.name} has no match, so no states of one (match='single')")
+    for ruleset in rulesets:
         agent = agents.make(options.agent, ruleset, seed=options.seed)
         values = solve(*play_rounds(ruleset, agent, rounds))
         path = options.folder / values_file(ruleset.name).name

@@ -80,13 +80,11 @@ def openings(
         or not isinstance(opening_turns, int | np.integer)
         or not 0 <= opening_turns <= MAX_OPENING_TURNS
     ):
-        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+        raise _wrong_turns(opening_turns)
     if opening_set == "balanced":
         return _dealt(balanced_openings(lookup(ruleset)), seed, start, start + count)
     if opening_set not in OPENING_SETS:
-        raise InvalidMatch(
-            f'opening_set must be "all", "training", "evaluation" or "balanced", not {opening_set!r}'
-        )
+        raise _wrong_set(opening_set)
     ruleset, turns = lookup(ruleset), int(opening_turns)
     if opening_set == "all":
         batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
@@ -129,9 +127,11 @@ def openings_to_evaluate(
         The set, and the random turns of an opening, 0 for "balanced".
 
     Raises:
-        InvalidMatch: "balanced" and opening_turns together.
+        InvalidMatch: "balanced" and opening_turns together, no such set, or opening_turns out of range.
     """
     ruleset = lookup(ruleset)
+    if opening_set is not None and opening_set not in OPENINGS:
+        raise _wrong_set(opening_set)
     if opening_set == "balanced" and opening_turns not in (None, 0):
         raise InvalidMatch(
             f"balanced openings are shipped positions, not {opening_turns!r} random turns; "
@@ -144,11 +144,23 @@ def openings_to_evaluate(
     turns = OPENING_TURNS if opening_turns is None else opening_turns
     if opening_set is not None:
         return opening_set, turns
-    if not is_whole(turns) or not 0 < turns <= MAX_OPENING_TURNS:
-        return "all", turns  # or refused, in a moment
+    if not is_whole(turns) or not 0 <= turns <= MAX_OPENING_TURNS:
+        raise _wrong_turns(turns)
+    if turns == 0:
+        return "all", turns
     listed = every_opening(ruleset, int(turns))
     is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
     return ("evaluation" if is_enough else "all"), turns
+
+
+def _wrong_turns(opening_turns: object) -> InvalidMatch:
+    return InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+
+
+def _wrong_set(opening_set: object) -> InvalidMatch:
+    return InvalidMatch(
+        f'opening_set must be "all", "training", "evaluation" or "balanced", not {opening_set!r}'
+    )
 
 
 def openings_in_words(opening_set: Openings, opening_turns: int) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.agents.specs import entrant_of
+from mancala_env.arena.balanced import balanced_openings
 from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.matches import (
     MatchResult,
@@ -204,7 +205,8 @@ class Key(NamedTuple):
     """What identifies the games of a match: two lines with the same key belong together.
 
     The agent with the smaller identity is the first, whichever way round the match was asked for. A line
-    without an `opening_set` is from before there were sets: its games are from all openings.
+    without an `opening_set` is from before there were sets: its games are from all openings. `openings` is a
+    hash of the balanced ones, which may be made anew, and empty for others.
     """
 
     package: str
@@ -216,11 +218,12 @@ class Key(NamedTuple):
     first: str
     second: str
     opening_set: Openings = "all"
+    openings: str = ""
 
     def numbers(self) -> list[int]:
         """Return the key as entropy for a SeedSequence."""
         # "all" is left out: files from before there were sets go on with the same openings.
-        parts = self[1:-1] if self.opening_set == "all" else self[1:]
+        parts = self[1:-2] if self.opening_set == "all" else self[1:-1]
         digest = hashlib.sha256(json.dumps(parts).encode()).digest()
         return np.frombuffer(digest, np.uint32).tolist()
 
@@ -236,7 +239,12 @@ def _key(
 ) -> Key:
     first, second = sorted((one.identity, other.identity))
     rules = rules_hash(ruleset)
-    return Key(__version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set)
+    openings = ""
+    if opening_set == "balanced":
+        openings = hashlib.sha256(balanced_openings(ruleset).tobytes()).hexdigest()[:16]
+    return Key(
+        __version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set, openings
+    )
 
 
 def rules_hash(ruleset: Ruleset) -> str:
@@ -402,7 +410,7 @@ class ResultsFile(LinesFile):
                     f"{self.path}, line {number}: format {repr(fields['format'])[:80]}, "
                     f"not {FORMAT} or {SET_FORMAT}"
                 )
-            fields.setdefault("opening_set", "all")
+            fields = {"opening_set": "all", "openings": ""} | fields
             given = np.array(fields["margins"])
             if given.size and given.dtype.kind != "i":  # NaN among them, or words
                 raise ValueError

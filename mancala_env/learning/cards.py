@@ -7,6 +7,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mancala_env.agents.checkpoint import Identity, read_identity
 from mancala_env.agents.shipped import shipped_file
@@ -24,7 +25,7 @@ from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.learning.config import read_config
 from mancala_env.learning.export import to_safetensors
 from mancala_env.programs import Parser, in_one_line
-from mancala_env.rulesets import names
+from mancala_env.rulesets import lookup, names
 from mancala_env.settings import flat
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
@@ -121,13 +122,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
     options = parser.parse_args(arguments)
     for checkpoint in options.checkpoints:
-        name = read_identity(checkpoint).ruleset.name
-        if name not in names():
-            parser.error(f"{checkpoint} plays {name!r}, which is not in the catalogue: {', '.join(names())}")
-        path = shipped_file("policy", name)
+        ruleset = read_identity(checkpoint).ruleset
+        if ruleset.name not in names() or ruleset != lookup(ruleset.name):
+            listed = ", ".join(names())
+            parser.error(f"{checkpoint} plays {ruleset.name!r}, which is not as in the catalogue: {listed}")
+        path = shipped_file("policy", ruleset.name)
         path = path if options.folder is None else options.folder / path.name
-        path.write_bytes(to_safetensors(checkpoint))
-        path.with_suffix(".md").write_text(policy_card(path, options.games, options.seed))
+        with TemporaryDirectory() as folder:
+            new = Path(folder, path.name)
+            new.write_bytes(to_safetensors(checkpoint))
+            card = policy_card(new, options.games, options.seed)
+            path.write_bytes(new.read_bytes())
+        path.with_suffix(".md").write_text(card)
         print(path.with_suffix(".md"), flush=True)
     return 0
 

@@ -16,7 +16,7 @@ from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
-from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet, positions
+from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet
 
 _PER_PHASE = 60
 # Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
@@ -107,7 +107,8 @@ def make(
     known: list[Position] = []
     if book and first_phase == 0:
         known = from_book(book, np.random.default_rng([seed, 1]), per_phase)
-        wanted[0] = [position for position in known if position.games.tobytes() not in seen]
+        new = [position for position in known if position.games.tobytes() not in seen]
+        wanted[0] = new[: max(0, missing[0])]
         seen |= {position.games.tobytes() for position in wanted[0]}
     phases = range(1 if known else first_phase, len(PHASES))
     for _ in range(_MOST_ROUNDS):
@@ -163,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise MancalaError(f"there is no folder {options.folder} to write to")
     for ruleset in rulesets:
         print(ruleset.name, flush=True)
+        path = options.folder / f"positions_{ruleset.name}.npz"
+        is_begun = options.keep and path.is_file()
         games, phase, values, left_out = make(
             ruleset,
             PHASES.index(options.first_phase),
@@ -171,9 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.seconds_each,
             options.budget,
             memory_mb=options.memory_mb,
-            kept=positions(ruleset) if options.keep else None,
+            kept=PositionSet.of_file(ruleset, path) if is_begun else None,
         )
-        path = options.folder / f"positions_{ruleset.name}.npz"
         new = path.with_suffix(".new.npz")
         np.savez_compressed(new, games=games, phase=phase, action_values=values)
         os.replace(new, path)

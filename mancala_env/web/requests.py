@@ -201,6 +201,8 @@ def _within(spec: Spec, limits: Limits) -> Spec:
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not for pages")
     budget = spec.budget
+    if spec.kind == "perfect+traps":
+        raise BadRequest("perfect+traps takes its time; perfect with a limit is for pages")
     if budget is None:
         return Spec.parse(f"perfect:{limits.seconds:g}s") if spec.kind == "perfect" else spec
     if math.isfinite(budget.seconds):

@@ -172,6 +172,8 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
         agents.make("match+mcts:10", own)
     assert make_match_values.main(["layli_goobalay_8"]) == 2
     assert "layli_goobalay_8 has no match" in capsys.readouterr().err
+    assert make_match_values.main(["leyla", "--folder", "no/such"]) == 2
+    assert "there is no folder no/such" in capsys.readouterr().err
 
 
 def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):

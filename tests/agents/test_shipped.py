@@ -12,6 +12,7 @@ from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.agents.shipped import NoTrainedNetwork, rulesets_with, shipped_file, shipped_policy
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import measure_regret, play_matches, regret_difference
+from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from tests.agents.test_value_files import OF_THE_SOURCES
 
 LAYLI = rulesets.lookup("layli_goobalay")
@@ -42,6 +43,8 @@ def test_every_network_has_the_card_of_its_content(kind) -> None:
         card = path.with_suffix(".md").read_text()
         assert hashlib.sha256(path.read_bytes()).hexdigest() in card, f"the card of {path.name} is of another"
         assert re.search(r"`mancala (train|grow-value) " + name, card)
+        where = openings_in_words(*openings_to_evaluate(None, name, None))
+        assert f"Matches from {where}, each" in card
 
 
 def test_a_spec_takes_the_shipped_one_or_a_file() -> None:

@@ -1,6 +1,7 @@
 """Openings for evaluation are held out from those for training."""
 
 import json
+import sys
 from typing import Any, cast
 
 import numpy as np
@@ -232,6 +233,32 @@ def test_games_of_a_set_are_filed_apart(tmp_path):
     again = round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")[0]
     assert path.read_bytes() == content
     assert (again.margins == held_out.margins).all()
+
+
+def test_games_of_balanced_openings_that_were_made_anew_are_others(tmp_path, monkeypatch):
+    results = tmp_path / "results.jsonl"
+    round_robin(["random", "greedy"], "leyla", games=2, results=results)
+    round_robin(["random", "greedy"], "leyla", games=2, results=results)
+    assert len(results.read_text().splitlines()) == 1
+    module = sys.modules["mancala_env.arena.round_robin"]  # the package's attribute is the function
+    monkeypatch.setattr(module, "balanced_openings", lambda ruleset: balanced_openings(ruleset)[::-1])
+    round_robin(["random", "greedy"], "leyla", games=2, results=results)
+    assert len(results.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"opening_turns": -1}, "opening_turns must be 0 to 12, not -1"),
+        ({"opening_turns": "4"}, "opening_turns must be 0 to 12, not '4'"),
+        ({"opening_set": "foo"}, "opening_set must be \"all\", .* not 'foo'"),
+    ],
+)
+def test_a_rating_and_a_match_refuse_the_same_openings(wrong, said):
+    with pytest.raises(InvalidMatch, match=said):
+        evaluate("greedy", "leyla", games=2, regret=False, **wrong)
+    with pytest.raises(InvalidMatch, match=said):
+        play_matches("greedy", "random", "leyla", games=2, **wrong)
 
 
 def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):

@@ -1,9 +1,11 @@
 """How sets of solved positions are made."""
 
+from pathlib import Path
+
 import numpy as np
 
 from mancala_env import Ruleset
-from mancala_env.solver import make_positions
+from mancala_env.solver import make_positions, position_sets
 from mancala_env.solver.position_sets import PHASES, PositionSet
 
 
@@ -25,3 +27,20 @@ def test_a_set_that_is_gone_on_with_keeps_its_positions() -> None:
     kept = [rows.index(games.tobytes()) for games in small.games]
     assert (large.action_values[kept] == small.action_values).all()
     assert len(made(4, small, 0.0).games) >= len(small.games)
+
+
+def test_keep_goes_on_from_the_file_of_the_folder_and_fills_no_phase_too_full(tmp_path: Path) -> None:
+    shipped = position_sets.positions("leyla")
+    few = slice(0, 3)
+    np.savez(
+        tmp_path / "positions_leyla.npz",
+        games=shipped.games[few],
+        phase=shipped.phase[few],
+        action_values=shipped.action_values[few],
+    )
+    options = ["--keep", "--per-phase", "5", "--budget", "0", "--seed", "7", "--folder", str(tmp_path)]
+    assert make_positions.main(["leyla", *options, "--memory-mb", "16"]) == 0
+    made = PositionSet.of_file(shipped.ruleset, tmp_path / "positions_leyla.npz")
+    assert {games.tobytes() for games in shipped.games[few]} < {games.tobytes() for games in made.games}
+    assert np.bincount(made.phase)[0] == 5  # the book knows more
+    assert np.bincount(made.phase).max() <= 5

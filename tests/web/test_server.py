@@ -23,7 +23,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from mancala_env import Position, rulesets
 from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
-from mancala_env.web.requests import Limits
+from mancala_env.web.requests import BadRequest, Limits, spec_of
 from mancala_env.web.server import new_app
 
 CHECKPOINT = sorted((Path(__file__).parent.parent / "data").rglob("*.zip"))[0]
@@ -322,3 +322,8 @@ def test_bad_options_of_the_command_are_one_line(words, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_an_agent_that_takes_its_time_is_not_for_pages() -> None:
+    with pytest.raises(BadRequest, match="takes its time; perfect with a limit"):
+        spec_of({"agent": "perfect+traps"}, Limits(), None, ())
