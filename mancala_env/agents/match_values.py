@@ -9,12 +9,12 @@ itself.
 Symbols: B games, T seeds in all.
 """
 
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env.agents.agent import InvalidSpec
+from mancala_env.agents.shipped import of_the_same_dials, rulesets_with
 from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.rounds import match_margin, next_round
@@ -30,7 +30,7 @@ from mancala_env.engine.state import (
     load,
     save,
 )
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset
 
 
 class NoMatchValues(InvalidSpec):
@@ -149,14 +149,14 @@ def shipped_values(ruleset: Ruleset) -> Path:
         NoMatchValues: There are none; the message says what to do.
     """
     _check_match(ruleset)
-    name = next((known for known in rulesets_with_values() if lookup(known).dials == ruleset.dials), None)
-    if name is None:
-        listed = ", ".join(rulesets_with_values())
+    file = of_the_same_dials("match", ruleset)
+    if file is None:
         raise NoMatchValues(
             f"no values of match states of {ruleset.name}; python -m mancala_env.arena.make_match_values "
-            f"makes those of a ruleset of the catalogue, and there are some of: {listed}"
+            f"makes those of a ruleset of the catalogue, and there are some of: "
+            f"{', '.join(rulesets_with('match'))}"
         )
-    return values_file(name)
+    return file
 
 
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
@@ -185,13 +185,3 @@ def _check_match(ruleset: Ruleset) -> None:
             f"match+mcts plays for the match, and {ruleset.name} has none (match='single'); mcts plays its "
             "rounds"
         )
-
-
-def rulesets_with_values() -> tuple[str, ...]:
-    """Return the names of the rulesets for which values of match states are shipped."""
-    return tuple(name for name in names() if values_file(name).is_file())
-
-
-def values_file(name: str) -> Path:
-    """Return where the values of match states of a ruleset lie, or would."""
-    return Path(str(resources.files("mancala_env"))) / "data" / f"match_{name}.npz"

@@ -52,9 +52,8 @@ _MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
 # Weight of the exploration term, and of the margin beside the outcome; chosen by measurement.
 _EXPLORATION = 1.0
 _MARGIN_WEIGHT = 0.3
-# The greatest worth, ten million of which sum up within 32 bits, and how much it weighs beside exploration.
+# The greatest worth, ten million of which sum up within 32 bits.
 MOST_WORTH = 200
-_WORTH_WEIGHT = 1.0
 # Simulations between two looks at Ctrl-C: one or two milliseconds.
 _PIECE = 1_000
 
@@ -197,7 +196,7 @@ def _value(tree, node, total, worths):
     low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
     if worths is not None:
         mean = tree[node, _OUTCOMES] / visits
-        return _WORTH_WEIGHT * min(max(mean, np.float64(low)), np.float64(high)) / MOST_WORTH
+        return min(max(mean, np.float64(low)), np.float64(high)) / MOST_WORTH
     mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
     return min(
         max(mean, reward(sign(low), low, _MARGIN_WEIGHT, total)),

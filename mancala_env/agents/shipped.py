@@ -1,6 +1,7 @@
-"""Networks that the package ships: one file of each kind for a ruleset, and where it lies.
+"""What agents take from the package's data: one file of each kind for a ruleset, and where it lies.
 
-They are in the safetensors format, with a card beside them (``python -m mancala_env.arena.cards``).
+Networks are in the safetensors format, with a card beside them: ``python -m mancala_env.arena.cards`` writes
+those of value networks, ``python -m mancala_env.learning.cards`` those of trained ones.
 """
 
 from importlib import resources
@@ -11,7 +12,8 @@ from mancala_env.agents.agent import InvalidSpec
 from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
 
-Kind = Literal["policy", "value"]
+Kind = Literal["policy", "value", "match"]
+_SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz"}
 
 
 class NoTrainedNetwork(InvalidSpec):
@@ -19,13 +21,19 @@ class NoTrainedNetwork(InvalidSpec):
 
 
 def shipped_file(kind: Kind, name: str) -> Path:
-    """Return where the network of a kind lies for the ruleset of a name, or would."""
-    return Path(str(resources.files("mancala_env"))) / "data" / f"{kind}_{name}{SUFFIX}"
+    """Return where the file of a kind lies for the ruleset of a name, or would."""
+    return Path(str(resources.files("mancala_env"))) / "data" / f"{kind}_{name}{_SUFFIXES[kind]}"
 
 
 def rulesets_with(kind: Kind) -> tuple[str, ...]:
-    """Return the names of the rulesets for which a network of a kind is shipped."""
+    """Return the names of the rulesets for which a file of a kind is shipped."""
     return tuple(name for name in names() if shipped_file(kind, name).is_file())
+
+
+def of_the_same_dials(kind: Kind, ruleset: Ruleset) -> Path | None:
+    """Return the file of a kind that is shipped for a ruleset of the same dials, or None."""
+    same = (name for name in rulesets_with(kind) if lookup(name).dials == ruleset.dials)
+    return next((shipped_file(kind, name) for name in same), None)
 
 
 def shipped_policy(ruleset: Ruleset) -> Path:
@@ -34,10 +42,10 @@ def shipped_policy(ruleset: Ruleset) -> Path:
     Raises:
         NoTrainedNetwork: There is none; the message says what to do.
     """
-    for name in rulesets_with("policy"):
-        if lookup(name).dials == ruleset.dials:
-            return shipped_file("policy", name)
-    raise NoTrainedNetwork(
-        f"no trained network of {ruleset.name} is shipped; mancala train makes one, and there are some of: "
-        f"{', '.join(rulesets_with('policy'))}"
-    )
+    file = of_the_same_dials("policy", ruleset)
+    if file is None:
+        raise NoTrainedNetwork(
+            f"no trained network of {ruleset.name} is shipped; mancala train makes one, and there are some "
+            f"of: {', '.join(rulesets_with('policy'))}"
+        )
+    return file

@@ -45,33 +45,73 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         InvalidMatch: games is out of range.
     """
     file = read_value_file(path)
-    ruleset, content = file.ruleset, path.read_bytes()
-    few = max(2, games // 10 * 2)
+    ruleset, few = file.ruleset, few_of(games)
+    return card(
+        path,
+        ruleset,
+        f"A value network for `{ruleset.name}` ({ruleset.title}), for `value+minimax` and `value+mcts`.",
+        [[name, f"`{text}`" if name == "command" else text] for name, text in file.made.items()],
+        _matches(path, ruleset, games, few, seed),
+        rating(f"{_RATED}:{path}", ruleset, few, seed),
+        regrets(_compared(path), ruleset, seed),
+        _LIMITS,
+        f"Written by `python -m mancala_env.arena.cards {path.name} --games {games} --seed {seed}`.",
+        seed,
+    )
+
+
+def few_of(games: int) -> int:
+    """Return how many games of a card are played where each takes long: a fifth, even."""
+    return max(2, games // 10 * 2)
+
+
+def card(
+    path: Path,
+    ruleset: Ruleset,
+    what: str,
+    made: Iterable[list[str]],
+    matches: Iterable[MatchResult],
+    rated: list[str],
+    regret: list[str],
+    limits: str,
+    written: str,
+    seed: int,
+) -> str:
+    """Put a card together, Markdown.
+
+    Args:
+        path: The file of the network.
+        ruleset: The game.
+        what: What it is, a sentence.
+        made: Rows on how it was made.
+        matches: Its matches.
+        rated: As :func:`rating` returns it.
+        regret: As :func:`regrets` returns it.
+        limits: What it cannot do, a list.
+        written: The command behind the card, a sentence.
+        seed: Seed of openings and agents.
+    """
+    content = path.read_bytes()
     where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
+    of_file = [["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"], ["size", f"{len(content):,} bytes"]]
     lines = [
         f"# {path.name}",
         "",
-        f"A value network for `{ruleset.name}` ({ruleset.title}), for `value+minimax` and `value+mcts`.",
+        what,
         "",
-        *table(
-            ["what", "value"],
-            [
-                *([name, f"`{text}`" if name == "command" else text] for name, text in file.made.items()),
-                *file_rows(content),
-            ],
-        ),
+        *table(["what", "value"], [*made, *of_file]),
         "",
         f"Matches from {where}, each from both seats, seed {seed}:",
         "",
-        *matches_table(_matches(path, ruleset, games, few, seed)),
+        *matches_table(matches),
         "",
-        *rating(f"{_RATED}:{path}", ruleset, few, seed),
-        *regrets(_compared(path), ruleset, seed),
+        *rated,
+        *regret,
         "Limits:",
         "",
-        _LIMITS,
+        limits,
         "",
-        f"Written by `python -m mancala_env.arena.cards {path.name} --games {games} --seed {seed}`.",
+        written,
     ]
     return "\n".join(lines) + "\n"
 
@@ -149,11 +189,6 @@ def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> li
         rows[-1][-1] = f"{difference.mean:+.2f} ({low:+.2f} to {high:+.2f})"
     head = ["agent", "positions", "mean regret, seeds a move", "best moves", "difference"]
     return ["Regret over the solved positions, with 95 % intervals:", "", *table(head, rows), ""]
-
-
-def file_rows(content: bytes) -> list[list[str]]:
-    """Return the rows of a card's first table that tell its file from others."""
-    return [["SHA-256", f"`{hashlib.sha256(content).hexdigest()}`"], ["size", f"{len(content):,} bytes"]]
 
 
 def matches_table(matches: Iterable[MatchResult]) -> list[str]:

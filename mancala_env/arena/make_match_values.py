@@ -9,7 +9,8 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.agents.match_values import after_rounds, finished_rounds, values_file
+from mancala_env.agents.match_values import after_rounds, finished_rounds
+from mancala_env.agents.shipped import shipped_file
 from mancala_env.arena.matches import Table
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--agent", default=SPEC, help=f"who plays both seats; {SPEC}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds from each state; {ROUNDS}")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=values_file("").parent)
+    parser.add_argument("--folder", type=Path, default=shipped_file("match", "").parent)
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
     if not options.folder.is_dir():
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for ruleset in rulesets:
         agent = agents.make(options.agent, ruleset, seed=options.seed)
         values = solve(*play_rounds(ruleset, agent, rounds))
-        path = options.folder / values_file(ruleset.name).name
+        path = options.folder / shipped_file("match", ruleset.name).name
         new = path.with_suffix(".new.npz")
         np.savez_compressed(new, values=values)
         os.replace(new, path)

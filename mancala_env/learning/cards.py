@@ -14,18 +14,16 @@ from mancala_env.agents.shipped import shipped_file
 from mancala_env.arena.cards import (
     GAMES,
     SEED,
-    file_rows,
-    matches_table,
+    card,
+    few_of,
     rating,
     regrets,
-    table,
 )
 from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.learning.config import read_config
 from mancala_env.learning.export import to_safetensors
 from mancala_env.programs import Parser, in_one_line
-from mancala_env.rulesets import lookup, names
+from mancala_env.rulesets import names
 from mancala_env.settings import flat
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
@@ -61,41 +59,27 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         InvalidCheckpoint: There is no such network.
         InvalidMatch: games is out of range.
     """
-    identity, content = read_identity(path), path.read_bytes()
-    ruleset, network = identity.ruleset, identity.network
-    few = max(2, games // 10 * 2)
-    where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
-    lines = [
-        f"# {path.name}",
-        "",
+    identity = read_identity(path)
+    ruleset, network, few = identity.ruleset, identity.network, few_of(games)
+    return card(
+        path,
+        ruleset,
         f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
-        "",
-        *table(
-            ["what", "value"],
-            [
-                ["command", f"`{command_of(identity)}`"],
-                ["version", identity.versions.get("mancala-env", "unknown")],
-                ["environment steps", f"{identity.turns:,}"],
-                ["seeds", f"one ({identity.config.get('seed')})"],
-                ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
-                *file_rows(content),
-            ],
-        ),
-        "",
-        f"Matches from {where}, each from both seats, seed {seed}:",
-        "",
-        *matches_table(_matches(path, identity, games, few, seed)),
-        "",
-        *rating(f"trained:{path}", ruleset, few, seed),
-        *regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
-        "Limits:",
-        "",
+        [
+            ["command", f"`{command_of(identity)}`"],
+            ["version", identity.versions.get("mancala-env", "unknown")],
+            ["environment steps", f"{identity.turns:,}"],
+            ["seeds", f"one ({identity.config.get('seed')})"],
+            ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
+        ],
+        _matches(path, identity, games, few, seed),
+        rating(f"trained:{path}", ruleset, few, seed),
+        regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
         _LIMITS,
-        "",
         "Written by `python -m mancala_env.learning.cards CHECKPOINT "
         f"--games {games} --seed {seed}`, which writes the weights too.",
-    ]
-    return "\n".join(lines) + "\n"
+        seed,
+    )
 
 
 def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) -> Iterable[MatchResult]:
@@ -123,17 +107,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for checkpoint in options.checkpoints:
         ruleset = read_identity(checkpoint).ruleset
-        if ruleset.name not in names() or ruleset != lookup(ruleset.name):
-            listed = ", ".join(names())
-            parser.error(f"{checkpoint} plays {ruleset.name!r}, which is not as in the catalogue: {listed}")
+        if ruleset.name not in names():
+            known = ", ".join(names())
+            parser.error(f"{checkpoint} plays {ruleset.name!r}, which is not in the catalogue: {known}")
         path = shipped_file("policy", ruleset.name)
         path = path if options.folder is None else options.folder / path.name
         with TemporaryDirectory() as folder:
             new = Path(folder, path.name)
             new.write_bytes(to_safetensors(checkpoint))
-            card = policy_card(new, options.games, options.seed)
+            written = policy_card(new, options.games, options.seed)
             path.write_bytes(new.read_bytes())
-        path.with_suffix(".md").write_text(card)
+        path.with_suffix(".md").write_text(written)
         print(path.with_suffix(".md"), flush=True)
     return 0
 

@@ -32,7 +32,8 @@ DEFAULT_MEMORY_MB = 1024
 # Nodes of the first piece of a search, and of the largest. A node touches a handful of places of the table,
 # and each for the first time may cost a fifth of a millisecond, in which the system clears two megabytes.
 _FIRST_NODES, _MOST_NODES = 1, 20_000
-# While much of the table was never touched, any node may meet such places: the clock is looked at after each.
+# While much of the table was never touched, any node may meet such places: with a time limit, the clock is
+# looked at after each.
 _NODES_A_COLD_MB = 4.0
 # What a piece is to take where only Ctrl-C waits for its end.
 _UNTIMED_SECONDS = 0.02
@@ -390,7 +391,10 @@ class Solver:
         """Let a line go on for some milliseconds; tell whether it has the answer."""
         line, pace = self._lines[n], self._paces[n][self.deadline == np.inf]
         assert self._table is not None
-        is_cold = line.registers[search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
+        is_cold = (
+            self.deadline < np.inf
+            and line.registers[search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
+        )
         started = time.monotonic()
         search.search(
             self._rules,

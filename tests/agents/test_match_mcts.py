@@ -16,10 +16,9 @@ from mancala_env.agents.match_values import (
     after_rounds,
     finished_rounds,
     read_values,
-    rulesets_with_values,
-    values_file,
     worths,
 )
+from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
@@ -138,10 +137,10 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("gabata_five_holes: ")
 
 
-@pytest.mark.parametrize("ruleset", rulesets_with_values())
+@pytest.mark.parametrize("ruleset", rulesets_with("match"))
 def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
-    values = read_values(values_file(ruleset), rules)
+    values = read_values(shipped_file("match", ruleset), rules)
     _, is_over, leads = after_rounds(rules, finished_rounds(rules))
     assert (values[is_over] == np.sign(leads[is_over])).all()
     assert (np.abs(values[~is_over]) < 1).mean() > 0.5
@@ -181,7 +180,7 @@ def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
     np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32))
     mine = agents.make(f"match+mcts:10:{path}", "layli_goobalay")
     shipped = agents.make("match+mcts:10", "layli_goobalay")
-    named = agents.make(f"match+mcts:10:{values_file('layli_goobalay')}", "layli_goobalay")
+    named = agents.make(f"match+mcts:10:{shipped_file('match', 'layli_goobalay')}", "layli_goobalay")
     assert mine.choose(Position("layli_goobalay")) in range(6)
     assert shipped.entrant == named.entrant == entrant_of(shipped) != mine.entrant
     assert shipped.entrant.startswith("match+mcts:10:sha256:")

@@ -1,0 +1,36 @@
+"""Trained networks are shipped by a command, with a card."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
+from mancala_env.agents.shipped import shipped_file
+from mancala_env.learning.cards import command_of, main
+
+SHIPPED = shipped_file("policy", "gabata_five_holes")
+
+
+def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> None:
+    assert main([str(SHIPPED), "--games", "10", "--folder", str(tmp_path)]) == 0
+    assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
+    written = (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
+    kept = SHIPPED.with_suffix(".md").read_text()
+    before_matches = written.index("| agent |")
+    assert written[:before_matches] == kept[:before_matches]
+    for part in ("`mcts:1000` | 2 |", "Rating on the stored ladder", "Regret over", "Limits:"):
+        assert part in written
+    assert command_of(read_identity(SHIPPED)) in written
+
+
+def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -> None:
+    identity = read_identity(SHIPPED)
+    other = replace(identity, ruleset=replace(identity.ruleset, name="mine"))
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(as_tensors(other, load_network(SHIPPED, identity)))
+    with pytest.raises(SystemExit) as stopped:
+        main([str(path), "--folder", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert "plays 'mine', which is not in the catalogue" in capsys.readouterr().err
+    assert not list(tmp_path.glob("policy_*"))
