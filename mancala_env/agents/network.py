@@ -2,7 +2,8 @@
 
 A checkpoint holds a :class:`NetworkConfig` as JSON and the weights as tensors; nothing in it is code.
 
-Symbols: B games, A actions, F features of a position, G features of an action, N rows of features.
+Symbols: B games, A actions, F features of a position, G features of an action, N rows of features, E
+numbers that spell one out.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from itertools import pairwise
 
 from mancala_env.errors import MancalaError
 from mancala_env.observation import ObservationKind, Observer, board
+from mancala_env.observation.actions import BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
 from mancala_env.settings import InvalidSetting, check, setting
 
@@ -36,7 +38,8 @@ class NetworkConfig:
     """What a network sees and how large it is; none has a default, so a checkpoint says all of it."""
 
     observation: ObservationKind = setting(
-        "what the network sees: the position, or what each action leads to, one, two or four turns ahead"
+        "what the network sees: the position, or what each action leads to, one, two or four turns ahead; "
+        "leaves: four, and the boards on the way"
     )
     hidden: int = setting("units of each hidden layer", low=1, high=4096)
     layers: int = setting("hidden layers", low=1, high=16)
@@ -91,8 +94,8 @@ class PositionEncoder(nn.Module):
         )
 
 
-def _hidden_layers(num_inputs: int, config: NetworkConfig) -> nn.Sequential:
-    sizes = [num_inputs] + [config.hidden] * config.layers
+def _hidden_layers(num_inputs: int, hidden: int, num_layers: int) -> nn.Sequential:
+    sizes = [num_inputs] + [hidden] * num_layers
     layers: list[nn.Module] = []
     for size, following in pairwise(sizes):
         layers += [nn.Linear(size, following), nn.ReLU()]
@@ -105,7 +108,7 @@ class BoardNetwork(nn.Module):
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__()
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
-        self.body = _hidden_layers(self.encoder.num_outputs, config)
+        self.body = _hidden_layers(self.encoder.num_outputs, config.hidden, config.layers)
         self.policy_head = nn.Linear(config.hidden, num_actions)
         self.value_head = nn.Linear(config.hidden, 1)
 
@@ -130,10 +133,11 @@ class ActionNetwork(nn.Module):
         parts = Observer(ruleset, config.observation, num_actions).parts
         self._position = slice(parts["position"].start, parts["position"].stop)
         self._legal = parts["legal"].start
-        self._leads = slice(parts["lead"].start, list(parts.values())[-1].stop)
+        after_leads = parts["leaves"].start if "leaves" in parts else list(parts.values())[-1].stop
+        self._leads = slice(parts["lead"].start, after_leads)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
-        num_leads = self._leads.stop - self._leads.start
-        self.body = _hidden_layers(self.encoder.num_outputs + num_leads, config)
+        self._num_seen = self.encoder.num_outputs + self._leads.stop - self._leads.start
+        self.body = _hidden_layers(self._num_seen, config.hidden, config.layers)
         self.policy_head = nn.Linear(config.hidden, 1)
         self.value_head = nn.Linear(config.hidden, 1)
 
@@ -143,11 +147,7 @@ class ActionNetwork(nn.Module):
             legal = seen[:, :, self._legal] != 0
         # Only legal actions are judged: a good third of the work is saved.
         at = legal.flatten().nonzero().squeeze(1)
-        rows = seen.flatten(0, 1).index_select(0, at)
-        leads = rows[:, self._leads].float() / _SEED_SCALE
-        hidden = self.body(torch.cat([self.encoder(rows[:, self._position]), leads], dim=1))
-        scored = self.policy_head(hidden).squeeze(1)
-        judged = torch.tanh(self.value_head(hidden)).squeeze(1)
+        scored, judged = self._judged(seen.flatten(0, 1).index_select(0, at))
         logits = scored.new_full((legal.numel(),), _NEVER).index_put((at,), scored).view(legal.shape)
         values = judged.new_zeros(legal.numel()).index_put((at,), judged).view(legal.shape)
         # The value's error is no reason to change the policy, so no gradient flows into it from here.
@@ -156,12 +156,54 @@ class ActionNetwork(nn.Module):
 
     def forward_of_every_action(self, seen: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
         """Do the same, judging illegal actions too: slower, and of shapes that depend on no number."""
-        leads = seen[:, :, self._leads].flatten(0, 1).float() / _SEED_SCALE
-        positions = self.encoder(seen[:, :, self._position].flatten(0, 1))
-        hidden = self.body(torch.cat([positions, leads], dim=1))
-        logits = self.policy_head(hidden).view(legal.shape).masked_fill(~legal, _NEVER)
-        values = torch.tanh(self.value_head(hidden)).view(legal.shape).masked_fill(~legal, 0.0)
+        scored, judged = self._judged(seen.flatten(0, 1))
+        logits = scored.view(legal.shape).masked_fill(~legal, _NEVER)
+        values = judged.view(legal.shape).masked_fill(~legal, 0.0)
         return logits, (torch.softmax(logits, dim=1) * values).sum(dim=1)
+
+    def _seen(self, rows: Tensor) -> Tensor:
+        """Return position and leads of actions `[N, G]` as numbers of size about 1, float32 `[N, E]`."""
+        leads = rows[:, self._leads].float() / _SEED_SCALE
+        return torch.cat([self.encoder(rows[:, self._position]), leads], dim=1)
+
+    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of actions `[N, G]`, float32 `[N]` each."""
+        hidden = self.body(self._seen(rows))
+        return self.policy_head(hidden).squeeze(1), torch.tanh(self.value_head(hidden)).squeeze(1)
+
+
+class LineNetwork(ActionNetwork):
+    """See boards of the lines that an action leads to; judge every line with the same small network.
+
+    An action is worth what the line is worth that whoever moves next would choose: its logit is the soft
+    minimum of its lines' (the soft maximum where the mover moves again), its value their mean by the chances
+    that this choice gives them.
+    """
+
+    def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
+        super().__init__(ruleset, num_actions, config)
+        parts = Observer(ruleset, config.observation, num_actions).parts
+        self._leaves = slice(parts["leaves"].start, parts["leaves"].stop)
+        self._num_replies = parts["num_replies"].start
+        self._to_move = board.parts(ruleset)["to_move"].start
+        self._num_features = board.num_features(ruleset)
+        self.action_layer = nn.Linear(self._num_seen, config.hidden)
+        self.line_layer = nn.Linear(BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False)
+        # The first hidden layer is the sum of these two: what an action is, and what its line is.
+        self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
+        self.register_buffer("_numbers", torch.arange(float(NUM_LINES)), persistent=False)
+
+    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        boards = self.encoder(rows[:, self._leaves].reshape(-1, self._num_features))
+        lines = self.line_layer(boards.view(-1, NUM_LINES, BOARDS_OF_A_LINE * self.encoder.num_outputs))
+        hidden = self.body(lines + self.action_layer(self._seen(rows)).unsqueeze(1))
+        # Best for whoever moves next; past the last reply, its line again: counted once.
+        sign = 2.0 * rows[:, self._to_move].float().unsqueeze(1) - 1.0
+        is_repeated = self._numbers >= rows[:, self._num_replies].float().clamp(min=1.0).unsqueeze(1)
+        scored = (sign * self.policy_head(hidden).squeeze(2)).masked_fill(is_repeated, _NEVER)
+        judged = torch.tanh(self.value_head(hidden)).squeeze(2)
+        chances = torch.softmax(scored.detach(), dim=1)
+        return (sign.squeeze(1) * torch.logsumexp(scored, dim=1)), (chances * judged).sum(dim=1)
 
 
 def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
@@ -172,5 +214,7 @@ def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> 
     wanted). It returns logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`,
     -1 to 1, of the player to move.
     """
-    is_per_action = Observer(ruleset, config.observation, num_actions).is_per_action
-    return (ActionNetwork if is_per_action else BoardNetwork)(ruleset, num_actions, config)
+    observer = Observer(ruleset, config.observation, num_actions)
+    if "leaves" in observer.parts:
+        return LineNetwork(ruleset, num_actions, config)
+    return (ActionNetwork if observer.is_per_action else BoardNetwork)(ruleset, num_actions, config)

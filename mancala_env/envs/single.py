@@ -49,8 +49,8 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     ## Observation Space
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
     ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
-    ``"replies"`` or ``"lines"`` int16 `[A, G]`, what each action leads to, all zeros for one that is not
-    legal and for all when the episode is over; ``mancala_env.observation.Observer`` names the
+    ``"replies"``, ``"lines"`` or ``"leaves"`` int16 `[A, G]`, what each action leads to, all zeros for one
+    that is not legal and for all when the episode is over; ``mancala_env.observation.Observer`` names the
     features. With ``flatten=True`` the same as one vector.
 
     ## Starting State
@@ -109,7 +109,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
-                "replies" or "lines"; see :mod:`mancala_env.observation`.
+                "replies", "lines" or "leaves"; see :mod:`mancala_env.observation`.
             flatten: Whether the observation is one vector whatever is seen.
             render_mode: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
             unknown: Refused, with the nearest names.

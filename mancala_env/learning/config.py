@@ -52,7 +52,7 @@ _MOST_BYTES, _MOST_DIGITS = 1 << 16, 40
 
 MAX_SEED = 2**31 - 1
 """The largest seed that every library below takes."""
-# Steps of an update are all in memory at once; those of `lines` take a kilobyte each.
+# Steps of an update are all in memory at once; those of `leaves` take three to ten kilobytes each.
 _MOST_STEPS_OF_AN_UPDATE = 2**24
 
 OLD_NAMES = {

@@ -27,7 +27,7 @@ from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, enco
 from mancala_env.engine.threads import default_num_threads, run_in_slices
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation.actions import AFTERSTATES, LINES, REPLIES, ActionKind
+from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, ActionKind
 from mancala_env.observation.board import VERSION, BoardKind, Part, bounds, games_from, num_features, parts
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -45,14 +45,15 @@ __all__ = [
     "version",
 ]
 
-ObservationKind = Literal["board", "afterstates", "replies", "lines"]
+ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves"]
 _KINDS: dict[str, BoardKind | ActionKind] = {
     "board": BoardKind(),
     "afterstates": AFTERSTATES,
     "replies": REPLIES,
     "lines": LINES,
+    "leaves": LEAVES,
 }
-KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines")
+KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines", "leaves")
 """Every kind of observation."""
 
 _TO_MOVE = -1

@@ -349,3 +349,44 @@ def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> No
         assert float(values[b]) == pytest.approx(total, abs=1e-5)
     derived, _ = network(torch.from_numpy(seen))
     assert torch.equal(derived, logits)
+
+
+@pytest.mark.parametrize("ruleset", [LAYLI, rulesets.lookup("gabata_i")])
+def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
+    ruleset: rulesets.Ruleset,
+) -> None:
+    network = build_network(
+        ruleset, 6, NetworkConfig(observation="leaves", hidden=8, layers=2, seed_levels=3)
+    )
+    network.requires_grad_(False)
+    batch = Batch(ruleset, 2000, seed=1, num_threads=1)
+    batch.play_random(24)
+    observer = observation.Observer(ruleset, "leaves")
+    seen, parts = torch.from_numpy(observer.observe(batch.games)), observer.parts
+    num_replies = seen[:, :, parts["num_replies"].start]
+    to_move = parts["position"].start + observation.parts(ruleset)["to_move"].start
+    moves_again = (seen[:, :, to_move] == 1) & (num_replies > 0)
+    legal = torch.from_numpy(batch.legal_mask == 1)
+    logits, _ = network(seen, legal)
+    leaves = slice(parts["leaves"].start, parts["leaves"].stop)
+    # Each line alone, as if there were no other reply.
+    alone = []
+    for n in range(3):
+        only = seen.clone()
+        only[:, :, leaves] = (
+            seen[:, :, leaves].unflatten(2, (3, -1))[:, :, n : n + 1].expand(-1, -1, 3, -1).flatten(2)
+        )
+        at = parts["num_replies"].start
+        # The number of replies is seen as well, so it stays; three equal lines count as three.
+        counted = only[:, :, at].clamp(1, 3)
+        found, _ = network(only, legal)
+        alone.append(torch.where(moves_again, found - counted.log(), found + counted.log()))
+    lines = torch.stack(alone, dim=2)
+    is_there = torch.arange(3) < num_replies.clamp(min=1).unsqueeze(2)
+    worst = -torch.logsumexp((-lines).masked_fill(~is_there, -1e8), dim=2)
+    best = torch.logsumexp(lines.masked_fill(~is_there, -1e8), dim=2)
+    expected = torch.where(moves_again, best, worst)
+    torch.testing.assert_close(logits[legal], expected[legal], rtol=1e-4, atol=1e-4)
+    assert (num_replies[legal] == 1).any()
+    assert (num_replies[legal] == 0).any()
+    assert (moves_again & legal).any() == (ruleset.name == "gabata_i")

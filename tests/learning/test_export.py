@@ -19,7 +19,9 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
 
-@pytest.mark.parametrize(("kind", "ruleset"), [("board", "leyla"), ("replies", "layli_goobalay")])
+@pytest.mark.parametrize(
+    ("kind", "ruleset"), [("board", "leyla"), ("replies", "layli_goobalay"), ("leaves", "gabata_i")]
+)
 def test_onnx_computes_what_torch_computes(kind, ruleset: str, tmp_path: Path, capsys) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of(ruleset, kind))
     out = tmp_path / "agent.onnx"

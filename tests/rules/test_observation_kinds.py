@@ -8,6 +8,7 @@ import pytest
 from mancala_env import Batch, Position, observation, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import KINDS, Observer, version
+from mancala_env.observation.actions import NUM_LINES
 
 NUM_GAMES = 24
 
@@ -32,16 +33,16 @@ def lead(position: Position, player: int) -> int:
     return position.counts[player] - position.counts[1 - player]
 
 
-def best_lead(position: Position, player: int, depth: int) -> int:
-    """Plain minimax of the lead."""
+def best_line(position: Position, player: int, depth: int) -> tuple[int, Position]:
+    """Plain minimax of the lead, and where the first of the best lines ends."""
     if depth == 0 or position.is_over:
-        return lead(position, player)
-    leads = []
+        return lead(position, player), position
+    lines = []
     for action in position.legal_actions:
         after = position.copy()
         after.play(action)
-        leads.append(best_lead(after, player, depth - 1))
-    return max(leads) if position.player == player else min(leads)
+        lines.append(best_line(after, player, depth - 1))
+    return (max if position.player == player else min)(lines, key=lambda line: line[0])
 
 
 def expected(position: Position, action: int, kind: str, num_actions: int) -> list[float]:
@@ -52,19 +53,23 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
     me, after = position.player, position.copy()
     after.play(action)
     features = [*observation.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
-    if kind in ("replies", "lines"):
-        leads = []
+    if kind in ("replies", "lines", "leaves"):
+        depths = (0,) if kind == "replies" else (0, 1, 2)
+        replies = []
         for reply in after.legal_actions:
             following = after.copy()
             following.play(reply)
-            depths = (0,) if kind == "replies" else (0, 1, 2)
-            leads.append([best_lead(following, me, depth) for depth in depths])
-        leads.sort(key=lambda those: those[-1], reverse=after.player == me)
-        shown = leads or [[lead(after, me)] * (1 if kind == "replies" else 3)]
+            replies.append([best_line(following, me, depth) for depth in depths])
+        replies.sort(key=lambda lines: lines[-1][0], reverse=after.player == me)
+        shown = replies or [[(lead(after, me), after)] * len(depths)]
         shown = shown + [shown[-1]] * (num_actions - len(shown))
-        features.append(len(leads))
+        features.append(len(replies))
         for part in zip(*shown, strict=True):
-            features += part
+            features += [found for found, _ in part]
+        if kind == "leaves":
+            for (_, reply), _, (_, end) in shown[:NUM_LINES]:
+                for seen in (reply, end):
+                    features += observation.observe(position.ruleset, seen.games, me)[0].tolist()
     return features
 
 
@@ -79,7 +84,7 @@ def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> 
             assert (seen == batch.observation).all()
             continue
         # Four turns ahead are ten thousand lines on the long board.
-        for b in range(0, NUM_GAMES, 12 if kind == "lines" else 3):
+        for b in range(0, NUM_GAMES, 12 if kind in ("lines", "leaves") else 3):
             position = Position.from_games(batch.ruleset, batch.games, b)
             for action in range(batch.num_actions):
                 wanted = expected(position, action, kind, batch.num_actions)
