@@ -131,7 +131,9 @@ class DistillationConfig:
         "positions that the expert labels; 0 for no distillation", 0, low=0, high=1_000_000_000
     )
     spec: str = setting(
-        "the expert: minimax:DEPTH, or perfect:SECONDSs, which leaves out what it cannot solve", "minimax:8"
+        "the expert: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which leaves out what it "
+        "cannot solve",
+        "minimax:8",
     )
     exploration: float = setting("share of the turns of its games that are random", 0.25, low=0, high=1)
     temperature: float = setting(
