@@ -10,7 +10,8 @@ is written, a safetensors file that value+minimax and value+mcts play with. No p
 
 What a position is worth (its target) is a mean of what the search found there, what it found later in the
 game and how the game ended, weighted as in TD(lambda) (Sutton 1988). Where a search sees the round through,
-what it found is exact.
+what it found is exact. With --solve the exact solver is asked too: a position that it solves within so many
+nodes has its exact value as target, and positions before it have that instead of what came later.
 
 Symbols: N positions, G generations.
 """
@@ -36,11 +37,16 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import Played, fit, play
+from mancala_env.position import Position
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.solver import Solver
 from mancala_env.version import __version__
 
 GAMES, DEPTH, GENERATIONS = 8_000, 4, 12
+# Nodes of the solver a position may take; measured in docs/agents.md.
+SOLVE = 0
+_SOLVER_MB = 64
 # lambda: 0.5, 0.7 and 0.9 gave the same strength in four generations of layli_goobalay.
 _LATER = 0.7
 # A generation learns from the games of so many, its own included.
@@ -91,27 +97,50 @@ def searcher(ruleset: Ruleset, depth: int, weights: ValueWeights | None, seed: i
     return MinimaxAgent(ruleset, Budget(depth), spec=name, seed=seed, network=network)
 
 
-def targets(played: Played, later: float = _LATER) -> np.ndarray:
+def exact_values(played: Played, solver: Solver, nodes: int) -> np.ndarray:
+    """Return what positions are worth under best play to their players to move, float64 `[N]`, in seeds.
+
+    Args:
+        played: Games.
+        solver: Of their ruleset; what it proves of a position helps with the earlier ones of the game.
+        nodes: How many each position may take; NaN stands for those that take more.
+    """
+    exact = np.full(len(played.game), np.nan)
+    for n in range(len(exact) - 1, -1, -1):
+        position = Position.from_games(solver.ruleset, played.games, n)
+        value = solver.value_within(position, nodes)
+        if value is not None:
+            mine, theirs = position.stores[position.player], position.stores[1 - position.player]
+            exact[n] = mine - theirs + value
+    return exact
+
+
+def targets(played: Played, exact: np.ndarray | None = None, later: float = _LATER) -> np.ndarray:
     """Return what each position is worth to its player to move, float64 `[N]`, in seeds.
 
     Args:
         played: Games of a search, each in the order of its turns.
+        exact: `[N]`, exact values, NaN where there is none; they are the targets there. None: none are known.
         later: Lambda: how much what comes later counts, from 0 (what was found there) to 1 (the end).
     """
     if not len(played.game):
         return np.zeros(0)
     sign = np.where(played.games[:, PLAYER_COLUMN] == SOUTH, 1.0, -1.0)
     found, end = sign * played.found, sign * played.margins  # South's, to go from turn to turn
-    worth = np.empty(len(found))
+    worth = np.full(len(found), np.nan) if exact is None else sign * exact
     is_last = np.append(played.game[1:] != played.game[:-1], True)
     after = 0.0
     for n in range(len(found) - 1, -1, -1):
         after = end[n] if is_last[n] else after
-        after = worth[n] = (1 - later) * found[n] + later * after
+        if np.isnan(worth[n]):
+            worth[n] = (1 - later) * found[n] + later * after
+        after = worth[n]
     return sign * worth
 
 
-def generations_of(ruleset: Ruleset, games: int, depth: int, most: int, seed: int) -> Iterator[Generation]:
+def generations_of(
+    ruleset: Ruleset, games: int, depth: int, most: int, seed: int, solve: int = SOLVE
+) -> Iterator[Generation]:
     """Play, fit and search anew, generation after generation; each plays with the best before it.
 
     Args:
@@ -120,17 +149,20 @@ def generations_of(ruleset: Ruleset, games: int, depth: int, most: int, seed: in
         depth: Turns its search sees ahead.
         most: The most generations there are.
         seed: The same seed gives the same networks, on one thread of torch.
+        solve: Nodes the solver may take for a position; 0: it is not asked.
     """
     seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
     drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
     learned: list[tuple[np.ndarray, np.ndarray]] = []
     best: Generation | None = None
+    solver = Solver(ruleset, memory_mb=_SOLVER_MB)
     turns = 0
     for number, of_generation in enumerate(seeds.tolist(), 1):
         weights = None if best is None else best.weights
         played = play(searcher(ruleset, depth, weights, of_generation), games, of_generation)
         turns += played.turns
-        learned = [*learned, (played.games, targets(played))][-_REMEMBERED:]
+        exact = exact_values(played, solver, solve) if solve else None
+        learned = [*learned, (played.games, targets(played, exact))][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
@@ -142,7 +174,15 @@ def generations_of(ruleset: Ruleset, games: int, depth: int, most: int, seed: in
         yield one
 
 
-def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, say: Say = print) -> Growth:
+def grow(
+    ruleset: Ruleset,
+    games: int,
+    depth: int,
+    generations: int,
+    seed: int,
+    solve: int = SOLVE,
+    say: Say = print,
+) -> Growth:
     """Play, fit and search anew until it no longer gains; see :func:`generations_of`.
 
     Args:
@@ -151,11 +191,12 @@ def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, 
         depth: Turns its search sees ahead.
         generations: The most there are.
         seed: The same seed gives the same network, on one thread of torch.
+        solve: Nodes the solver may take for a position; 0: it is not asked.
         say: Told how far it is.
     """
     grown: list[Generation] = []
     best: Generation | None = None
-    for one in generations_of(ruleset, games, depth, generations, seed):
+    for one in generations_of(ruleset, games, depth, generations, seed, solve):
         low, high = one.match.interval
         say(
             f"generation {one.number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
@@ -173,17 +214,24 @@ def grow(ruleset: Ruleset, games: int, depth: int, generations: int, seed: int, 
 
 
 def grow_file(
-    ruleset: Ruleset, out: Path, games: int, depth: int, generations: int, seed: int, say: Say = print
+    ruleset: Ruleset,
+    out: Path,
+    games: int,
+    depth: int,
+    generations: int,
+    seed: int,
+    solve: int = SOLVE,
+    say: Say = print,
 ) -> None:
     """Grow a value network and write it, whole or not at all.
 
     Raises:
         RunFolderError: `out` cannot be written.
     """
-    growth = grow(ruleset, games, depth, generations, seed, say)
+    growth = grow(ruleset, games, depth, generations, seed, solve, say)
     made = {
         "command": f"mancala grow-value {ruleset.name} --games {games} --depth {depth} "
-        f"--generations {generations} --seed {seed}",
+        f"--generations {generations} --seed {seed}" + (f" --solve {solve}" if solve else ""),
         "version": __version__,
         "generations": f"{len(growth.generations)}, of which number {growth.best.number} is kept",
         "games": f"{games * len(growth.generations):,} of the search against itself",
@@ -200,15 +248,16 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     parser.add_argument(
         "--out", type=Path, help=f"where to write; default: value_RULESET{SUFFIX} in this folder"
     )
-    for name, default, most, meaning in (
-        ("games", GAMES, 10**7, "games each generation plays"),
-        ("depth", DEPTH, MOST_TURNS, "turns its search sees ahead"),
-        ("generations", GENERATIONS, 1000, "generations at most"),
-        ("seed", 1, 2**63 - 1, "seed of everything random"),
+    for name, default, least, most, meaning in (
+        ("games", GAMES, 1, 10**7, "games each generation plays"),
+        ("depth", DEPTH, 1, MOST_TURNS, "turns its search sees ahead"),
+        ("generations", GENERATIONS, 1, 1000, "generations at most"),
+        ("seed", 1, 0, 2**63 - 1, "seed of everything random"),
+        ("solve", SOLVE, 0, 10**9, "nodes the exact solver may take for a position; 0: it is not asked"),
     ):
         parser.add_argument(
             f"--{name}",
-            type=_whole(0 if name == "seed" else 1, most),
+            type=_whole(least, most),
             default=default,
             help=f"{meaning}; default {default:,}",
         )
@@ -223,7 +272,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    grow_file(ruleset, out, options.games, options.depth, options.generations, options.seed, say)
+    chosen = options.games, options.depth, options.generations, options.seed, options.solve
+    grow_file(ruleset, out, *chosen, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
 

@@ -41,6 +41,7 @@ _UNTIMED_SECONDS = 0.02
 _MB_A_SECOND = 100
 # A search that takes less is answered before a second thread would help.
 _NODES_ALONE = 60_000
+_NO_LIMIT = 1 << 62
 _PROGRESS_SECONDS = 0.2
 _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
@@ -112,7 +113,7 @@ class Solution:
 
 
 class OutOfTime(Exception):
-    """The time limit struck; what has been proved stays in the table."""
+    """The limit of time or nodes struck; what has been proved stays in the table."""
 
 
 def _new_line(ruleset: Ruleset) -> search.Line:
@@ -177,6 +178,7 @@ class Solver:
         self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
         self.book = load_book(self.ruleset) if use_book else None
         self.deadline = np.inf
+        self._last_node = _NO_LIMIT
         self.on_call: Callable[[], None] | None = None
 
     @property
@@ -191,7 +193,7 @@ class Solver:
         other._table = self._shared_table()
         other._lines, other._paces = [], []
         other.num_threads = 1
-        other.deadline, other.on_call = np.inf, None
+        other.deadline, other._last_node, other.on_call = np.inf, _NO_LIMIT, None
         return other
 
     def cancel(self) -> None:
@@ -233,6 +235,27 @@ class Solver:
         """
         self._check(position)
         return self.narrow(position, *self.known_bounds(position))
+
+    def value_within(self, position: Position, most_nodes: int) -> int | None:
+        """Return the value of a position, or None where it takes more nodes than that.
+
+        No clock decides: a new solver asked for the same positions in the same order, on one thread, gives
+        the same answers.
+
+        Args:
+            position: The position.
+            most_nodes: Positions to search at most; 0: what the book and the table have.
+
+        Raises:
+            SolverInputError: The position is of another ruleset.
+        """
+        self._last_node = self.nodes + most_nodes
+        try:
+            return self.value(position)
+        except OutOfTime:
+            return None
+        finally:
+            self._last_node = _NO_LIMIT
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
         """Return the actions that keep a position's value; faster than :meth:`action_values`.
@@ -362,14 +385,14 @@ class Solver:
         return self._answer(0)
 
     def _look_at_clock(self) -> None:
-        """Look at the clock, and let whoever wants to know.
+        """Look at the clock and at the nodes, and let whoever wants to know.
 
         Raises:
-            OutOfTime: The deadline struck.
+            OutOfTime: The deadline struck, or the last node was searched.
         """
         if self.on_call:
             self.on_call()
-        if time.monotonic() >= self.deadline:
+        if time.monotonic() >= self.deadline or self.nodes >= self._last_node:
             raise OutOfTime
 
     def _check(self, position: Position) -> None:
@@ -395,6 +418,8 @@ class Solver:
             self.deadline < np.inf
             and line.registers[search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
         )
+        # A piece ends at the last node: where it stops must not depend on the pace.
+        nodes = min(1 if is_cold else pace.piece, max(1, self._last_node - self.nodes))
         started = time.monotonic()
         search.search(
             self._rules,
@@ -404,7 +429,7 @@ class Solver:
             self._attempts,
             busy,
             line,
-            1 if is_cold else pace.piece,
+            nodes,
         )
         if line.registers[search.DONE]:
             return True

@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mancala_env import Batch, rulesets
+from mancala_env import Batch, Position, rulesets
 from mancala_env.agents.value_file import read_value_file
 from mancala_env.arena import play_matches
 from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
 from mancala_env.engine.state import PLAYER_COLUMN
-from mancala_env.learning.value_fit import Played
-from mancala_env.learning.value_growth import targets
+from mancala_env.learning.value_fit import Played, play
+from mancala_env.learning.value_growth import exact_values, searcher, targets
+from mancala_env.solver import Solver
 
 TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
 
@@ -35,6 +36,30 @@ def test_a_target_is_a_mean_of_what_was_found_there_and_later() -> None:
     assert not len(targets(played([], [], [], [])))
 
 
+def test_an_exact_value_stands_in_for_all_that_was_found_there_and_later() -> None:
+    some = played([4.0, 0.0, -6.0, 1.0], [0, 1, 1, 1], [8, -8, -8, 2], [0, 0, 0, 1])
+    exact = np.array([np.nan, -10.0, np.nan, np.nan])
+    assert targets(some, exact, later=0.5).tolist() == [0.5 * 4 + 0.5 * 10, -10, -7, 1.5]
+    assert targets(some, exact, later=1.0).tolist() == [10, -10, -8, 2]
+
+
+def test_exact_values_are_the_margins_of_best_play_and_the_same_every_time() -> None:
+    leyla = rulesets.lookup("leyla")
+    some = play(searcher(leyla, 2, None, 1), 20, 1)
+    exact = exact_values(some, Solver(leyla, memory_mb=1), 100)
+    is_solved = ~np.isnan(exact)
+    assert 0.2 < is_solved.mean() < 1  # some take more nodes than that
+    patient = Solver(leyla, memory_mb=16)
+    for n in np.flatnonzero(is_solved)[::7]:
+        position = Position.from_games(leyla, some.games, int(n))
+        lead = position.stores[position.player] - position.stores[1 - position.player]
+        assert exact[n] == lead + patient.value(position)
+    # At the last turn of many games the search sees it all; where it does, both say the same.
+    is_last = np.append(some.game[1:] != some.game[:-1], True)
+    assert (exact == some.found)[is_last & is_solved].mean() > 0.5
+    assert np.array_equal(exact, exact_values(some, Solver(leyla, memory_mb=1), 100), equal_nan=True)
+
+
 def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: Path, capsys) -> None:
     one, same, other = (tmp_path / f"{name}.safetensors" for name in ("one", "same", "other"))
     for path, seed in ((one, "5"), (same, "5"), (other, "6")):
@@ -45,7 +70,7 @@ def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: P
     assert f"value+minimax:6:{one}" in said
     file = read_value_file(one)
     assert file.ruleset == rulesets.lookup("gabata_five_holes")
-    assert "--depth 3" in file.made["command"]
+    assert file.made["command"].endswith("--depth 3 --generations 2 --seed 5")
     result = play_matches(f"value+minimax:3:{one}", "minimax:3", file.ruleset, games=400, seed=1)
     assert result.interval[0] > 0.5, result
     assert cards([str(one), "--games", "10"]) == 0
@@ -54,12 +79,24 @@ def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: P
         assert part in card
 
 
+def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_path: Path) -> None:
+    none, one, same = (tmp_path / f"{name}.safetensors" for name in ("none", "one", "same"))
+    words = ["grow-value", "gabata_five_holes", "--games", "40", "--depth", "2", "--generations", "2"]
+    for path, solve in ((none, "0"), (one, "50"), (same, "50")):
+        assert main([*words, "--solve", solve, "--out", str(path)]) == 0
+    assert one.read_bytes() == same.read_bytes()
+    without, with_it = read_value_file(none), read_value_file(one)
+    assert with_it.made["command"] == without.made["command"] + " --solve 50"
+    assert not np.array_equal(with_it.weights.embeddings, without.weights.embeddings)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nothing"], "no ruleset 'nothing'"),
         (["leyla", "--games", "0"], "must be 1 to"),
         (["leyla", "--seed", "-1"], "must be 0 to"),
+        (["leyla", "--solve", "-1"], "must be 0 to"),
         (["leyla", "--depth", "100"], "must be 1 to 99"),
         (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
     ],

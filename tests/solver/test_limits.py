@@ -5,8 +5,10 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from mancala_env import Position, agents, solver
+from mancala_env.solver import exact
 
 
 def hard_positions(count: int) -> list[Position]:
@@ -42,6 +44,29 @@ def test_an_agent_with_a_hundredth_of_a_second_ends_soon_after() -> None:
             agent.choose(position)
             taken.append(time.thread_time() - started)
         assert np.median(taken) < 0.04, spec
+
+
+def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    positions = hard_positions(3)
+    easy = Position("gabata_seven_holes", [0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0])
+    asked = [*positions, easy, *positions]
+    ends = []
+    for most in (1, 7, 100_000):
+        monkeypatch.setattr(exact, "_FIRST_NODES", most)
+        monkeypatch.setattr(exact, "_MOST_NODES", most)
+        solving = solver.Solver("gabata_seven_holes", memory_mb=1)
+        found = [(solving.value_within(position, 5_000), solving.nodes) for position in asked]
+        ends.append((found, solving._shared_table().copy()))
+    (found, table), *others = ends
+    assert [value is None for value, _ in found] == [True] * 3 + [False] + [True] * 3
+    assert [nodes for _, nodes in found[:3]] == [5_000, 10_000, 15_000]
+    assert found[3][0] == solver.solve(easy).value
+    for other_found, other_table in others:
+        assert other_found == found
+        assert np.array_equal(other_table, table)
+    assert solving.value_within(easy, 0) == found[3][0]  # the table has it
+    assert solver.Solver("gabata_seven_holes", memory_mb=1).value_within(easy, 0) is None
+    assert solving.value(easy) == found[3][0]
 
 
 def test_a_solve_into_a_file_says_how_far_it_is() -> None:
