@@ -1,4 +1,4 @@
-"""What agents take from the package's data: one file of each kind for a ruleset, and where it lies.
+"""What agents and the arena take from the package's data: a file of each kind for a ruleset, and where it is.
 
 Networks are in the safetensors format, with a card beside them: ``python -m mancala_env.arena.cards`` writes
 those of value networks, ``python -m mancala_env.learning.cards`` those of trained ones.
@@ -12,8 +12,8 @@ from mancala_env.agents.agent import InvalidSpec
 from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
 
-Kind = Literal["policy", "value", "match"]
-_SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz"}
+Kind = Literal["policy", "value", "match", "openings"]
+_SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz", "openings": ".npz"}
 
 
 class NoTrainedNetwork(InvalidSpec):

@@ -2,17 +2,16 @@
 
 After four random turns most rounds between strong agents are decided by the seat. These positions are worth
 at most two seeds to either player: by the opening book where it knows them, else by a deep search with the
-shipped value network. They are shipped for the rulesets that :func:`rulesets_with_openings` lists, all held
-out from training (:mod:`mancala_env.engine.openings`); ``python -m mancala_env.arena.make_openings`` makes
-them anew.
+shipped value network. They are shipped for most rulesets of the written sources, all held out from training
+(:mod:`mancala_env.engine.openings`); ``python -m mancala_env.arena.make_openings`` makes them anew.
 """
 
+import hashlib
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 
+from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import NUM_COLUMNS
@@ -31,9 +30,9 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
     Raises:
         NoBalancedOpenings: There are none; the message says for which there are.
     """
-    file = openings_file(ruleset.name)
+    file = shipped_file("openings", ruleset.name)
     if not has_balanced_openings(ruleset):
-        listed = ", ".join(rulesets_with_openings())
+        listed = ", ".join(rulesets_with("openings"))
         raise NoBalancedOpenings(f"no balanced openings of {ruleset.name}; there are some of: {listed}")
     try:
         data = read_arrays(
@@ -48,15 +47,18 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
 
 def has_balanced_openings(ruleset: Ruleset) -> bool:
     """Return whether balanced openings are shipped for a ruleset, and not for another of its name."""
-    return ruleset.name in rulesets_with_openings() and lookup(ruleset.name) == ruleset
+    return (
+        ruleset.name in names()
+        and shipped_file("openings", ruleset.name).is_file()
+        and lookup(ruleset.name) == ruleset
+    )
 
 
-@lru_cache(maxsize=1)
-def rulesets_with_openings() -> tuple[str, ...]:
-    """Return the names of the rulesets for which balanced openings are shipped."""
-    return tuple(name for name in names() if openings_file(name).is_file())
+def openings_hash(ruleset: Ruleset, opening_set: str) -> str:
+    """Return a hash of the balanced openings of a ruleset, which may be made anew; empty for another set.
 
-
-def openings_file(name: str) -> Path:
-    """Return where the balanced openings of a ruleset lie, or would."""
-    return Path(str(resources.files("mancala_env"))) / "data" / f"openings_{name}.npz"
+    What is drawn by a seed alone needs none.
+    """
+    if opening_set != "balanced":
+        return ""
+    return hashlib.sha256(balanced_openings(ruleset).tobytes()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mancala_env.arena.balanced import openings_hash
 from mancala_env.arena.matches import Progress
 from mancala_env.arena.openings import Openings, openings_to_evaluate
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
@@ -51,6 +52,7 @@ class Ladder:
         opening_turns: Random turns that made an opening; 0 for balanced ones.
         left_out: Anchors that are missing here, and why.
         opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
+        openings: A hash of the balanced ones, which may be made anew; empty for others.
     """
 
     ruleset: str
@@ -58,6 +60,7 @@ class Ladder:
     opening_turns: int
     left_out: dict[str, str]
     opening_set: Openings = "all"
+    openings: str = ""
 
     @property
     def anchors(self) -> tuple[str, ...]:
@@ -101,9 +104,14 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
     matches = tuple(
         PairCounts(match["first"], match["second"], tuple(match["pairs"])) for match in entry["matches"]
     )
-    # Ladders stored before there were sets are of all openings.
-    opening_set = entry.get("opening_set", "all")
-    return Ladder(ruleset.name, matches, entry["opening_turns"], entry["left_out"], opening_set)
+    return Ladder(
+        ruleset.name,
+        matches,
+        entry["opening_turns"],
+        entry["left_out"],
+        entry["opening_set"],
+        entry["openings"],
+    )
 
 
 def _stored() -> dict[str, Any]:
@@ -171,7 +179,8 @@ def play_ladder(
     counts = tuple(
         PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
     )
-    return Ladder(lookup(ruleset).name, counts, turns, left_out, chosen)
+    openings = openings_hash(lookup(ruleset), chosen)
+    return Ladder(lookup(ruleset).name, counts, turns, left_out, chosen, openings)
 
 
 def store(ladder: Ladder, path: Path = STORED) -> None:
@@ -180,6 +189,7 @@ def store(ladder: Ladder, path: Path = STORED) -> None:
     stored["rulesets"][ladder.ruleset] = {
         "opening_turns": ladder.opening_turns,
         "opening_set": ladder.opening_set,
+        "openings": ladder.openings,
         "left_out": ladder.left_out,
         "ratings": ladder.ratings().as_dict()["agents"],
         "matches": [
@@ -203,7 +213,8 @@ def _compact_json(stored: dict[str, Any]) -> str:
         }
         blocks.append(
             f'  {json.dumps(name)}: {{\n    "opening_turns": {entry["opening_turns"]},\n'
-            f'    "opening_set": {json.dumps(entry.get("opening_set", "all"))},\n'
+            f'    "opening_set": {json.dumps(entry["opening_set"])},\n'
+            f'    "openings": {json.dumps(entry["openings"])},\n'
             f'    "left_out": {json.dumps(entry["left_out"])},\n'
             f'    "ratings": [\n{rows["ratings"]}\n    ],\n    "matches": [\n{rows["matches"]}\n    ]\n  }}'
         )

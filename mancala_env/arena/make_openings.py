@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env.agents.budget import Budget
+from mancala_env.agents.shipped import shipped_file
 from mancala_env.agents.value_network import certain_leads
 from mancala_env.agents.value_search import ValueMinimaxAgent
-from mancala_env.arena.balanced import openings_file
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
@@ -70,13 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", type=int, default=DEPTH, help="turns searched ahead; 10")
     parser.add_argument("--most", type=int, default=MOST, help="most openings of a ruleset; 400")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=openings_file("").parent)
+    parser.add_argument("--folder", type=Path, default=shipped_file("openings", "").parent)
     options = parser.parse_args(arguments)
     for ruleset in [lookup(name) for name in options.rulesets]:
         games, margins = find(
             ruleset, tuple(options.turns), options.within, options.depth, options.most, options.seed
         )
-        path = options.folder / openings_file(ruleset.name).name
+        path = options.folder / shipped_file("openings", ruleset.name).name
         new = path.with_suffix(".new.npz")
         np.savez_compressed(new, games=games, margins=margins)
         os.replace(new, path)

@@ -22,7 +22,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.agents.specs import entrant_of
-from mancala_env.arena.balanced import balanced_openings
+from mancala_env.arena.balanced import openings_hash
 from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.matches import (
     MatchResult,
@@ -239,9 +239,7 @@ def _key(
 ) -> Key:
     first, second = sorted((one.identity, other.identity))
     rules = rules_hash(ruleset)
-    openings = ""
-    if opening_set == "balanced":
-        openings = hashlib.sha256(balanced_openings(ruleset).tobytes()).hexdigest()[:16]
+    openings = openings_hash(ruleset, opening_set)
     return Key(
         __version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set, openings
     )

@@ -1,23 +1,24 @@
 """Openings for evaluation are held out from those for training."""
 
 import json
-import sys
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
+from mancala_env.agents.shipped import rulesets_with
 from mancala_env.arena import (
     InvalidMatch,
     InvalidResults,
+    balanced,
     evaluate,
     openings,
     play_matches,
     round_robin,
     stored_ladder,
 )
-from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, rulesets_with_openings
+from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, openings_hash
 from mancala_env.arena.make_openings import TURNS, margins_by_book
 from mancala_env.arena.openings import every_opening, openings_to_evaluate
 from mancala_env.engine.openings import rows_in_set
@@ -240,8 +241,7 @@ def test_games_of_balanced_openings_that_were_made_anew_are_others(tmp_path, mon
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     assert len(results.read_text().splitlines()) == 1
-    module = sys.modules["mancala_env.arena.round_robin"]  # the package's attribute is the function
-    monkeypatch.setattr(module, "balanced_openings", lambda ruleset: balanced_openings(ruleset)[::-1])
+    monkeypatch.setattr(balanced, "balanced_openings", lambda ruleset: balanced_openings(ruleset)[::-1])
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     assert len(results.read_text().splitlines()) == 2
 
@@ -295,7 +295,7 @@ def test_the_ladder_is_for_its_own_openings():
     assert found.as_dict()["opening_set"] == "evaluation"
 
 
-@pytest.mark.parametrize("name", rulesets_with_openings())
+@pytest.mark.parametrize("name", rulesets_with("openings"))
 def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
     ruleset = rulesets.lookup(name)
     games = balanced_openings(ruleset)
@@ -307,6 +307,13 @@ def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
         margins = margins_by_book(book, games)
         assert (np.abs(margins[~np.isnan(margins)]) <= 2).all()
         assert (~np.isnan(margins)).any() or book.depths.max() < TURNS[0]
+
+
+def test_the_stored_ladders_are_of_the_balanced_openings_that_are_shipped():
+    ladders = [(name, stored_ladder(name)) for name in rulesets.names()]
+    assert {name for name, ladder in ladders if ladder.openings} == set(rulesets_with("openings"))
+    for name, ladder in ladders:
+        assert ladder.openings == openings_hash(rulesets.lookup(name), ladder.opening_set), name
 
 
 def test_balanced_openings_are_dealt_like_a_deck():
