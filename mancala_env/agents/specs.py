@@ -35,10 +35,11 @@ class _Kind(NamedTuple):
     Attributes:
         module: Module of this package that has it.
         builder: Name of the class, called as builder(ruleset, *parts, spec=, seed=, num_threads=).
-        form: Form of the spec: what stands in capitals is a part, in brackets what may be left out.
+        form: Form of the spec for people: parts in capitals, in brackets those that may be left out.
         meaning: What it is.
         parts: What follows the colon: attributes of Spec, in order.
         most: The largest number of steps of its budget; 0 where that can only be a time.
+        optional: How many of the parts may be left out, the last ones first.
     """
 
     module: str
@@ -47,6 +48,7 @@ class _Kind(NamedTuple):
     meaning: str
     parts: tuple[str, ...] = ()
     most: int = 0
+    optional: int = 0
 
 
 _CHECKPOINT = "checkpoint"
@@ -79,6 +81,7 @@ _KINDS = {
         "mcts that plays for the match: a round is worth what it is worth for the rounds to come",
         ("budget", "table"),
         MOST_SIMULATIONS,
+        optional=1,
     ),
     _TRAINED: _Kind(
         "checkpoint",
@@ -86,6 +89,7 @@ _KINDS = {
         "trained[:CHECKPOINT]",
         "a trained network: the one shipped for the ruleset, or one of a file",
         ("checkpoint",),
+        optional=1,
     ),
     "sample": _Kind(
         "checkpoint",
@@ -101,6 +105,7 @@ _KINDS = {
         "minimax of a depth or time with a value network at the leaves: the shipped one, or one of a file",
         ("budget", "network"),
         MOST_TURNS,
+        optional=1,
     ),
     "value+mcts": _Kind(
         "value_search",
@@ -109,6 +114,7 @@ _KINDS = {
         "tree search of so many simulations, or for a time, guided by that value network",
         ("budget", "network"),
         MOST_SIMULATIONS,
+        optional=1,
     ),
     "policy+minimax": _Kind(
         "policy_minimax",
@@ -132,6 +138,7 @@ _KINDS = {
         "perfect[:SECONDSs]",
         "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
         ("budget",),
+        optional=1,
     ),
     "perfect+traps": _Kind(
         "traps",
@@ -195,15 +202,14 @@ class Spec:
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
         kind = _KINDS[name]
-        if not colon and (not kind.parts or kind.form.startswith(name + "[")):
+        if not colon and len(kind.parts) == kind.optional:
             return cls(name)
         # A path may hold colons: it is what remains.
         more = len(kind.parts) - 1
         words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
         parts: dict[str, Any] = dict(zip(kind.parts, words))
         most = len(kind.parts)
-        least = most - kind.form.endswith("]")
-        is_whole = colon and kind.parts and least <= len(words) <= most
+        is_whole = colon and kind.parts and most - kind.optional <= len(words) <= most
         is_named = parts.get("function", "f").isidentifier()
         if not is_whole or not is_named or not all(parts[part] for part in parts if part != "budget"):
             raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
