@@ -1,16 +1,17 @@
 """The figures every configuration reaches, as a table made by one command.
 
 python training/experiments/figures.py --minutes 3 --games 1000 --out docs/figures.md
-python training/experiments/figures.py configs/leyla.yaml --minutes 10
+python training/experiments/figures.py configs/leyla.yaml --minutes 10 --options "--expert.share 0.1"
 
 trains each configuration (all that are for a ruleset, unless some are named), evaluates it and writes a row
 at once, to a Markdown table and, with every number, to a JSON file beside it. A row of as many minutes and
-games is kept, and a run that was interrupted goes on, so the command can be stopped and given again; delete
-the JSON file and the folder of the runs to start anew.
+games and of the same options is kept, and a run that was interrupted goes on, so the command can be stopped
+and given again; delete the JSON file and the folder of the runs to start anew.
 """
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ def ruleset_configs() -> list[Path]:
     ]
 
 
-def make_row(path: Path, minutes: float, games: int, folder: Path, console: Console) -> dict[str, Any] | None:
-    """Train and evaluate a configuration, or go on with that.
+def make_row(
+    path: Path, minutes: float, games: int, options: str, folder: Path, console: Console
+) -> dict[str, Any] | None:
+    """Train and evaluate a configuration with some options, or go on with that.
 
     Returns:
         Its figures; None where a signal ended the training.
@@ -52,6 +55,7 @@ def make_row(path: Path, minutes: float, games: int, folder: Path, console: Cons
         str(minutes),
         "--environment_steps",
         "null",
+        *shlex.split(options),
     ]
     words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
     config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
@@ -60,7 +64,7 @@ def make_row(path: Path, minutes: float, games: int, folder: Path, console: Cons
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
-    return _figures(config, run, checkpoint, minutes)
+    return _figures(config, run, checkpoint, minutes) | {"options": options}
 
 
 def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
@@ -132,16 +136,18 @@ def seeds_lost_cell(regret: dict[str, Any] | None) -> str:
     return f"{overall[name]:.2f} ({low:.2f} to {high:.2f})"
 
 
-def page(rows: list[dict[str, Any]], minutes: float, games: int) -> str:
+def page(rows: list[dict[str, Any]], minutes: float, games: int, options: str) -> str:
     """Return the page that holds the table."""
+    command = f"python training/experiments/figures.py --minutes {minutes:g} --games {games}"
+    command += f' --options "{options}"' if options else ""
     return (
         "# What the configurations reach\n\n"
-        f"Made by `python training/experiments/figures.py --minutes {minutes:g} --games {games}`: "
-        f"each configuration of `configs/` trained for {minutes:g} minutes, then {games:,} games "
+        f"Made by `{command}`: each configuration of `configs/` trained for {minutes:g} minutes"
+        f"{f' with `{options}`' if options else ''}, then {games:,} games "
         "against each opponent, half of them from either seat, after 4 random turns. Win rates "
         "with 95 % intervals, a draw counting as half a win; mean regret, in seeds a move, against perfect "
         "play over the solved positions shipped with the revision named. The network plays alone, "
-        "one evaluation a move. Turns depend on how busy the machine was. "
+        "one evaluation a move. One seed each; steps depend on how busy the machine was. "
         "The JSON file beside this page holds every number.\n\n" + table(rows)
     )
 
@@ -157,6 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
     parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
     parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")
+    parser.add_argument("--options", default="", help="settings of all of them, as mancala train takes them")
     parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="where the runs lie")
     parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
     words = parser.parse_args(arguments)
@@ -167,8 +174,9 @@ def main(arguments: list[str] | None = None) -> int:
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     found = json.loads(kept.read_text()) if kept.exists() else []
-    asked = (words.minutes, words.games)
-    rows = {row["config"]: row for row in found if (row["minutes"], row["games"]) == asked}
+    asked = (words.minutes, words.games, words.options)
+    kept_rows = [row for row in found if (row["minutes"], row["games"], row.get("options", "")) == asked]
+    rows = {row["config"]: row for row in kept_rows}
     for path in words.configs or ruleset_configs():
         if path.stem in rows:
             continue
