@@ -180,6 +180,8 @@ class LineNetwork(ActionNetwork):
     that this choice gives them.
     """
 
+    _numbers: Tensor
+
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__(ruleset, num_actions, config)
         parts = Observer(ruleset, config.observation, num_actions).parts
