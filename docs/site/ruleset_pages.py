@@ -192,10 +192,17 @@ def _trained(ruleset: Ruleset) -> str:
     if not runs:
         return "No configuration of its own: `mancala train` takes the defaults. ([Training](../training.md))"
     opponents = [match["second"] for match in runs[0]["matches"]]
-    head = ["configuration", "episode", *(f"against `{name}`" for name in opponents), "mean regret"]
+    head = [
+        "configuration",
+        "trained for",
+        "episode",
+        *(f"against `{name}`" for name in opponents),
+        "mean regret",
+    ]
     rows = [
         (
             f"`{run['config']}`",
+            run["trained"],
             "one round" if run["rounds"] == 1 else "a match",
             *(f"{match['win_rate']:.0%}" for match in run["matches"]),
             _regret(run),
@@ -203,11 +210,10 @@ def _trained(ruleset: Ruleset) -> str:
         for run in runs
     ]
     said = (
-        f"Win rates after {runs[0]['minutes']:g} minutes of self-play on two cores, {runs[0]['games']:,} "
-        "games against each, the network alone, one evaluation a move; mean regret in seeds a move. "
-        "([Figures](../figures.md), [training](../training.md))"
+        f"Win rates, {runs[0]['games']:,} games against each, the network alone, one evaluation a move; mean "
+        "regret in seeds a move. ([Figures](../figures.md), [training](../training.md))"
     )
-    return f"{said}\n\n{table(head, rows, to_the_right=head[2:])}"
+    return f"{said}\n\n{table(head, rows, to_the_right=head[3:])}"
 
 
 def _regret(run: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from mancala_env.errors import MancalaError
 from mancala_env.observation import ObservationKind, Observer, board
-from mancala_env.observation.actions import BOARDS_OF_A_LINE, NUM_LINES
+from mancala_env.observation.actions import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
 from mancala_env.settings import InvalidSetting, check, setting
 
@@ -133,13 +133,15 @@ class ActionNetwork(nn.Module):
         parts = Observer(ruleset, config.observation, num_actions).parts
         self._position = slice(parts["position"].start, parts["position"].stop)
         self._legal = parts["legal"].start
-        after_leads = parts["leaves"].start if "leaves" in parts else list(parts.values())[-1].stop
-        self._leads = slice(parts["lead"].start, after_leads)
+        of_leads = [part for name, part in parts.items() if name not in BOARDS and name != "legal"]
+        self._leads = slice(of_leads[0].start, of_leads[-1].stop)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
-        self._num_seen = self.encoder.num_outputs + self._leads.stop - self._leads.start
-        self.body = _hidden_layers(self._num_seen, config.hidden, config.layers)
+        self._build_layers(self.encoder.num_outputs + self._leads.stop - self._leads.start, config)
         self.policy_head = nn.Linear(config.hidden, 1)
         self.value_head = nn.Linear(config.hidden, 1)
+
+    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
+        self.body = _hidden_layers(num_seen, config.hidden, config.layers)
 
     def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """See :func:`build_network`."""
@@ -189,11 +191,13 @@ class LineNetwork(ActionNetwork):
         self._num_replies = parts["num_replies"].start
         self._to_move = board.parts(ruleset)["to_move"].start
         self._num_features = board.num_features(ruleset)
-        self.action_layer = nn.Linear(self._num_seen, config.hidden)
+        self.register_buffer("_numbers", torch.arange(float(NUM_LINES)), persistent=False)
+
+    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
+        self.action_layer = nn.Linear(num_seen, config.hidden)
         self.line_layer = nn.Linear(BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False)
         # The first hidden layer is the sum of these two: what an action is, and what its line is.
         self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
-        self.register_buffer("_numbers", torch.arange(float(NUM_LINES)), persistent=False)
 
     def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         boards = self.encoder(rows[:, self._leaves].reshape(-1, self._num_features))

@@ -36,6 +36,8 @@ _OF_AN_ENTRY = ("pool.", "distillation.")
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
+# What ten minutes of training copy of the expert that needs no network, where a ruleset has no file.
+_POSITIONS = 120_000
 
 
 def config_of(
@@ -60,9 +62,8 @@ def config_of(
         InvalidSetting: There is no such setting, or its value is wrong.
     """
     values: dict[str, Any] = {"network.observation": task.observation}
-    file = CONFIGS / f"{ruleset.name}.yaml"
-    if not task.allowed and file.is_file():
-        found = read_file(file)
+    if not task.allowed:
+        found = _file_of(ruleset)
         values |= {name: value for name, value in found.items() if not name.startswith(_OF_AN_ENTRY)}
     values |= {
         "ruleset": ruleset.name,
@@ -85,6 +86,18 @@ def config_of(
         rollout = values["selfplay.games"] * defaults["ppo.steps"]
         values["ppo.batch_size"] = min(defaults["ppo.batch_size"], rollout)
     return build(TrainConfig, values)
+
+
+def distillation_of(ruleset: Ruleset) -> dict[str, Any]:
+    """Return the settings of distillation by dotted name: a ruleset's own file's, or some that suit any."""
+    found = _file_of(ruleset)
+    settings = {name: value for name, value in found.items() if name.startswith("distillation.")}
+    return settings or {"distillation.positions": _POSITIONS}
+
+
+def _file_of(ruleset: Ruleset) -> dict[str, Any]:
+    file = CONFIGS / f"{ruleset.name}.yaml"
+    return read_file(file) if file.is_file() else {}
 
 
 def prepare(task: Task, ruleset: Ruleset) -> None:

@@ -29,7 +29,8 @@ from mancala_env.settings import flat
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)
 _LIMITS = """\
-- It plays single rounds and looks at no more than what it was trained to see; it does not search.
+- It plays single rounds and looks no further than what it is shown. `lines` and `leaves` are four turns of
+  lookahead that the engine plays for it; by the count alone they would make it play as `minimax:4` does.
 - It was trained once, from one seed; another seed gives another network, some Elo better or worse.
 - Positions that no sensible play leads to may be judged badly."""
 
@@ -37,14 +38,20 @@ _LIMITS = """\
 def command_of(identity: Identity) -> str:
     """Return the command that trains such a checkpoint: what its settings have beside the ruleset's file.
 
+    How it was evaluated on the way is left out.
+
     Raises:
         InvalidConfig: There is no configuration for its ruleset.
     """
     name = identity.ruleset.name
     usual = flat(read_config([name])[0].as_dict())
     told = {key: value for key, value in flat(identity.config).items() if usual.get(key) != value}
-    told.pop("name", None)
-    return " ".join(["mancala train", name, *(f"--{key} {value}" for key, value in told.items())])
+    words = [
+        f"--{key} {value}"
+        for key, value in told.items()
+        if key != "name" and not key.startswith("evaluation.")
+    ]
+    return " ".join(["mancala train", name, *words])
 
 
 def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:

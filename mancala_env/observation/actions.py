@@ -53,8 +53,8 @@ BOARDS_OF_A_LINE = 2
 _BITS = 5
 _NO_TURN = (1 << _BITS) - 1
 _NO_LINE = (1 << 3 * _BITS) - 1
-# Parts that are boards, one or several.
-_BOARDS = ("position", "leaves")
+BOARDS = ("position", "leaves")
+"""Parts that are boards, one or several."""
 
 
 class ActionKind:
@@ -82,7 +82,7 @@ class ActionKind:
         columns = []
         for name, part in self.parts(ruleset, num_actions).items():
             size = part.stop - part.start
-            if name in _BOARDS:
+            if name in BOARDS:
                 columns.append(np.tile(of_board, size // of_board.shape[1]))
             else:
                 columns.append(np.tile([[part.low], [part.high]], size))
@@ -127,7 +127,7 @@ class ActionKind:
                 )
             )
         # All others are leads.
-        ranges = {"legal": (0, 1), "num_replies": (0, num_actions)} | dict.fromkeys(_BOARDS, (-1, _HIGHEST))
+        ranges = {"legal": (0, 1), "num_replies": (0, num_actions)} | dict.fromkeys(BOARDS, (-1, _HIGHEST))
         result, start = {}, 0
         for name, size, meaning in layout:
             low, high = ranges.get(name, (-ruleset.total_seeds, ruleset.total_seeds))

@@ -244,15 +244,20 @@ class Solver:
 
         Args:
             position: The position.
-            most_nodes: Positions to search at most; 0: what the book and the table have.
+            most_nodes: Positions to search at most, at least 0: what the book and the table have. With
+                several threads each may search a piece more.
 
         Raises:
             SolverInputError: The position is of another ruleset.
+            InvalidArgument: most_nodes is no such number.
+            OutOfTime: The solver was cancelled.
         """
-        self._last_node = self.nodes + most_nodes
+        self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
         try:
             return self.value(position)
         except OutOfTime:
+            if self.nodes < self._last_node:
+                raise
             return None
         finally:
             self._last_node = _NO_LIMIT

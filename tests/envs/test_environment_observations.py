@@ -13,6 +13,7 @@ from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.observation import KINDS, Observer, observe, version
+from mancala_env.observation.actions import BOARDS
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]
@@ -33,7 +34,7 @@ def test_the_mover_sees_his_actions_and_the_other_agent_nothing(kind, ruleset, r
     rng = np.random.default_rng(3)
     env.reset(seed=2)
     num_actions = env.action_space("player_0").n
-    for turn in range(40 if kind == "lines" else 90):
+    for turn in range(40 if kind in ("lines", "leaves") else 90):
         if not env.terminations["player_0"] and turn % 8 == 0:
             mover = env.position.player
             seen = env.observe(AGENTS[mover])["observation"]
@@ -128,9 +129,16 @@ def test_nothing_seen_is_out_of_bounds_and_the_bounds_are_declared(ruleset, kind
         assert envs.observation_space.contains(seen)
         seen, *_ = envs.step(envs.action_space.sample())
     if kind != "board":
-        for part in list(observer.parts.values())[1:]:
-            assert (low[:, part.start : part.stop] == part.low).all()
-            assert (high[:, part.start : part.stop] == part.high).all()
+        board = observer.parts["position"]
+        for name, part in observer.parts.items():
+            lowest, highest = low[:, part.start : part.stop], high[:, part.start : part.stop]
+            if name not in BOARDS:
+                assert (lowest == part.low).all()
+                assert (highest == part.high).all()
+                continue
+            for start in range(0, part.stop - part.start, board.stop):
+                assert (lowest[:, start : start + board.stop] == low[:, : board.stop]).all()
+                assert (highest[:, start : start + board.stop] == high[:, : board.stop]).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -156,7 +164,7 @@ def test_environments_show_the_board_unless_told_otherwise():
 
 @pytest.mark.parametrize("kind", ["pixels", "Board", None, 1])
 def test_an_unknown_kind_names_the_kinds(kind):
-    message = rf"observation must be 'board' or 'afterstates' or 'replies' or 'lines', not {kind!r}"
+    message = rf"observation must be {' or '.join(map(repr, KINDS))}, not {kind!r}"
     for make in (
         lambda: layli_goobalay_v0.env(observation=kind),
         lambda: gymnasium.make("mancala/Leyla-v0", observation=kind),

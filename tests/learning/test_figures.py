@@ -49,12 +49,19 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns
     table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
     assert len(table) == 4
-    assert table[2].startswith("| `gabata_i_tiny` | replies, 16 hidden |")
+    assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden |")
     rate = rows[0]["matches"][0]["win_rate"]
     assert f"| {rate:.1%} (" in table[2]
     assert len({line.count("|") for line in table}) == 1
     assert figures.main([str(first), *words, "--out", str(tmp_path / "nowhere" / "figures.md")]) == 2
     assert "--out must be" in capsys.readouterr().err
+    options = ["--options", "--ppo.gamma 0.9"]
+    assert figures.main([str(first), *words, *options]) == 2
+    assert "holds a run with ppo.gamma 1.0, not 0.9; name another --folder" in capsys.readouterr().err
+    assert figures.main([str(first), *words, *options, "--folder", str(tmp_path / "others")]) == 0
+    again, other = json.loads((tmp_path / "figures.json").read_text())
+    assert (again["options"], other) == ("--ppo.gamma 0.9", rows[1])
+    assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
 
 
 def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:

@@ -91,16 +91,18 @@ def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> 
                 assert seen[b, action].tolist() == wanted, (position.to_text(), action)
 
 
-def test_actions_on_captured_territory_are_shown() -> None:
+@pytest.mark.parametrize("kind", ["replies", "leaves"])
+def test_actions_on_captured_territory_are_shown(kind: str) -> None:
     batch = Batch("gabata_i", NUM_GAMES, "match", seed=1, num_threads=1)
     batch.play_random(300)
-    seen, _ = seen_of(batch, "replies")
+    seen, _ = seen_of(batch, kind)
     assert seen.shape[1] == 12
-    assert batch.legal_mask[:, 6:].any()
-    for b in range(NUM_GAMES):
+    shown = range(0, NUM_GAMES, 1 if kind == "replies" else 4)
+    assert batch.legal_mask[shown, 6:].any()
+    for b in shown:
         position = Position.from_games(batch.ruleset, batch.games, b)
         for action in range(12):
-            assert seen[b, action].tolist() == expected(position, action, "replies", 12)
+            assert seen[b, action].tolist() == expected(position, action, kind, 12)
 
 
 def test_parts_cover_every_feature_once() -> None:
@@ -112,10 +114,11 @@ def test_parts_cover_every_feature_once() -> None:
         assert parts[-1].stop == observer.shape[1]
 
 
-def test_threads_change_nothing() -> None:
+@pytest.mark.parametrize("kind", ["replies", "leaves"])
+def test_threads_change_nothing(kind: str) -> None:
     batch = Batch("layli_goobalay", 2000, seed=5, num_threads=1)
     batch.play_random(11)
-    assert (seen_of(batch, "replies", 1)[0] == seen_of(batch, "replies", 3)[0]).all()
+    assert (seen_of(batch, kind, 1)[0] == seen_of(batch, kind, 3)[0]).all()
 
 
 def test_versions_tell_the_kinds_apart() -> None:

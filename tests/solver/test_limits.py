@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Position, agents, solver
+from mancala_env.errors import InvalidArgument
 from mancala_env.solver import exact
 
 
@@ -67,6 +68,12 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     assert solving.value_within(easy, 0) == found[3][0]  # the table has it
     assert solver.Solver("gabata_seven_holes", memory_mb=1).value_within(easy, 0) is None
     assert solving.value(easy) == found[3][0]
+    for wrong in (-1, 1.5, None):
+        with pytest.raises(InvalidArgument, match="most_nodes must be"):
+            solving.value_within(easy, wrong)  # type: ignore[arg-type]
+    solving.cancel()
+    with pytest.raises(exact.OutOfTime):
+        solving.value_within(positions[0], 1_000_000)
 
 
 def test_a_solve_into_a_file_says_how_far_it_is() -> None:

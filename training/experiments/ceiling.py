@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--ruleset", default="layli_goobalay")
     parser.add_argument("--expert", default="minimax:10", help="spec of the search to fit to")
     parser.add_argument("--positions", type=int, default=60_000)
-    parser.add_argument("--kinds", nargs="+", default=["afterstates", "replies", "lines"])
+    parser.add_argument("--kinds", nargs="+", default=["afterstates", "replies", "lines", "leaves"])
     parser.add_argument("--hidden", nargs="+", type=int, default=[64, 128, 256])
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--temperature", type=float, default=1.0, help="in seeds; 0 copies the best alone")

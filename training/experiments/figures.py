@@ -1,12 +1,12 @@
 """The figures every configuration reaches, as a table made by one command.
 
-python training/experiments/figures.py --minutes 3 --games 1000 --out docs/figures.md
+python training/experiments/figures.py --minutes 10 --games 1000 --out docs/figures.md
 python training/experiments/figures.py configs/leyla.yaml --minutes 10 --options "--expert.share 0.1"
 
 trains each configuration (all that are for a ruleset, unless some are named), evaluates it and writes a row
 at once, to a Markdown table and, with every number, to a JSON file beside it. A row of as many minutes and
-games and of the same options is kept, and a run that was interrupted goes on, so the command can be stopped
-and given again; delete the JSON file and the folder of the runs to start anew.
+games and of the same options is kept, any other is made anew, and a run that was interrupted goes on, so the
+command can be stopped and given again; delete the JSON file and the folder of the runs to start anew.
 """
 
 import argparse
@@ -20,12 +20,22 @@ import yaml
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, read_config
+from mancala_env.learning.config import (
+    CONFIG_FILE,
+    CONFIGS,
+    InvalidConfig,
+    TrainConfig,
+    read_config,
+    read_file,
+)
 from mancala_env.learning.loop import train_or_go_on
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.programs import Parser, in_one_line
+from mancala_env.settings import flat
 
+# What may differ where a run goes on.
+_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "folder", "name")
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
 
@@ -45,6 +55,9 @@ def make_row(
 
     Returns:
         Its figures; None where a signal ended the training.
+
+    Raises:
+        InvalidConfig: The folder holds a run of it with other options.
     """
     words = [
         "--config",
@@ -59,12 +72,27 @@ def make_row(
     ]
     words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
     config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
+    _check_same(config, folder / path.stem)
     console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
     run, checkpoint, stopped_by = train_or_go_on(config, console)
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
-    return _figures(config, run, checkpoint, minutes) | {"options": options}
+    trained = f"{minutes:g} minutes" + (f", `{options}`" if options else "")
+    return _figures(config, run, checkpoint, minutes) | {"options": options, "trained": trained}
+
+
+def _check_same(config: TrainConfig, place: Path) -> None:
+    """Refuse to go on with a run of other settings: what it has learned would count as learned with these."""
+    if not (place / CONFIG_FILE).is_file():
+        return
+    usual = flat(TrainConfig().as_dict())
+    before = usual | read_file(place / CONFIG_FILE)
+    for name, value in flat(config.as_dict()).items():
+        if name not in _OF_ANY_RUN and not name.startswith("evaluation.") and before[name] != value:
+            raise InvalidConfig(
+                f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
+            )
 
 
 def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
@@ -89,6 +117,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
     headings = [
         "configuration",
+        "trained for",
         "network",
         "steps",
         "steps/s",
@@ -102,6 +131,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(
             [
                 f"`{row['config']}`",
+                row["trained"],
                 row["network"],
                 f"{row['turns'] / 1e6:.1f} M",
                 f"{row['turns_per_second']:,}",
@@ -136,15 +166,14 @@ def seeds_lost_cell(regret: dict[str, Any] | None) -> str:
     return f"{overall[name]:.2f} ({low:.2f} to {high:.2f})"
 
 
-def page(rows: list[dict[str, Any]], minutes: float, games: int, options: str) -> str:
+def page(rows: list[dict[str, Any]]) -> str:
     """Return the page that holds the table."""
-    command = f"python training/experiments/figures.py --minutes {minutes:g} --games {games}"
-    command += f' --options "{options}"' if options else ""
+    games = " or ".join(f"{count:,}" for count in sorted({row["games"] for row in rows}))
     return (
         "# What the configurations reach\n\n"
-        f"Made by `{command}`: each configuration of `configs/` trained for {minutes:g} minutes"
-        f"{f' with `{options}`' if options else ''}, then {games:,} games "
-        "against each opponent, half of them from either seat, after 4 random turns. Win rates "
+        "Made by `python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS`: "
+        f"each configuration of `configs/` trained as its row says, then {games} games against each "
+        "opponent, half of them from either seat, after 4 random turns. Win rates "
         "with 95 % intervals, a draw counting as half a win; mean regret, in seeds a move, against perfect "
         "play over the solved positions shipped with the revision named. The network plays alone, "
         "one evaluation a move. One seed each; steps depend on how busy the machine was. "
@@ -161,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
-    parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes to train each")
     parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")
     parser.add_argument("--options", default="", help="settings of all of them, as mancala train takes them")
     parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="where the runs lie")
@@ -175,10 +204,10 @@ def main(arguments: list[str] | None = None) -> int:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     found = json.loads(kept.read_text()) if kept.exists() else []
     asked = (words.minutes, words.games, words.options)
-    kept_rows = [row for row in found if (row["minutes"], row["games"], row.get("options", "")) == asked]
-    rows = {row["config"]: row for row in kept_rows}
+    rows = {row["config"]: row for row in found}
     for path in words.configs or ruleset_configs():
-        if path.stem in rows:
+        kept_row = rows.get(path.stem, {})
+        if asked == tuple(kept_row.get(name) for name in ("minutes", "games", "options")):
             continue
         row = make_row(path, *asked, words.folder, console)
         if row is None:
@@ -187,7 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows[path.stem] = row
         ordered = [rows[name] for name in sorted(rows)]
         write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
-        write_atomically(words.out, page(ordered, *asked).encode())
+        write_atomically(words.out, page(ordered).encode())
     console.print(f"{len(rows)} rows in {words.out}", highlight=False)
     return 0
 
