@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
-from mancala_env.agents.shipped import shipped_file
+from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.learning.cards import command_of, main
 
 SHIPPED = shipped_file("policy", "gabata_five_holes")
@@ -21,7 +21,12 @@ def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> N
     assert written[:before_matches] == kept[:before_matches]
     for part in ("`mcts:1000` | 2 |", "Rating on the stored ladder", "Regret over", "Limits:"):
         assert part in written
-    assert command_of(read_identity(SHIPPED)) in written
+
+
+@pytest.mark.parametrize("name", rulesets_with("policy"))
+def test_a_card_names_the_command_that_makes_its_network_by_the_configurations_of_today(name: str) -> None:
+    file = shipped_file("policy", name)
+    assert f"| command | `{command_of(read_identity(file))}` |" in file.with_suffix(".md").read_text()
 
 
 def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -> None:
