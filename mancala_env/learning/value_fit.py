@@ -47,7 +47,7 @@ from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, in_one_line, whole_number
 from mancala_env.rulesets import Ruleset
 
 GAMES, DEPTH = 40_000, 6
@@ -260,9 +260,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
     parser.add_argument("--out", type=Path, help="where to write; default: the checkpoint itself")
-    parser.add_argument("--games", type=_whole(1), default=GAMES, help=f"games to play; default {GAMES}")
     parser.add_argument(
-        "--depth", type=_whole(0), default=DEPTH, help=f"turns of the search; 0: none; default {DEPTH}"
+        "--games", type=whole_number(1), default=GAMES, help=f"games to play; default {GAMES}"
+    )
+    parser.add_argument(
+        "--depth", type=whole_number(0), default=DEPTH, help=f"turns of the search; 0: none; default {DEPTH}"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of everything random; default 1")
     options = parser.parse_args(arguments)
@@ -281,16 +283,6 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
     say(f"policy+minimax:4 scores {result.win_rate:.1%} ({low:.1%} to {high:.1%}) against minimax:4, {where}")
     return 0
-
-
-def _whole(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = int(text)
-        if number < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}, not {number}")
-        return number
-
-    return read
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import Played, fit, play
 from mancala_env.position import Position
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, in_one_line, whole_number
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import Solver
 from mancala_env.version import __version__
@@ -257,7 +257,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     ):
         parser.add_argument(
             f"--{name}",
-            type=_whole(least, most),
+            type=whole_number(least, most),
             default=default,
             help=f"{meaning}; default {default:,}",
         )
@@ -276,16 +276,6 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     grow_file(ruleset, out, *chosen, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = int(text)
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"must be {least} to {most}, not {number}")
-        return number
-
-    return read
 
 
 if __name__ == "__main__":

@@ -81,7 +81,11 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (arena.main, ["--games", "many"], "arena: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
-        (fit_value.main, ["--games", "0"], "mancala fit-value: .*must be at least 1, not 0"),
+        (
+            fit_value.main,
+            ["--games", "0"],
+            "mancala fit-value: .*must be a whole number, at least 1, not '0'",
+        ),
         (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
         (figures.main, ["--nothing"], "figures.py: .*nothing"),
     ],
