@@ -50,22 +50,6 @@ class Parser(argparse.ArgumentParser):
         refuse(self.prog, message)
 
 
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return what a parser reads an argument with that is a whole number, at least and at most so large."""
-    wanted = f"{least:,} to {most:,}" if most is not None else f"at least {least:,}"
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            raise argparse.ArgumentTypeError(f"must be a whole number, {wanted}, not {text!r}")
-        return number
-
-    return read
-
-
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
     """Turn the lack of an extra's package into an error that names the pip command.

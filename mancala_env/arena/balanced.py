@@ -16,7 +16,7 @@ from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.errors import InvalidPosition, MancalaError
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset, lookup
 
 
 class NoBalancedOpenings(MancalaError):
@@ -47,11 +47,7 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
 
 def has_balanced_openings(ruleset: Ruleset) -> bool:
     """Return whether balanced openings are shipped for a ruleset, and not for another of its name."""
-    return (
-        ruleset.name in names()
-        and shipped_file("openings", ruleset.name).is_file()
-        and lookup(ruleset.name) == ruleset
-    )
+    return ruleset.name in rulesets_with("openings") and lookup(ruleset.name) == ruleset
 
 
 def openings_hash(ruleset: Ruleset, opening_set: str) -> str:

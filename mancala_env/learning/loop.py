@@ -32,6 +32,7 @@ from mancala_env.learning.config import (
     InvalidConfig,
     TrainConfig,
     read_command,
+    read_file,
     read_settings,
 )
 from mancala_env.learning.distillation import distill, expert, is_distillation_ahead
@@ -47,9 +48,12 @@ from mancala_env.learning.schedule import Clock, LearningRate, Rates
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
+from mancala_env.settings import flat
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
+# What may differ where a run goes on.
+_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "folder", "name")
 
 
 class TrainingDiverged(MancalaError):
@@ -343,9 +347,17 @@ def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Pa
 
     Raises:
         RunFolderError, TrainingDiverged: As :func:`train`.
-        InvalidConfig: The folder holds a run of another network or game.
+        InvalidConfig: The folder holds a run of other settings: what it has learned would count as learned
+            with these.
     """
     place = Path(config.folder) / str(config.name)
+    if (place / CONFIG_FILE).is_file():
+        before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
+        for name, value in flat(config.as_dict()).items():
+            if name not in _OF_ANY_RUN and not name.startswith("evaluation.") and before[name] != value:
+                raise InvalidConfig(
+                    f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
+                )
     run = RunFolder(place) if place.is_dir() else RunFolder.create(config)
     checkpoint, stopped_by = train(config, run, console, resume=bool(run.saved()))
     return run, checkpoint, stopped_by

@@ -45,9 +45,10 @@ from mancala_env.agents.value_network import (
 )
 from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
+from mancala_env.arguments import whole
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.programs import Parser, in_one_line, whole_number
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
 
 GAMES, DEPTH = 40_000, 6
@@ -260,11 +261,9 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
     parser.add_argument("--out", type=Path, help="where to write; default: the checkpoint itself")
+    parser.add_argument("--games", type=int, default=GAMES, help=f"games to play; default {GAMES}")
     parser.add_argument(
-        "--games", type=whole_number(1), default=GAMES, help=f"games to play; default {GAMES}"
-    )
-    parser.add_argument(
-        "--depth", type=whole_number(0), default=DEPTH, help=f"turns of the search; 0: none; default {DEPTH}"
+        "--depth", type=int, default=DEPTH, help=f"turns of the search; 0: none; default {DEPTH}"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of everything random; default 1")
     options = parser.parse_args(arguments)
@@ -274,6 +273,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    whole("games", options.games, 1)
+    whole("depth", options.depth, 0)
     out = options.out or options.checkpoint
     fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
     say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")

@@ -19,6 +19,7 @@ Symbols: N positions, G generations.
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,14 +39,12 @@ from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import Played, fit, play
 from mancala_env.position import Position
-from mancala_env.programs import Parser, in_one_line, whole_number
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
 from mancala_env.version import __version__
 
-GAMES, DEPTH, GENERATIONS = 8_000, 4, 12
-# Nodes of the solver a position may take; measured in docs/agents.md.
-SOLVE = 0
 _SOLVER_MB = 64
 # lambda: 0.5, 0.7 and 0.9 gave the same strength in four generations of layli_goobalay.
 _LATER = 0.7
@@ -56,6 +55,31 @@ _PATIENCE = 3
 _PAIRS, _OPENING_TURNS = 1000, 4
 
 Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowthSettings:
+    """How a network is grown; the same settings give the same networks, on one thread of torch."""
+
+    games: int = setting("games each generation plays", 8_000, low=1, high=10**7)
+    depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
+    generations: int = setting("generations at most", 12, low=1, high=10_000)
+    seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
+    # What it gains, nothing, is in docs/agents.md.
+    solve: int = setting(
+        "nodes the exact solver may take for a position; 0: it is not asked", 0, low=0, high=10**9
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def options(self) -> str:
+        """The options of mancala grow-value that say this."""
+        told = asdict(self)
+        if not self.solve:
+            del told["solve"]
+        return " ".join(f"--{name} {value}" for name, value in told.items())
 
 
 class Generation(NamedTuple):
@@ -138,30 +162,20 @@ def targets(played: Played, exact: np.ndarray | None = None, later: float = _LAT
     return sign * worth
 
 
-def generations_of(
-    ruleset: Ruleset, games: int, depth: int, most: int, seed: int, solve: int = SOLVE
-) -> Iterator[Generation]:
-    """Play, fit and search anew, generation after generation; each plays with the best before it.
-
-    Args:
-        ruleset: The game.
-        games: Games a generation plays.
-        depth: Turns its search sees ahead.
-        most: The most generations there are.
-        seed: The same seed gives the same networks, on one thread of torch.
-        solve: Nodes the solver may take for a position; 0: it is not asked.
-    """
+def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Generation]:
+    """Play, fit and search anew, generation after generation; each plays with the best before it."""
+    most, depth, seed = settings.generations, settings.depth, settings.seed
     seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
     drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
     learned: list[tuple[np.ndarray, np.ndarray]] = []
     best: Generation | None = None
-    solver = Solver(ruleset, memory_mb=_SOLVER_MB)
+    solver = Solver(ruleset, memory_mb=_SOLVER_MB) if settings.solve else None
     turns = 0
     for number, of_generation in enumerate(seeds.tolist(), 1):
         weights = None if best is None else best.weights
-        played = play(searcher(ruleset, depth, weights, of_generation), games, of_generation)
+        played = play(searcher(ruleset, depth, weights, of_generation), settings.games, of_generation)
         turns += played.turns
-        exact = exact_values(played, solver, solve) if solve else None
+        exact = exact_values(played, solver, settings.solve) if solver else None
         learned = [*learned, (played.games, targets(played, exact))][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
         found = fit(ruleset, positions, worth, of_generation >> 1)
@@ -174,29 +188,11 @@ def generations_of(
         yield one
 
 
-def grow(
-    ruleset: Ruleset,
-    games: int,
-    depth: int,
-    generations: int,
-    seed: int,
-    solve: int = SOLVE,
-    say: Say = print,
-) -> Growth:
-    """Play, fit and search anew until it no longer gains; see :func:`generations_of`.
-
-    Args:
-        ruleset: The game.
-        games: Games a generation plays.
-        depth: Turns its search sees ahead.
-        generations: The most there are.
-        seed: The same seed gives the same network, on one thread of torch.
-        solve: Nodes the solver may take for a position; 0: it is not asked.
-        say: Told how far it is.
-    """
+def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> Growth:
+    """Play, fit and search anew until it no longer gains; `say` is told how far it is."""
     grown: list[Generation] = []
     best: Generation | None = None
-    for one in generations_of(ruleset, games, depth, generations, seed, solve):
+    for one in generations_of(ruleset, settings):
         low, high = one.match.interval
         say(
             f"generation {one.number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
@@ -208,33 +204,22 @@ def grow(
         if one.number - best.number >= _PATIENCE:
             say(f"the last {_PATIENCE} gained nothing")
             break
-    if best is None:
-        raise MancalaError(f"generations must be at least 1, not {generations}")
+    assert best is not None  # there is one generation at least
     return Growth(best, grown)
 
 
-def grow_file(
-    ruleset: Ruleset,
-    out: Path,
-    games: int,
-    depth: int,
-    generations: int,
-    seed: int,
-    solve: int = SOLVE,
-    say: Say = print,
-) -> None:
+def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = print) -> None:
     """Grow a value network and write it, whole or not at all.
 
     Raises:
         RunFolderError: `out` cannot be written.
     """
-    growth = grow(ruleset, games, depth, generations, seed, solve, say)
+    growth = grow(ruleset, settings, say)
     made = {
-        "command": f"mancala grow-value {ruleset.name} --games {games} --depth {depth} "
-        f"--generations {generations} --seed {seed}" + (f" --solve {solve}" if solve else ""),
+        "command": f"mancala grow-value {ruleset.name} {settings.options}",
         "version": __version__,
         "generations": f"{len(growth.generations)}, of which number {growth.best.number} is kept",
-        "games": f"{games * len(growth.generations):,} of the search against itself",
+        "games": f"{settings.games * len(growth.generations):,} of the search against itself",
         "positions": f"{growth.best.positions:,} fitted to at last",
     }
     write_atomically(out, ValueFile(ruleset, growth.best.weights, made).to_bytes())
@@ -248,21 +233,14 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     parser.add_argument(
         "--out", type=Path, help=f"where to write; default: value_RULESET{SUFFIX} in this folder"
     )
-    for name, default, least, most, meaning in (
-        ("games", GAMES, 1, 10**7, "games each generation plays"),
-        ("depth", DEPTH, 1, MOST_TURNS, "turns its search sees ahead"),
-        ("generations", GENERATIONS, 1, 1000, "generations at most"),
-        ("seed", 1, 0, 2**63 - 1, "seed of everything random"),
-        ("solve", SOLVE, 0, 10**9, "nodes the exact solver may take for a position; 0: it is not asked"),
-    ):
+    known = list(settings_of(GrowthSettings))
+    for name, kind, default, meaning in known:
         parser.add_argument(
-            f"--{name}",
-            type=whole_number(least, most),
-            default=default,
-            help=f"{meaning}; default {default:,}",
+            f"--{name}", type=kind, default=default, help=f"{meaning.text}; default {default:,}"
         )
     options = parser.parse_args(arguments)
     ruleset = lookup(options.ruleset)
+    settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
     if not out.parent.is_dir():
         raise MancalaError(f"--out must be a file in a folder that exists, not {out}")
@@ -272,8 +250,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    chosen = options.games, options.depth, options.generations, options.seed, options.solve
-    grow_file(ruleset, out, *chosen, say)
+    grow_file(ruleset, out, settings, say)
     say(f"Written: {out}; play it as value+minimax:6:{out} or value+mcts:1000:{out}")
     return 0
 

@@ -196,12 +196,10 @@ def _write_actions(rules, games, players, wanted, num_actions, base, plies, num_
             rows[row, base] = 1
             lead = _lead(rules, after, mover)
             rows[row, base + 1] = lead
-            if plies >= _REPLIES:
-                _write_replies(
-                    rules, after, mover, lead, num_actions, base + 2, plies, num_lines > 0, rows, row
-                )
-            at = base + 3 + 3 * num_actions
             # The lines are noted where the first boards come, so those are written last.
+            at = base + 3 + 3 * num_actions if num_lines else 0
+            if plies >= _REPLIES:
+                _write_replies(rules, after, mover, lead, num_actions, base + 2, plies, at, rows, row)
             for n in range(num_lines - 1, -1, -1):
                 line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
                 reply = _played(rules, after, line, 0, 1)
@@ -212,19 +210,18 @@ def _write_actions(rules, games, players, wanted, num_actions, base, plies, num_
 
 
 @kernel
-def _write_replies(rules, after, mover, lead, num_actions, at, plies, notes_lines, rows, row):
+def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, rows, row):
     """Write how many replies there are and the mover's leads after each, best for the replier first.
 
-    Where lines are to be noted, that of each reply is left behind the leads, in the same order.
+    The line of each reply is noted from column `lines_at` on, in the same order; 0: nowhere.
     """
     replier = after.player
     replies = as_actions(rules, replier, legal_holes(rules, after))
     num_replies = num_bits(replies) if after.end == RUNNING else 0
     rows[row, at] = num_replies
     first = at + 1
-    lines = first + 3 * num_actions
-    if notes_lines:
-        rows[row, lines] = _NO_LINE
+    if lines_at:
+        rows[row, lines_at] = _NO_LINE
     for n in range(num_replies):
         reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
         value = second = third = _lead(rules, reply, mover)
@@ -240,16 +237,16 @@ def _write_replies(rules, after, mover, lead, num_actions, at, plies, notes_line
             if plies == _LINES:
                 rows[row, i + num_actions] = rows[row, i + num_actions - 1]
                 rows[row, j] = rows[row, j - 1]
-            if notes_lines:
-                rows[row, j + num_actions] = rows[row, j + num_actions - 1]
+            if lines_at:
+                rows[row, lines_at + i - first] = rows[row, lines_at + i - first - 1]
             i -= 1
             j -= 1
         rows[row, i] = second
         if plies == _LINES:
             rows[row, i + num_actions] = third
             rows[row, j] = value
-        if notes_lines:
-            rows[row, j + num_actions] = line
+        if lines_at:
+            rows[row, lines_at + i - first] = line
     for part in range(1 if plies == _REPLIES else 3):
         start = first + part * num_actions
         last = rows[row, start + num_replies - 1] if num_replies else lead

@@ -382,14 +382,14 @@ class Solver:
         scope = self._scope(games)
         self._prepare(0, games, scope, beta)
         enough = self._lines[0].registers[search.NODES] + _NODES_ALONE
-        self._look_at_clock()
+        self._check_limits()
         while not self._go_on(0, games, scope, _ALONE):
-            self._look_at_clock()
+            self._check_limits()
             if self.num_threads > 1 and self._lines[0].registers[search.NODES] >= enough:
                 return self._search_together(games, scope, beta)
         return self._answer(0)
 
-    def _look_at_clock(self) -> None:
+    def _check_limits(self) -> None:
         """Look at the clock and at the nodes, and let whoever wants to know.
 
         Raises:
@@ -457,7 +457,7 @@ class Solver:
                     answers.append(self._answer(n))
                     answered.set()
                 elif n == 0:
-                    self._look_at_clock()
+                    self._check_limits()
 
         for n in range(1, self.num_threads):
             self._prepare(n, games, scope, beta)

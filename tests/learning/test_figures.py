@@ -60,7 +60,7 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert "holds a run with ppo.gamma 1.0, not 0.9; name another --folder" in capsys.readouterr().err
     assert figures.main([str(first), *words, *options, "--folder", str(tmp_path / "others")]) == 0
     again, other = json.loads((tmp_path / "figures.json").read_text())
-    assert (again["options"], other) == ("--ppo.gamma 0.9", rows[1])
+    assert (again["trained"], other) == ("0.01 minutes, `--ppo.gamma 0.9`", rows[1])
     assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
 
 

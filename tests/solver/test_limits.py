@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,9 +69,10 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     assert solving.value_within(easy, 0) == found[3][0]  # the table has it
     assert solver.Solver("gabata_seven_holes", memory_mb=1).value_within(easy, 0) is None
     assert solving.value(easy) == found[3][0]
-    for wrong in (-1, 1.5, None):
+    wrongs: list[Any] = [-1, 1.5, None]
+    for wrong in wrongs:
         with pytest.raises(InvalidArgument, match="most_nodes must be"):
-            solving.value_within(easy, wrong)  # type: ignore[arg-type]
+            solving.value_within(easy, wrong)
     solving.cancel()
     with pytest.raises(exact.OutOfTime):
         solving.value_within(positions[0], 1_000_000)

@@ -9,7 +9,7 @@ import torch
 from mancala_env.agents.tensors import SUFFIX
 from mancala_env.agents.value_file import ValueFile
 from mancala_env.benchmark import Point
-from mancala_env.learning.value_growth import generations_of
+from mancala_env.learning.value_growth import GrowthSettings, generations_of
 
 TASKS = ("anything",)
 
@@ -22,7 +22,7 @@ MOST_GENERATIONS = 10_000
 
 def prepare(task, ruleset):
     """Compile the searches, by a generation of a few games."""
-    next(generations_of(ruleset, 2, DEPTH, 1, 1))
+    next(generations_of(ruleset, GrowthSettings(games=2, depth=DEPTH, generations=1)))
 
 
 def learn(task, ruleset, budget, seed, folder):
@@ -32,7 +32,8 @@ def learn(task, ruleset, budget, seed, folder):
     if budget.steps:
         games = max(10, min(GAMES, budget.steps // (TURNS_OF_A_GAME * FEWEST_GENERATIONS)))
     best, steps, file = None, 0, folder / f"value{SUFFIX}"
-    for one in generations_of(ruleset, games, DEPTH, MOST_GENERATIONS, seed):
+    settings = GrowthSettings(games=games, depth=DEPTH, generations=MOST_GENERATIONS, seed=seed)
+    for one in generations_of(ruleset, settings):
         if best is not None and not budget.allows(one.turns):
             break
         best, steps = one if best is None or one.gains else best, one.turns

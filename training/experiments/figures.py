@@ -20,22 +20,12 @@ import yaml
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.learning.config import (
-    CONFIG_FILE,
-    CONFIGS,
-    InvalidConfig,
-    TrainConfig,
-    read_config,
-    read_file,
-)
+from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from mancala_env.learning.loop import train_or_go_on
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.programs import Parser, in_one_line
-from mancala_env.settings import flat
 
-# What may differ where a run goes on.
-_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "folder", "name")
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
 
@@ -72,27 +62,17 @@ def make_row(
     ]
     words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
     config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
-    _check_same(config, folder / path.stem)
     console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
     run, checkpoint, stopped_by = train_or_go_on(config, console)
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
-    trained = f"{minutes:g} minutes" + (f", `{options}`" if options else "")
-    return _figures(config, run, checkpoint, minutes) | {"options": options, "trained": trained}
+    return _figures(config, run, checkpoint, minutes) | {"trained": trained_for(minutes, options)}
 
 
-def _check_same(config: TrainConfig, place: Path) -> None:
-    """Refuse to go on with a run of other settings: what it has learned would count as learned with these."""
-    if not (place / CONFIG_FILE).is_file():
-        return
-    usual = flat(TrainConfig().as_dict())
-    before = usual | read_file(place / CONFIG_FILE)
-    for name, value in flat(config.as_dict()).items():
-        if name not in _OF_ANY_RUN and not name.startswith("evaluation.") and before[name] != value:
-            raise InvalidConfig(
-                f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
-            )
+def trained_for(minutes: float, options: str) -> str:
+    """Return how long and with which options a configuration was trained, as a row says it."""
+    return f"{minutes:g} minutes" + (f", `{options}`" if options else "")
 
 
 def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
@@ -203,13 +183,13 @@ def main(arguments: list[str] | None = None) -> int:
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     found = json.loads(kept.read_text()) if kept.exists() else []
-    asked = (words.minutes, words.games, words.options)
+    asked = (trained_for(words.minutes, words.options), words.games)
     rows = {row["config"]: row for row in found}
     for path in words.configs or ruleset_configs():
-        kept_row = rows.get(path.stem, {})
-        if asked == tuple(kept_row.get(name) for name in ("minutes", "games", "options")):
+        kept_row = rows.get(path.stem)
+        if kept_row and asked == (kept_row["trained"], kept_row["games"]):
             continue
-        row = make_row(path, *asked, words.folder, console)
+        row = make_row(path, words.minutes, words.games, words.options, words.folder, console)
         if row is None:
             console.print("Stopped; the same command goes on from here.")
             return 0
