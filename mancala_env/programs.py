@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 from mancala_env.errors import MancalaError, printable
 
@@ -42,8 +42,28 @@ def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
     sys.exit(BAD_INPUT)
 
 
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None
+
+
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that says what is wrong in one line instead of a page of usage."""
+    """An ArgumentParser that says in one line what is wrong and what would be right."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What reads an argument with type=int or type=float.
+        self.register("type", int, _whole_number)
+        self.register("type", float, _number)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end the program."""

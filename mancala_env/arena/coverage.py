@@ -8,7 +8,6 @@ ladders, the margins of matches between scripted agents, and what these lose in 
 the package. Prints a Markdown table; docs/evaluation.md has the one that was measured.
 """
 
-import argparse
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import PAIR_SPREAD, play_matches
 from mancala_env.arena.ratings import PAIR_SCORES, PairCounts, Ratings, fit_ratings
 from mancala_env.arena.regret import expected_mistake
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import lookup
 from mancala_env.solver import positions
 
@@ -258,7 +257,7 @@ def table(trials: int, seed: int) -> Iterator[str]:
 @in_one_line("coverage")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m mancala_env.arena.coverage",
         description="Measure how often the arena's 95 % intervals hold the truth.",
     )

@@ -11,7 +11,6 @@ or all:
 The exit status is 1 where a value differs.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mancala_env.position import Position
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book, sure_part
 from mancala_env.solver.exact import ILLEGAL, OutOfTime, Solver
@@ -112,7 +111,7 @@ def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
 @in_one_line("check")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the files of the rulesets named on the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mancala_env.solver.check", description=__doc__)
+    parser = Parser(prog="python -m mancala_env.solver.check", description=__doc__)
     parser.add_argument("rulesets", nargs="*", help="all that have a file, if none is named")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--sample", type=int, default=50, help="most positions of a file")

@@ -9,7 +9,6 @@ nobody needs a linker but who edits a kernel. The description says
 - the rulesets and their dials, as people read them and as kernels take them, so that no page repeats them.
 """
 
-import argparse
 import ast
 import hashlib
 import importlib.util
@@ -39,7 +38,7 @@ from mancala_env.engine.possible import _WRONG
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
 from mancala_env.errors import InvalidRuleset, MancalaError
-from mancala_env.programs import in_one_line
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import (
     CHOICES,
     MAX_ROW_WIDTH,
@@ -315,7 +314,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 @in_one_line("wasm")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build into the package, or another folder; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m mancala_env.targets.wasm", description="Build mancala.wasm from the kernels."
     )
     parser.add_argument("--out", type=Path, default=WEB, help="folder to write into")

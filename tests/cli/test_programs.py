@@ -1,5 +1,6 @@
 """What the makers of books and position sets, and the programs of training/, say when something is wrong."""
 
+import argparse
 import re
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from mancala_env.learning import loop as train
 from mancala_env.learning import value_fit as fit_value
 from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
-from mancala_env.programs import Interrupted, in_one_line
+from mancala_env.programs import Interrupted, Parser, in_one_line
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
 from training.experiments import ceiling, compare, figures, tune
@@ -48,6 +49,23 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
     shown = capsys.readouterr().err
     assert shown.endswith(said)
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--games", "1e6"], "prog: argument --games: must be a whole number, not '1e6'; see prog --help\n"),
+        (["--share", "half"], "prog: argument --share: must be a number, not 'half'; see prog --help\n"),
+    ],
+)
+def test_letters_where_a_number_belongs_are_told_what_would_be_right(words, said, capsys):
+    parser = Parser(prog="prog")
+    parser.add_argument("--games", type=int)
+    parser.add_argument("--share", type=float)
+    assert parser.parse_args(["--games", "6", "--share", "0.5"]) == argparse.Namespace(games=6, share=0.5)
+    with pytest.raises(SystemExit):
+        parser.parse_args(words)
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("bug", [KeyError("x"), ValueError("x"), ImportError("cannot import name 'x'")])

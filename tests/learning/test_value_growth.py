@@ -97,7 +97,7 @@ def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_pat
         (["leyla", "--games", "0"], "must be a whole number, 1 to"),
         (["leyla", "--seed", "-1"], "must be a whole number, 0 to"),
         (["leyla", "--solve", "-1"], "must be a whole number, 0 to"),
-        (["leyla", "--solve", "many"], "argument --solve: invalid int value: 'many'"),
+        (["leyla", "--solve", "many"], "argument --solve: must be a whole number, not 'many'"),
         (["leyla", "--depth", "100"], "must be a whole number, 1 to 99"),
         (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
     ],

@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> int:
         ordered = [rows[name] for name in sorted(rows)]
         write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
         write_atomically(words.out, page(ordered).encode())
-    console.print(f"{len(rows)} rows in {words.out}", highlight=False)
+    console.print(f"Rows in {words.out}: {len(rows)}", highlight=False)
     return 0
 
 
