@@ -1,7 +1,7 @@
 """perfect+traps: perfect play that lets the opponent err.
 
 Of several optimal turns `perfect` draws one. This agent takes the one after which a fallible opponent is
-expected to lose most: their replies are as likely as a search of two turns likes them, and what each of them
+expected to lose most: their replies are as likely as a search of six turns likes them, and what each of them
 costs is exact. The value of the position is never given away for it.
 """
 
@@ -15,7 +15,7 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 
 # A fallible opponent looks so far ahead; a reply that looks so many seeds worse is e times less likely.
-_DEPTH, _TEMPERATURE = 2, 2.0
+_DEPTH, _TEMPERATURE = 6, 2.0
 # Expected losses so close count as equal.
 _EQUAL = 1e-9
 
