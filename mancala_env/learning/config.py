@@ -144,6 +144,12 @@ class DistillationConfig:
     epochs: int = setting("passes over the positions", 10, low=1, high=100_000)
     batch_size: int = setting("positions of a minibatch", 512, low=1, high=10_000_000)
     learning_rate: float = setting("Adam's step size at the start; it falls to nothing", 0.002, low=0)
+    share: float = setting(
+        "of the run's minutes, the most that it takes: then it copies fewer positions, fewer times",
+        0.75,
+        above=0,
+        high=1,
+    )
 
 
 @dataclass(kw_only=True)

@@ -31,6 +31,8 @@ from mancala_env.solver import Solver
 
 # One game in ten is held out, to tell what was learned from what is only remembered.
 _HELD_OUT = 10
+# Of the time that distillation has where a run has minutes, what labels may take; the rest is for the fit.
+_LABELS_SHARE = 1 / 3
 # More games side by side than threads gain nothing, and all of them are played to their end.
 _GAMES = 64
 _POSITIONS_AT_ONCE = 4096
@@ -46,6 +48,7 @@ class Settings(Protocol):
     epochs: int
     batch_size: int
     learning_rate: float
+    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,21 +147,34 @@ def distill(
 ) -> None:
     """Let the network of a run copy its expert before self-play; shows and logs how well it agrees.
 
+    Where the run has minutes, distillation takes no more than its share of those that are left: then fewer
+    positions are labelled, and the passes over them end early.
+
     Args:
         network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
         settings: The expert, and how to copy it.
         config: The run's configuration.
         logger: Where the figures over the held-out set go, a line an epoch, at 0 environment steps.
         progress: Where to show how far it is.
-        run: Whose `stopped_by` is looked at now and then: once it is set, the rest is left out.
+        run: Its `clock` tells the time; its `stopped_by` is looked at now and then: once it is set, the rest
+            is left out.
 
     Raises:
         InvalidConfig: The agent named is no expert, or labels too few positions.
     """
     kind = config.network.observation
+    started = run.clock.seconds
+    seconds = settings.share * (60 * config.minutes - started) if config.minutes else np.inf
+
+    def part_of_time() -> float:
+        return (run.clock.seconds - started) / seconds if seconds > 0 else 1.0
+
+    def is_late() -> bool:
+        return part_of_time() >= _LABELS_SHARE
 
     def show_labels(count: int) -> bool:
-        state = f"of {settings.positions:,}" if count < settings.positions else "and ends its last games"
+        is_ending = count >= settings.positions or is_late()
+        state = "and ends its last games" if is_ending else f"of {settings.positions:,}"
         progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
         return run.stopped_by is not None
 
@@ -177,23 +193,20 @@ def distill(
         seed=config.seed,
         num_threads=config.threads or None,
         progress=show_labels,
+        is_late=is_late,
     )
     if run.stopped_by is not None:
         return
     training, held_out = labels.split()
+    found = []
 
-    def log_epoch(epoch: int) -> None:
-        found = evaluate(network, kind, held_out, settings.temperature)
-        for name, value in (("epoch", epoch), ("positions", len(labels)), *found._asdict().items()):
+    def log(epochs: float) -> None:
+        found.append(evaluate(network, kind, held_out, settings.temperature))
+        for name, value in (("epoch", epochs), ("positions", len(labels)), *found[-1]._asdict().items()):
             logger.record(f"distillation/{name}", value)
         logger.dump(0)
-        if epoch == settings.epochs:
-            progress.say(
-                f"Copied {settings.spec} from {len(training):,} positions; on {len(held_out):,} held-out "
-                f"ones a best action in {found.accuracy:.0%}, mean regret {found.regret:.2f} seeds a move"
-            )
 
-    fit(
+    epochs = fit(
         network,
         kind,
         training,
@@ -204,7 +217,22 @@ def distill(
         value_weight=config.ppo.value,
         seed=config.seed,
         progress=show_fit,
-        after_epoch=log_epoch,
+        after_epoch=log,
+        part_of_time=part_of_time,
+    )
+    if run.stopped_by is not None:
+        return
+    if not epochs.is_integer() or not found:
+        log(epochs)
+    is_cut = len(labels) < settings.positions or epochs < settings.epochs
+    cut = (
+        f" of {settings.positions:,} asked for, {epochs:.1f} times instead of {settings.epochs}: that is "
+        f"what {settings.share:.0%} of the minutes allow"
+    )
+    progress.say(
+        f"Copied {settings.spec} from {len(training):,} positions{cut if is_cut else ''}; on "
+        f"{len(held_out):,} held-out ones a best action in {found[-1].accuracy:.0%}, mean regret "
+        f"{found[-1].regret:.2f} seeds a move"
     )
 
 
@@ -221,6 +249,7 @@ def label_positions(
     seed: int | None = None,
     num_threads: int | None = None,
     progress: Callable[[int], bool] | None = None,
+    is_late: Callable[[], bool] | None = None,
 ) -> ExpertLabels:
     """Let an expert play and label positions.
 
@@ -245,6 +274,8 @@ def label_positions(
         num_threads: CPU threads.
         progress: Called with the positions so far after each turn; True ends it at once, and the games
             under way are left out.
+        is_late: Asked after each turn; once it says True, no other game is started, however few positions
+            there are.
 
     Raises:
         InvalidConfig: That agent is no expert.
@@ -290,8 +321,9 @@ def label_positions(
             break
         if not len(ended):
             continue
-        is_running[ended] = count < positions
-        if count < positions:
+        goes_on = count < positions and not (is_late is not None and is_late())
+        is_running[ended] = goes_on
+        if goes_on:
             episode[ended] = len(rewards_of_south) + np.arange(len(ended))
             rewards_of_south += [np.nan] * len(ended)
             batch.reset(where=np.isin(np.arange(num_games), ended))
@@ -360,7 +392,8 @@ def fit(
     seed: int,
     progress: Callable[[float], bool] | None = None,
     after_epoch: Callable[[int], Any] | None = None,
-) -> None:
+    part_of_time: Callable[[], float] | None = None,
+) -> float:
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
     Args:
@@ -375,14 +408,19 @@ def fit(
         seed: Seed of the order of the positions.
         progress: Called with the part done, 0 to 1, before each minibatch; True ends it there.
         after_epoch: Called with the number of epochs done after each.
+        part_of_time: Asked before each minibatch for the part of the time that is over; the rate falls by it
+            where it is further than the passes, and 1 or more ends the fit.
+
+    Returns:
+        The passes made; fewer than `epochs` where time or `progress` ended it.
     """
     inputs = _tensors(labels, kind, temperature, next(network.parameters()).device)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
     batches = list(_minibatches(len(labels), batch_size, epochs, seed))
     for done, rows in enumerate(batches):
-        part = done / len(batches)
-        if progress is not None and progress(part):
-            return
+        part = max(done / len(batches), part_of_time() if part_of_time is not None else 0.0)
+        if part >= 1 or (progress is not None and progress(part)):
+            return epochs * done / len(batches)
         # A rate that falls to nothing: what is left at the end is a mean, not the last few positions.
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - part)
         network.train()
@@ -394,6 +432,7 @@ def fit(
         optimizer.step()
         if after_epoch is not None and (done + 1) % (len(batches) // epochs) == 0:
             after_epoch((done + 1) // (len(batches) // epochs))
+    return float(epochs)
 
 
 def _minibatches(size: int, batch_size: int, epochs: int, seed: int) -> Iterator[torch.Tensor]:

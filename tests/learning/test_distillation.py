@@ -1,5 +1,6 @@
 """Distillation: a search labels positions, and a network copies it before self-play."""
 
+import itertools
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 from test_policy_minimax import checkpoint_of
 
 from mancala_env import Position, agents, rulesets
@@ -20,7 +22,7 @@ from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.batch import Batch
 from mancala_env.learning import loop as command
-from mancala_env.learning.config import CONFIGS, InvalidConfig
+from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import (
     ExpertLabels,
     agreement,
@@ -29,6 +31,7 @@ from mancala_env.learning.distillation import (
     fit,
     label_positions,
 )
+from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.solver import Solver
 
@@ -277,3 +280,49 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
     assert command.main(["--resume", str(run), "--distillation.positions", "1000"]) == 0
     assert "Copied minimax:2" in capsys.readouterr().out
     assert read_identity(run / "final.zip").turns == 2048
+
+
+def test_labels_end_in_time_and_with_whole_games() -> None:
+    turns = 0
+
+    def is_late() -> bool:
+        nonlocal turns
+        turns += 1
+        return turns > 100
+
+    labels = label_positions(
+        "minimax:1", SMALL, 1_000_000, exploration=0.5, num_games=8, seed=1, num_threads=1, is_late=is_late
+    )
+    assert 200 < len(labels) < 4000
+    start = Position(SMALL)
+    for episode in np.unique(labels.episodes):
+        rows = np.flatnonzero(labels.episodes == episode)
+        assert Position.from_games(SMALL, labels.games, int(rows[0])).to_text() == start.to_text()
+        last = Position.from_games(SMALL, labels.games, int(rows[-1]))
+        ends = []
+        for action in last.legal_actions:
+            after = last.copy()
+            after.play(action)
+            ends.append(after.is_over)
+        assert any(ends)
+    assert np.isfinite(labels.outcomes).all()
+
+
+def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path, capsys) -> None:
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--minutes", "0.5",
+        "--environment_steps", "null", "--distillation.positions", "10000000", "--distillation.spec",
+        "minimax:1", "--distillation.epochs", "1000", "--evaluation.checkpoint_games", "0",
+    ]  # fmt: skip
+    config, _ = read_config(words)
+    folder = RunFolder.create(config)
+    ticks = itertools.count()
+    # A clock that goes on by a twentieth of a second whenever it is looked at.
+    command.train(config, folder, Console(), now=lambda: next(ticks) / 20)
+    first, *_, last = folder.saved()
+    asked, given = 30, read_learned(first).progress.seconds
+    assert read_identity(first).turns == 0 < read_identity(last).turns
+    assert 0.74 * asked <= given <= 0.8 * asked
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of 10,000,000 asked for" in said
+    assert "times instead of 1000: that is what 75% of the minutes allow" in said
