@@ -329,10 +329,13 @@ class TrainConfig:
 
     @property
     def limit_in_words(self) -> str:
-        """When the run ends, such as "10 minutes"."""
+        """When the run ends, such as "1 minute or 2,048 environment steps", of which the first counts."""
+        found = []
         if self.minutes is not None:
-            return f"{self.minutes:g} minutes"
-        return f"{self.environment_steps:,} environment steps"
+            found.append(f"{self.minutes:g} minute{'s' * (self.minutes != 1)}")
+        if self.environment_steps is not None:
+            found.append(f"{self.environment_steps:,} environment step{'s' * (self.environment_steps != 1)}")
+        return " or ".join(found)
 
     def _check(self) -> None:
         """Check what goes together; each value by itself is in range."""

@@ -232,3 +232,16 @@ def test_minutes_of_the_processor_stand_still_while_nothing_is_computed() -> Non
     wall, cpu = (clock.seconds for clock in clocks)
     assert wall >= 30.5 > cpu >= 30
     assert clocks[1].part_done(0) == pytest.approx(cpu / 60, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "steps", "said"),
+    [
+        (10.0, None, "10 minutes"),
+        (1.0, None, "1 minute"),
+        (None, 2048, "2,048 environment steps"),
+        (0.5, 1_000_000, "0.5 minutes or 1,000,000 environment steps"),
+    ],
+)
+def test_when_a_run_ends_in_words(minutes: float | None, steps: int | None, said: str) -> None:
+    assert TrainConfig(minutes=minutes, environment_steps=steps).limit_in_words == said
