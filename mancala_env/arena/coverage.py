@@ -154,7 +154,9 @@ def _ladder_populations() -> tuple[tuple[tuple[PairCounts, ...], Ratings], ...]:
     """Return the shares of pairs of whole ladders, and the ratings that follow from these."""
     found = []
     for name in _RULESETS:
-        matches = [match for match in stored_ladder(name).matches if sum(match.counts) >= _LEAST_PAIRS]
+        ladder = stored_ladder(name)
+        # The round robin: slow anchors play one of the others alone.
+        matches = [match for match in ladder.matches if {*match[:2]} <= {*ladder.quick_anchors}]
         shares = tuple(match._replace(counts=_shares(match)) for match in matches)
         found.append((shares, _true_ratings(shares)))
     return tuple(found)
