@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import IllegalMove, MancalaError
@@ -38,11 +39,18 @@ class Agent(ABC):
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Bind the agent to a ruleset and seed it (None: from the system)."""
+        """Bind the agent to a ruleset and seed it (None: from the system).
+
+        Raises:
+            InvalidArgument: The seed or the number of threads is none.
+            InvalidRuleset: No such ruleset.
+        """
         self.spec = spec
         self.filed_as: str | None = None
         self.ruleset = lookup(ruleset)
-        self.num_threads = num_threads or default_num_threads()
+        self.num_threads = (
+            default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
+        )
         self._rules = encode(self.ruleset)
         self.seed(seed)
 
@@ -52,8 +60,12 @@ class Agent(ABC):
         return self.filed_as or self.spec
 
     def seed(self, seed: int | None) -> None:
-        """Restart everything random from a seed; the same seed and positions give the same actions."""
-        self._rng = np.random.default_rng(seed)
+        """Restart everything random from a seed; the same seed and positions give the same actions.
+
+        Raises:
+            InvalidArgument: It is no whole number of at least 0.
+        """
+        self._rng = np.random.default_rng(seed_of(seed))
 
     @abstractmethod
     def act(self, games: np.ndarray) -> np.ndarray:

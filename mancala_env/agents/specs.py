@@ -26,7 +26,7 @@ from mancala_env.agents.shipped import shipped_policy
 from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup
 
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)s")
+_SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
 
 
 class _Kind(NamedTuple):
@@ -401,6 +401,7 @@ def make(
 
     Raises:
         InvalidSpec: No such agent, or it cannot play the ruleset; the message says what would be right.
+        InvalidArgument: The seed or the number of threads is none.
         InvalidCheckpoint: A checkpoint cannot be read, or was trained on another ruleset.
         InvalidValueNetwork: A value network cannot be read, was grown on another ruleset, or none is shipped.
         NoTrainedNetwork: None is shipped for the ruleset.

@@ -22,7 +22,7 @@ from mancala_env.arena.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
-from mancala_env.arguments import is_whole
+from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -208,12 +208,15 @@ def play_matches(
 
     Raises:
         InvalidMatch: games, opening_turns or opening_set is out of range.
+        InvalidArgument: The seed or the number of threads is none.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         IllegalMove: An agent chose an action that is not legal; the message names agent and position.
     """
     ruleset = lookup(ruleset)
     pairs = num_pairs(games)
-    for_openings, for_first, for_second = np.random.SeedSequence(seed).generate_state(3, np.uint64).tolist()
+    for_openings, for_first, for_second = (
+        np.random.SeedSequence(seed_of(seed)).generate_state(3, np.uint64).tolist()
+    )
     players = (
         agents.make(first, ruleset, seed=for_first, num_threads=num_threads),
         agents.make(second, ruleset, seed=for_second, num_threads=num_threads),

@@ -117,6 +117,7 @@ def round_robin(
 
     Raises:
         InvalidMatch: The same agent twice, fewer than two, or an argument is out of range.
+        InvalidArgument: The seed is none.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         InvalidResults: The file is not a results file, or another process is writing it.
         OSError: The file of records cannot be written.
@@ -164,7 +165,7 @@ def play_pairings(
     play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
     """Play the matches asked for; see :func:`round_robin`, which asks for all of them."""
-    ruleset = lookup(ruleset)
+    ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     pairs = num_pairs(games)
     if records is not None:
         if play_chunks is not None:

@@ -19,7 +19,7 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env.agents import Agent
-from mancala_env.arguments import whole
+from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.envs.arguments import FirstPlayer, Reward, UnknownRenderMode, render_mode_of
@@ -149,6 +149,7 @@ class MancalaVecEnv(GamesVecEnv):
         self._actions = np.zeros(num_envs, np.int64)
         self._lengths = np.zeros(num_envs, np.int64)
         self._started = time.time()
+        seed = seed_of(seed)
         self.seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
 
     def reset(self) -> np.ndarray:

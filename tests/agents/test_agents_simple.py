@@ -11,6 +11,7 @@ from strategies import reached
 from mancala_env import Batch, IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.agents.specs import spec_forms
+from mancala_env.errors import InvalidArgument
 
 
 @pytest.mark.parametrize("spec", ["random", "greedy"])
@@ -151,6 +152,25 @@ def test_the_answer_to_a_wrong_spec_lists_all_forms():
     with pytest.raises(agents.InvalidSpec) as error:
         agents.make("alphazero", "leyla")
     assert all(form in str(error.value) for form in spec_forms())
+
+
+@pytest.mark.parametrize("spec", ["random", "minimax:2", "perfect"])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
+        ({"seed": "1"}, "seed must be a whole number of at least 0, not '1'"),
+        ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
+        ({"num_threads": "2"}, "num_threads must be a whole number of at least 1, not '2'"),
+    ],
+)
+def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(spec, wrong, said):
+    with pytest.raises(InvalidArgument, match=re.escape(said)):
+        agents.make(spec, "leyla", **wrong)
+    if "seed" in wrong:
+        with pytest.raises(InvalidArgument, match=re.escape(said)):
+            agents.make(spec, "leyla").seed(wrong["seed"])
 
 
 def test_an_unknown_ruleset_is_refused():

@@ -59,6 +59,7 @@ def test_a_time_is_written_in_one_way():
         ("minimax:100", "from 1 to 99"),
         ("minimax:٣", "after the colon comes DEPTH"),
         ("minimax:0s", "after the colon comes DEPTH"),
+        ("minimax:٠.١s", "after the colon comes DEPTH"),
         ("mcts:" + 400 * "9" + "s", "after the colon comes SIMULATIONS"),
         ("perfect:3", "the time for one position, such as 0.5s; not '3'"),
         ("perfect:", "the time for one position"),

@@ -18,6 +18,7 @@ from mancala_env.arena import (
     InvalidMatch,
     InvalidResults,
     NoLadder,
+    evaluate,
     ladder,
     openings,
     play_matches,
@@ -27,6 +28,7 @@ from mancala_env.arena import (
 )
 from mancala_env.arena.openings import openings_to_evaluate
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
+from mancala_env.errors import InvalidArgument
 
 
 class FirstLegal(Agent):
@@ -145,6 +147,18 @@ def test_games_must_pair_up(games):
 def test_opening_turns_out_of_range(turns):
     with pytest.raises(InvalidMatch, match="opening_turns must be 0 to 12"):
         play_matches("random", "greedy", "leyla", games=2, opening_turns=turns)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1"])
+def test_a_seed_that_is_none_is_refused_before_anybody_plays(seed, tmp_path):
+    results = tmp_path / "results.jsonl"
+    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+        play_matches("random", "greedy", "leyla", games=2, seed=seed)
+    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+        round_robin(["random", "greedy"], "leyla", games=2, seed=seed, results=results)
+    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+        evaluate(["random", "greedy"], "leyla", games=2, seed=seed, results=results)
+    assert not results.exists()
 
 
 def test_an_agent_that_breaks_the_rules_is_named():

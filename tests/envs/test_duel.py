@@ -13,8 +13,10 @@ from mancala_env.agents import Agent
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs.arguments import UnknownOption
 from mancala_env.envs.duel import Duel
+from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import Observer
 
 LAYLI = rulesets.lookup("layli_goobalay")
@@ -332,6 +334,15 @@ def test_a_match_cannot_start_from_a_position_with_seeds_missing():
     MancalaEnv().reset(options={"position": text})
     with pytest.raises(InvalidPosition, match="misses 4 of 48 seeds"):
         MancalaEnv(rounds="match").reset(options={"position": text})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"num_threads": 0}, {"num_threads": "2"}, {"seed": -1}, {"seed": 1.5}, {"seed": "1"}], ids=repr
+)
+def test_seeds_and_threads_of_a_vecenv_are_whole_numbers(wrong: Any):
+    for opponent in ("greedy", agents.make("greedy", "leyla")):
+        with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number"):
+            MancalaVecEnv(2, "leyla", opponent=opponent, **wrong)
 
 
 def test_unknown_options_are_refused_with_the_nearest():
