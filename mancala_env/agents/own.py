@@ -38,6 +38,8 @@ class _OwnAgent(Agent):
     """An agent around something of the user's, whose every choice is checked."""
 
     def __init__(self, ruleset: str | Ruleset, name: str, illegal: Illegal, **settings: Any) -> None:
+        if not isinstance(name, str) or not name.isprintable():
+            raise InvalidArgument(f"name must be a printable text, not {name!r}")
         if kind_named(name) is not None:
             raise InvalidArgument(f"name {name!r} is a kind of agent; give your agent another one")
         super().__init__(ruleset, spec=name, **settings)
@@ -282,10 +284,14 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
                 found = module(torch.from_numpy(seen).to(device))
         finally:
             module.train(was_training)
-        logits = found[0] if isinstance(found, tuple) else found
+        logits: Any = found[0] if isinstance(found, tuple) and found else found
+        if not isinstance(logits, torch.Tensor):
+            raise InvalidSpec(f"the module must return logits, a tensor, not {type(logits).__name__}")
         if tuple(logits.shape) != legal.shape:
             raise InvalidSpec(f"the module returned logits of shape {tuple(logits.shape)}, not {legal.shape}")
         scores = np.where(legal, logits.float().cpu().numpy(), -np.inf)
+        if np.isnan(scores).any():
+            raise InvalidSpec("the module returned NaN as logits; its weights may be broken")
         if not deterministic:
             # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
             scores = scores + rng.gumbel(size=scores.shape)

@@ -94,6 +94,8 @@ def test_a_random_legal_action_plays_where_that_is_wanted():
         (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is a kind of agent"),
         (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal must be"),
         (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation must be"),
+        (lambda: agents.from_function(first_legal, "leyla", name="a\nb"), "name must be a printable text"),
+        (lambda: agents.from_function(first_legal, "leyla", name=odd(3)), "name must be a printable text"),
         (lambda: agents.from_policy(3, "leyla"), "a Stable-Baselines3 model or a torch module, not 3"),
     ],
 )
@@ -151,6 +153,23 @@ def test_logits_of_another_shape_are_refused():
     agent = agents.from_policy(Network(Observer("leyla").shape[0], 4), "leyla")
     with pytest.raises(InvalidSpec, match=r"logits of shape \(1, 4\), not \(1, 6\)"):
         agent.choose(Position("leyla"))
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (torch.tensor([[0, 0, float("nan"), 0, 0, 0]]), "returned NaN"),
+        (None, "must return logits, a tensor, not NoneType"),
+        ((), "must return logits, a tensor, not tuple"),
+    ],
+)
+def test_what_is_no_logits_is_refused(returned, said):
+    class Broken(nn.Module):
+        def forward(self, seen: torch.Tensor):
+            return returned
+
+    with pytest.raises(InvalidSpec, match=said):
+        agents.from_policy(Broken(), "leyla").choose(Position("leyla"))
 
 
 def env_of(**options):
