@@ -69,8 +69,12 @@ class Ratings:
     replicates: np.ndarray
 
     def of(self, name: str) -> tuple[float, float, float]:
-        """Return the rating of an agent and its interval: Elo, low, high."""
-        i = self.names.index(name)
+        """Return the rating of an agent and its interval: Elo, low, high.
+
+        Raises:
+            InvalidMatch: It is not among them.
+        """
+        (i,) = self._at(name)
         return float(self.elo[i]), float(self.low[i]), float(self.high[i])
 
     def difference(self, first: str, *others: str) -> tuple[float, float, float]:
@@ -78,17 +82,30 @@ class Ratings:
 
         The 95 % interval comes from the differences in the replicates, so it knows which games the agents
         have in common; the ends of two intervals of :meth:`of` do not.
+
+        Raises:
+            InvalidMatch: One is not among them.
         """
-        i, at = self.names.index(first), [self.names.index(name) for name in others]
+        i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
         low, high = np.quantile(apart, [0.025, 0.975])
         return float(self.elo[i] - self.elo[at].mean()), float(low), float(high)
 
     def only(self, names: Sequence[str]) -> "Ratings":
-        """Return the ratings of some of the agents, on the same scale."""
-        at = [self.names.index(name) for name in names]
+        """Return the ratings of some of the agents, on the same scale.
+
+        Raises:
+            InvalidMatch: One is not among them.
+        """
+        at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
         return Ratings(tuple(names), *arrays, self.zero, self.replicates[:, at])
+
+    def _at(self, *names: str) -> list[int]:
+        unknown = next((name for name in names if name not in self.names), None)
+        if unknown is not None:
+            raise InvalidMatch(f"there is no rating of {unknown!r}, only of {', '.join(self.names)}")
+        return [self.names.index(name) for name in names]
 
     def order(self) -> list[int]:
         """Return the indices of the agents, strongest first."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, InvalidSpec, make
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
 from mancala_env.arena.openings import (
@@ -243,7 +243,7 @@ def has_exact_positions(ruleset: str | Ruleset) -> bool:
     return ruleset.name in rulesets_with_positions() and lookup(ruleset.name) == ruleset
 
 
-def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
+def measure_regret(agent: str | Agent, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
     """Measure an agent's regret over the fixed positions shipped with the package.
 
     >>> from mancala_env import agents
@@ -252,14 +252,20 @@ def measure_regret(agent: Agent, ruleset: str | Ruleset, *, progress: Progress |
     True
 
     Args:
-        agent: The agent; it is asked once for each position.
+        agent: The agent, or its spec; it is asked once for each position.
         ruleset: A ruleset of which exact positions are shipped.
         progress: Called as progress(positions played, positions).
 
     Raises:
         NoPositions: None are; see :func:`has_exact_positions`.
+        InvalidSpec: The spec names no agent, or the agent plays another ruleset.
     """
-    shipped = positions(lookup(ruleset))
+    ruleset = lookup(ruleset)
+    if not isinstance(agent, Agent):
+        agent = make(agent, ruleset)
+    if agent.ruleset.dials != ruleset.dials:
+        raise InvalidSpec(f"{agent.spec} plays {agent.ruleset.name}, not {ruleset.name}")
+    shipped = positions(ruleset)
     chosen = np.zeros(len(shipped), np.int64)
     for start in range(0, len(shipped), _POSITIONS_AT_ONCE):
         if progress is not None:

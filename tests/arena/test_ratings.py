@@ -132,6 +132,13 @@ def test_wrong_matches_are_refused():
         fit_ratings([PairCounts("a", "a", [1, 0, 0, 0, 0])])
 
 
+def test_a_rating_of_nobody_is_refused():
+    ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
+    for ask in (lambda: ratings.of("c"), lambda: ratings.difference("a", "c"), lambda: ratings.only(["c"])):
+        with pytest.raises(InvalidMatch, match="no rating of 'c', only of a, b"):
+            ask()
+
+
 def test_elo_and_win_rate_are_one_curve():
     assert win_probability(400) == pytest.approx(10 / 11)
     for difference in (-300.0, 0.0, 42.0):

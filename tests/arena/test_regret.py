@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Position, agents, rulesets
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_report
 from mancala_env.arena.evaluation import Evaluation
 from mancala_env.arena.ladder import SLOW_ANCHORS
@@ -43,6 +43,14 @@ def test_optimal_moves_have_no_regret():
         assert regret.overall.mean_regret == 0
         assert regret.overall.optimal_share == 1
         assert regret.overall.positions == len(positions(name).games)
+
+
+def test_an_agent_is_asked_about_its_own_ruleset_alone():
+    with pytest.raises(InvalidSpec, match="greedy plays gabata_i, not leyla"):
+        measure_regret(agents.make("greedy", "gabata_i"), "leyla")
+    with pytest.raises(InvalidSpec, match="no agent 'gredy'"):
+        measure_regret("gredy", "leyla")
+    assert measure_regret("greedy", "leyla").agent == "greedy"
 
 
 def test_the_worst_moves_lose_what_the_values_say():
