@@ -157,10 +157,14 @@ def plan(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidEntry(f"two entries are called {twice}; give one of the files another name")
+    if not tasks:
+        raise InvalidArgument("name a task, such as afterstates")
     folder, shares = Path(folder), measuring_points(points)
-    games_of = [lookup(each) for each in rulesets]
+    # What is named twice is learned once.
+    limits, lines = tuple(dict.fromkeys(limits)), tuple(dict.fromkeys(lines))
+    games_of = tuple(dict.fromkeys(lookup(each) for each in rulesets))
     scored = {each: scoring_of(each, games, anchors, scoring_seed) for each in games_of}
-    chosen = [task_named(name) for name in tasks]
+    chosen = tuple(dict.fromkeys(task_named(name) for name in tasks))
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])

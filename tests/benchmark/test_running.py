@@ -19,7 +19,7 @@ from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.solver import positions
 
-LAYLI = rulesets.lookup("layli_goobalay")
+LAYLI, LEYLA = rulesets.lookup("layli_goobalay"), rulesets.lookup("leyla")
 
 
 def steps_of(results, wanted):
@@ -255,6 +255,7 @@ def test_what_is_no_python_file_is_no_entry(path):
         ({"limits": []}, "name a budget"),
         ({"points": 0}, "points must be"),
         ({"tasks": ["boards"]}, "task must be"),
+        ({"tasks": []}, "name a task"),
         ({"rulesets": ["chess"]}, "chess"),
         ({"lines": ["gready"]}, "no agent 'gready'"),
     ],
@@ -263,6 +264,18 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp
     with pytest.raises(MancalaError, match=why):
         plan_of([entry_of(tmp_path, HONEST)], tmp_path, **options)
     assert not (tmp_path / RESULTS).exists()
+
+
+def test_what_is_named_twice_is_learned_once(tmp_path):
+    limit = limit_of_minutes(1)
+    twice = {
+        "limits": [limit, limit],
+        "tasks": ["board"] * 2,
+        "rulesets": ["leyla", LEYLA],
+        "lines": ["greedy"] * 2,
+    }
+    wanted = plan_of([entry_of(tmp_path, HONEST)], tmp_path, **twice)
+    assert (len(wanted.runs), len(wanted.lines)) == (1, 1)
 
 
 def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
