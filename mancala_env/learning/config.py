@@ -342,12 +342,18 @@ class TrainConfig:
         lookup(self.ruleset)
         if self.environment_steps is None and self.minutes is None:
             raise InvalidConfig("a run needs an end: set environment_steps or minutes")
-        if self.name is not None and (not self.name or Path(self.name).name != self.name):
+        if self.name is not None and (self.name in ("", "..") or Path(self.name).name != self.name):
             raise InvalidConfig(f"name must be that of a folder, without a path, not {self.name!r}")
         if self.ppo.steps * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(
                 f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
                 f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
+            )
+        if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games % self.ppo.batch_size == 1:
+            raise InvalidConfig(
+                "ppo.steps times selfplay.games must leave no last minibatch of one environment step, which "
+                f"has nothing to be compared with; {self.ppo.steps:,} times {self.selfplay.games:,} is one "
+                f"more than a multiple of ppo.batch_size, {self.ppo.batch_size:,}"
             )
         if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(
@@ -462,7 +468,7 @@ def read_command(
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain data that is as large as its text: no aliases, and no numbers too long to be shown."""
+    """Reads plain data that is as large as its text: no aliases, nothing twice, no endless numbers."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse a name that stands for what was written elsewhere."""
@@ -470,6 +476,16 @@ class _Loader(yaml.SafeLoader):
             mark = self.peek_event().start_mark
             raise ComposerError(None, None, "aliases are not read; write the value out", mark)
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Refuse what is set twice: of two groups of a name the first would be lost."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
     def construct_yaml_int(self, node: Any) -> int:
         """Refuse what no setting can be."""

@@ -82,6 +82,8 @@ class RunFolder:
                 number += 1
             except OSError as error:
                 raise RunFolderError(f"cannot make the folder {path} of the run: {error.strerror}") from error
+            except ValueError as error:  # a null character
+                raise RunFolderError(f"cannot make the folder {str(path)!r} of the run: {error}") from error
         folder = cls(path)
         try:
             folder.checkpoints.mkdir()

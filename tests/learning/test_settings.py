@@ -54,6 +54,12 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ),
         ("--evaluation.games 7", "evaluation.games must be an even whole number, 2 to 10,000,000, not 7"),
         ("--pool.opponents random", "pool.opponents must be a list such as [random, greedy], not 'random'"),
+        ("--name ..", "name must be that of a folder, without a path, not '..'"),
+        (
+            "--selfplay.games 5 --ppo.steps 13 --ppo.batch_size 64",
+            "13 times 5 is one more than a multiple of ppo.batch_size, 64",
+        ),
+        ("--selfplay.games 1 --ppo.steps 1", "must leave no last minibatch of one environment step"),
         ("--name a/b", "name must be that of a folder, without a path, not 'a/b'"),
         ("--ppo.steps 65536", "ppo.steps times selfplay.games must be at most 16,777,216"),
         ("--turns 5", "no option --turns; it is called --environment_steps now"),
@@ -86,8 +92,11 @@ def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
         ("# " + "x" * 70_000, "it has more than 65,536 bytes"),
         ("name: !!python/object/apply:os.mkdir [planted]", "could not determine a constructor"),
         ("device: [" + "x" * 5_000 + "]", "..."),
+        ('name: "\\0"', "cannot make the folder"),
+        ("ppo: {epochs: 2}\nppo: {steps: 8}", "ppo stands there twice"),
+        ("ppo: {epochs: 2, epochs: 3}", "epochs stands there twice"),
     ],
-    ids=["alias", "depth", "digits", "size", "python", "long"],
+    ids=["alias", "depth", "digits", "size", "python", "long", "null", "group", "setting"],
 )
 def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
     content: str,
