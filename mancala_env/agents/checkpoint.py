@@ -211,6 +211,11 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
     Raises:
         InvalidCheckpoint: It has none, or one that is damaged or of another version.
     """
+    if Path(path).suffix == tensors.SUFFIX:
+        raise InvalidCheckpoint(
+            f"{path} holds no value network for search, as safetensors files do not; mancala fit-value fits "
+            "one to the checkpoint (.zip) that it was exported from"
+        )
     if identity.value_network is None:
         raise InvalidCheckpoint(
             f"{path} has no value network for search yet; this fits one: mancala fit-value {path}"

@@ -26,14 +26,16 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from mancala_env.agents import Agent, make
-from mancala_env.agents.budget import Budget
+from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     VALUE_NETWORK_MEMBER,
     Identity,
+    InvalidCheckpoint,
     read_identity,
 )
 from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.tensors import SUFFIX
 from mancala_env.agents.value_network import (
     NUM_CODES,
     NUM_UNITS,
@@ -47,6 +49,7 @@ from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
 from mancala_env.arguments import whole
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
@@ -233,10 +236,16 @@ def fit_checkpoint(
         say: Told how far it is.
 
     Raises:
-        InvalidCheckpoint: It is none.
+        InvalidCheckpoint: It is none, or a safetensors file, which has no room for a second network.
         RunFolderError: `out` cannot be written.
     """
     identity = read_identity(path)
+    for file in (path, out):
+        if file.suffix == SUFFIX:
+            raise InvalidCheckpoint(
+                f"{file} holds one network alone, and no second one: fit it to the checkpoint (.zip) that it "
+                f"was exported from, or grow one: mancala grow-value {identity.ruleset.name}"
+            )
     agent = make(f"sample:{path}", identity.ruleset, seed=seed)
     weights = fit_to_play(agent, num_games, depth, seed, say)
     write_atomically(out, with_value_network(path, identity, weights))
@@ -274,8 +283,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     whole("games", options.games, 1)
-    whole("depth", options.depth, 0)
+    whole("depth", options.depth, 0, MOST_TURNS)
+    whole("seed", options.seed, 0)
     out = options.out or options.checkpoint
+    if options.out is not None and (not out.parent.is_dir() or out.is_dir()):
+        raise MancalaError(f"--out must be a file in a folder that exists, not {out}")
     fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
     say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
     ruleset = read_identity(out).ruleset

@@ -242,7 +242,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     ruleset = lookup(options.ruleset)
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
-    if not out.parent.is_dir():
+    if not out.parent.is_dir() or out.is_dir():
         raise MancalaError(f"--out must be a file in a folder that exists, not {out}")
     console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one

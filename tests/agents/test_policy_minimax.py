@@ -32,6 +32,7 @@ from mancala_env.agents.value_network import (
 )
 from mancala_env.arena import play_matches
 from mancala_env.learning import value_fit as fit_value
+from mancala_env.learning.export import to_safetensors
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
@@ -293,5 +294,16 @@ def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_
     before = fitted.read_bytes()
     words = [str(fitted), "--games", "20", "--depth", "0", "--out", str(tmp_path / "no" / "folder.zip")]
     assert fit_value.main(words) == 2
-    assert "cannot write" in capsys.readouterr().err
+    assert "--out must be a file in a folder that exists" in capsys.readouterr().err
+    for words in (
+        [str(fitted), "--out", str(tmp_path / "out.safetensors")],
+        [str(tmp_path / "a.safetensors")],
+    ):
+        (tmp_path / "a.safetensors").write_bytes(to_safetensors(fitted))
+        assert fit_value.main(words) == 2
+        out, said = capsys.readouterr()
+        assert (out, said.count("\n")) == ("", 1)
+        assert "holds one network alone" in said
+    with pytest.raises(InvalidCheckpoint, match="as safetensors files do not"):
+        agents.make(f"policy+minimax:2:{tmp_path / 'a.safetensors'}", read_identity(fitted).ruleset)
     assert fitted.read_bytes() == before

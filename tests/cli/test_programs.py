@@ -14,6 +14,7 @@ from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.learning import loop as train
 from mancala_env.learning import value_fit as fit_value
+from mancala_env.learning import value_growth
 from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.programs import Interrupted, Parser, in_one_line
@@ -88,6 +89,17 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
         (arena.main, ["lyla"], "arena: no ruleset 'lyla'"),
         (fit_value.main, ["nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
+        (
+            fit_value.main,
+            ["x.zip", "--seed", "-1"],
+            "mancala fit-value: seed must be a whole number of at least 0",
+        ),
+        (
+            fit_value.main,
+            ["x.zip", "--depth", "100"],
+            "mancala fit-value: depth must be .* from 0 to 99, not 100",
+        ),
+        (value_growth.main, ["leyla", "--out", "."], "mancala grow-value: --out must be a file in a folder"),
         (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: there is no folder no/such"),
         (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: no ruleset 'lyla'"),
         (train.main, ["--minutes", "0"], "mancala train: minutes must be a finite number, above 0"),
