@@ -1,5 +1,6 @@
 """The parser of the command line."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -7,6 +8,9 @@ from mancala_env.cli.tables import PIP
 from mancala_env.programs import refuse
 
 PROGRAM = "mancala"
+_OF_A_VALUE = re.compile(r'Parser key "(\w+)".*(?:Got|Given) value: (.*)', re.DOTALL)
+_WANTED = {"<class 'int'>": "a whole number", "<class 'float'>": "a finite number"}
+_CHOICES = re.compile(r"typing\.Literal\[(.*?)\]")
 
 
 def new_parser() -> Callable[..., Any]:
@@ -23,9 +27,19 @@ def new_parser() -> Callable[..., Any]:
     class Parser(ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             """Say what is wrong and end the program."""
-            refuse(PROGRAM, message, self.prog.replace(" [options]", ""))
+            refuse(PROGRAM, plainly(message), self.prog.replace(" [options]", ""))
 
     return Parser
+
+
+def plainly(message: str) -> str:
+    """Return jsonargparse's word on a wrong value as a user needs it; other messages as they are."""
+    found = _OF_A_VALUE.match(message)
+    wanted = [words for kind, words in _WANTED.items() if kind in message]
+    wanted += [f"one of {one}" if "," in one else one for one in _CHOICES.findall(message)[:1]]
+    if found is None or not wanted:
+        return re.sub(r"(are required: )\w+\.", r"\1", message)
+    return f"--{found[1]} must be {' or '.join(wanted)}, not {found[2]}"
 
 
 def add_common(parser: Any) -> None:

@@ -285,6 +285,29 @@ def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "greedy", "--games", "x"], "--games must be a whole number, not x"),
+        (["benchmark", "--steps", "10", "1e6"], "--steps must be a whole number, not 1000000.0"),
+        (["bench", "--seconds", "nan"], "--seconds must be a finite number, not nan"),
+        (["evaluate", "greedy", "--rounds", "some"], "--rounds must be a whole number or 'match', not some"),
+        (
+            ["evaluate", "greedy", "--opening_set", "some"],
+            "--opening_set must be one of 'all', 'training', 'evaluation', 'balanced', not some",
+        ),
+        (["evaluate"], "the following arguments are required: specs"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_told_what_would_be_right(words, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(words)
+    assert stop.value.code == 2
+    assert re.fullmatch(
+        rf"mancala: {re.escape(said)}; see mancala( {words[0]})? --help\n", capsys.readouterr().err
+    )
+
+
 def test_training_without_its_extra_names_the_pip_command():
     code = (
         "import sys; sys.modules['torch'] = None; from mancala_env import cli; sys.exit(cli.main(['train']))"
