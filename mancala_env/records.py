@@ -38,6 +38,8 @@ MAX_TEXT = 10_000
 """Most characters of a comment, and of the value of a header."""
 MAX_COMMENTS = 10_000_000
 """Most characters of all comments of a game."""
+# Where a file of games begins, whatever empty lines an editor left before it.
+_HEAD = 1 << 12
 MAX_HEADERS = 100
 """Most headers of a game."""
 
@@ -612,9 +614,11 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
 
     Raises:
         InvalidRecord: A turn of a game does not fit; the message names game and turn. The games before it
-            have been written.
+            have been written. Or `append` is asked of a file that holds something else.
         OSError: The file cannot be written.
     """
+    if append:
+        check_appendable(path)
     written = 0
     with Path(path).open("a" if append else "w", encoding="utf-8", newline="\n") as file:
         needs_gap = append and file.tell() > 0
@@ -622,6 +626,22 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
             file.write("\n" * (needs_gap or written > 0) + text)
             written += 1
     return written
+
+
+def check_appendable(path: str | Path) -> None:
+    """Check that games can be added to a file, which is made where there is none.
+
+    Raises:
+        InvalidRecord: It is a file of something else, which is left as it is.
+        OSError: The file cannot be written.
+    """
+    with Path(path).open("a+b") as file:
+        file.seek(0)
+        begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if begins and not begins.startswith(b"["):
+        raise InvalidRecord(
+            f"{printable(str(path))} is no file of games, which begins with [Ruleset; name another file"
+        )
 
 
 def _texts(games: Iterable[GameRecord]) -> Iterator[str]:

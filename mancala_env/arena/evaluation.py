@@ -126,6 +126,7 @@ def evaluate(
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         NoLadder: The ruleset has no stored ladder.
         InvalidResults: The results file cannot be used.
+        InvalidRecord: The file of records is one of something else.
         OSError: The file of records cannot be written.
     """
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)

@@ -39,7 +39,7 @@ from mancala_env.arena.openings import (
 )
 from mancala_env.arguments import is_whole, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
-from mancala_env.records import GameRecord, write_games
+from mancala_env.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
@@ -120,6 +120,7 @@ def round_robin(
         InvalidArgument: The seed is none.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         InvalidResults: The file is not a results file, or another process is writing it.
+        InvalidRecord: The file of records is one of something else.
         OSError: The file of records cannot be written.
     """
     entrants = [entrant(spec, ruleset, num_threads) for spec in specs]
@@ -172,7 +173,7 @@ def play_pairings(
             raise InvalidMatch(
                 "games are recorded where they are played: leave records out, or play them here"
             )
-        Path(records).open("a").close()  # said now rather than after the first games
+        check_appendable(records)  # said now rather than after the first games
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, Union
 
 from mancala_env.cli.evaluate import DEFAULT_RULESET
@@ -11,6 +10,7 @@ from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.programs import needing
+from mancala_env.records import check_appendable
 
 HELP = "play in the terminal"
 DESCRIPTION = (
@@ -59,7 +59,7 @@ def run(options: Any) -> int:
             raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
     encode_rounds(options.rounds)
     if options.record is not None:
-        Path(options.record).open("a").close()  # said now rather than after the game
+        check_appendable(options.record)  # said now rather than after the game
     game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)
     try:
         if options.plain or not is_screen():

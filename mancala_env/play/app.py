@@ -26,7 +26,7 @@ from mancala_env.play.analysis import Analysis, Analyst
 from mancala_env.play.board import Cell, Plan, View, draw
 from mancala_env.play.game import HUMAN, Game
 from mancala_env.position import PLAYERS, Position
-from mancala_env.records import Step
+from mancala_env.records import InvalidRecord, Step
 from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
 from mancala_env.render.motion import SEED_SECONDS, caption, place_name, steps
 from mancala_env.render.motion import Step as Moment
@@ -611,7 +611,7 @@ class PlayApp(App[None]):
             return
         try:
             self.game.save("games.txt")
-        except OSError as error:
+        except (InvalidRecord, OSError) as error:
             self._say(f"Not saved: {error}")
         else:
             self._say("Added to games.txt; mancala replay games.txt shows it.")

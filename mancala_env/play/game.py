@@ -149,6 +149,7 @@ class Game:
         """Add the game at the end of a file of records.
 
         Raises:
+            InvalidRecord: It is a file of something else.
             OSError: The file cannot be written.
         """
         write_games(path, [self.record()], append=True)

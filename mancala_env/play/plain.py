@@ -14,7 +14,7 @@ from mancala_env.notation import turn_text
 from mancala_env.play.analysis import Analyst
 from mancala_env.play.game import Game
 from mancala_env.position import PLAYERS, Position
-from mancala_env.records import Step
+from mancala_env.records import InvalidRecord, Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
 from mancala_env.squares import hole_of
@@ -128,7 +128,7 @@ class PlainPlay:
             return
         try:
             self.game.save(Path(path))
-        except OSError as error:
+        except (InvalidRecord, OSError) as error:
             self._say(f"Not saved: {error}")
         else:
             self._say(f"Saved in {path}.")

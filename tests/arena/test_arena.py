@@ -443,6 +443,11 @@ def test_recording_changes_nothing_of_a_match(tmp_path):
 def test_records_are_refused_where_they_cannot_be_written(tmp_path):
     with pytest.raises(OSError, match="games"):
         round_robin(["random", "greedy"], "leyla", games=4, records=tmp_path / "nowhere" / "games.txt")
+    checkpoint = tmp_path / "final.zip"
+    checkpoint.write_bytes(b"PK and so on")
+    with pytest.raises(records.InvalidRecord, match=r"final\.zip is no file of games"):
+        round_robin(["random", "greedy"], "leyla", games=4, records=checkpoint)
+    assert checkpoint.read_bytes() == b"PK and so on"
     with pytest.raises(InvalidMatch, match="games are recorded where they are played"):
         round_robin(
             ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here

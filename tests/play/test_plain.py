@@ -85,6 +85,9 @@ def test_undo_and_save(tmp_path):
     (record,) = records.read_games(file)
     assert str(record.turns[0]) == "S2"
     assert said[-1] == "The game is not over."
+    file.write_text("my notes")
+    said = told(game, f"save {file}", "quit")
+    assert any(line.startswith("Not saved: ") and "is no file of games" in line for line in said), said
 
 
 def test_rounds_are_announced():

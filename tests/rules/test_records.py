@@ -122,6 +122,18 @@ def test_ludiis_games_are_written_and_read_back(path, tmp_path):
         assert [position.seeds.tolist() for position in game.positions()][1:-1] == expected
 
 
+def test_nothing_is_appended_to_a_file_of_something_else(tmp_path):
+    file, game = tmp_path / "other.txt", GameRecord("leyla", [(0, 0)])
+    file.write_text("my notes\n")
+    with pytest.raises(InvalidRecord, match=r"other\.txt is no file of games"):
+        write_games(file, [game], append=True)
+    assert file.read_text() == "my notes\n"
+    for before in ("", "\n\n"):
+        file.write_text(before)
+        write_games(file, [game], append=True)
+        assert len(list(read_games(file))) == 1
+
+
 def test_files_are_appended_to_with_an_empty_line_between(tmp_path):
     file = tmp_path / "games.txt"
     first, second = GameRecord("leyla", south="one"), GameRecord("leyla", [(0, 0)], south="two")
