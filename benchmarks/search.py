@@ -234,7 +234,7 @@ def main() -> None:
     )
     parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
     parser.add_argument("--games", type=int, default=4000, help="games of a match")
-    parser.add_argument("--checkpoint", help="for networks; training/fit_value.py gives it a value network")
+    parser.add_argument("--checkpoint", help="for networks; mancala fit-value gives it a value network")
     parser.add_argument("--seconds", nargs="+", default=["0.002s", "0.01s"], help="a turn, for networks")
     parser.add_argument("--tries", type=int, default=300, help="positions of limits")
     arguments = parser.parse_args()
