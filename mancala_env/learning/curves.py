@@ -36,16 +36,28 @@ _WIDTH, _HEIGHT = 5.2, 3.3
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the figures of a run: of updates evenly spread over it, and of all that were followed by games."""
-    with path.open() as lines:
+    """Read the figures of a run: of updates evenly spread over it, and of all that were followed by games.
+
+    Lines that hold no figures, as a file that was edited or damaged may have, are passed over.
+    """
+    with path.open(errors="replace") as lines:
         step = -(-sum(1 for _ in lines) // _MOST_POINTS)
-    with path.open() as lines:
-        return [
-            _with_new_names(json.loads(line))
+    with path.open(errors="replace") as lines:
+        found = [
+            _figures_of(line)
             for number, line in enumerate(lines)
             if number % step == 0
             or any(f'"{kind}/' in line for kind in ("evaluation", "gating", "promotion"))
         ]
+    return [_with_new_names(figures) for figures in found if figures]
+
+
+def _figures_of(line: str) -> dict[str, Any]:
+    try:
+        figures = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return figures if isinstance(figures, dict) else {}
 
 
 def _with_new_names(line: dict[str, Any]) -> dict[str, Any]:

@@ -125,9 +125,16 @@ class RunFolder:
                 file.truncate(0)
 
     def note_start(self) -> None:
-        """Add what this process is to run.json."""
+        """Add what this process is to run.json.
+
+        Raises:
+            RunFolderError: What is there cannot be read, or the file cannot be written.
+        """
         path = self.path / "run.json"
-        starts = json.loads(path.read_text()) if path.exists() else []
+        try:
+            starts = list(json.loads(path.read_text())) if path.exists() else []
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error}); delete it to go on") from error
         starts.append(
             {
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -288,6 +288,16 @@ def test_the_best_checkpoint_is_kept_beside_the_last(tmp_path: Path) -> None:
     assert (run / "best.zip").read_bytes() == kept.read_bytes()
 
 
+def test_lines_that_hold_no_figures_are_passed_over_and_damaged_starts_are_named(run: Path) -> None:
+    figures_before = (run / "metrics.jsonl").read_bytes()
+    (run / "metrics.jsonl").write_bytes(b"garbage\n\xff\n[1]\n" + figures_before)
+    assert command.main(["--resume", str(run), "--environment_steps", "768"]) == 0
+    assert len(curves.read_metrics(run / "metrics.jsonl")) == len(figures_before.splitlines()) + 1
+    (run / "run.json").write_text("{")
+    with pytest.raises(RunFolderError, match=r"run\.json cannot be read.*delete it to go on"):
+        RunFolder(run).note_start()
+
+
 def test_a_checkpoint_is_the_best_only_above_the_best_before(run: Path) -> None:
     folder, final = RunFolder(run), run / "final.zip"
     (run / "best.json").unlink(missing_ok=True)
