@@ -35,7 +35,7 @@ from mancala_env.engine.state import (
     save,
     unpack,
 )
-from mancala_env.engine.threads import default_num_threads, run_in_slices
+from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.observation import Observer
@@ -252,9 +252,7 @@ class Batch:
         """
         self.ruleset = lookup(ruleset)
         self.num_games = whole("num_games", num_games, 1)
-        self.num_threads = (
-            default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
-        )
+        self.num_threads = num_threads_of(num_threads)
         self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
         self.rounds: Rounds = rounds
         self.num_actions = self.ruleset.num_actions(rounds)

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
 from mancala_env.errors import MancalaError, printable
@@ -68,6 +69,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end the program."""
         refuse(self.prog, message)
+
+
+def check_out(out: Path, suffix: str = "") -> None:
+    """Check before the work that what `--out` names can be written after it.
+
+    Raises:
+        MancalaError: It is a folder, in none that exists, or has another suffix than it must.
+    """
+    if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
+        kind = f"{suffix} file" if suffix else "file"
+        raise MancalaError(f"--out must be a {kind} in a folder that exists, not {out}")
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mancala_env.arguments import seed_of, whole
+from mancala_env.arguments import seed_of
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode
-from mancala_env.engine.threads import default_num_threads
+from mancala_env.engine.threads import num_threads_of
 from mancala_env.errors import IllegalMove, MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -48,9 +48,7 @@ class Agent(ABC):
         self.spec = spec
         self.filed_as: str | None = None
         self.ruleset = lookup(ruleset)
-        self.num_threads = (
-            default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
-        )
+        self.num_threads = num_threads_of(num_threads)
         self._rules = encode(self.ruleset)
         self.seed(seed)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.agents import Agent, InvalidSpec, make
+from mancala_env.agents import Agent, make
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
 from mancala_env.arena.openings import (
@@ -261,10 +261,7 @@ def measure_regret(agent: str | Agent, ruleset: str | Ruleset, *, progress: Prog
         InvalidSpec: The spec names no agent, or the agent plays another ruleset.
     """
     ruleset = lookup(ruleset)
-    if not isinstance(agent, Agent):
-        agent = make(agent, ruleset)
-    if agent.ruleset.dials != ruleset.dials:
-        raise InvalidSpec(f"{agent.spec} plays {agent.ruleset.name}, not {ruleset.name}")
+    agent = make(agent, ruleset)
     shipped = positions(ruleset)
     chosen = np.zeros(len(shipped), np.int64)
     for start in range(0, len(shipped), _POSITIONS_AT_ONCE):

@@ -8,6 +8,8 @@ from itertools import pairwise
 from threading import Event
 from typing import Any
 
+from mancala_env.arguments import whole
+
 # Below this many games a step is over before a second thread has woken up.
 _FEWEST_GAMES_PER_THREAD = 512
 
@@ -75,3 +77,12 @@ def default_num_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def num_threads_of(num_threads: Any) -> int:
+    """Return a number of CPU threads: as asked, or for None every core that this process may use.
+
+    Raises:
+        InvalidArgument: It is no whole number of at least 1.
+    """
+    return default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)

@@ -13,11 +13,11 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent, Spec
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
-from mancala_env.arguments import one_of, whole
+from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
-from mancala_env.engine.threads import default_num_threads, run_in_slices
+from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.envs import play
 from mancala_env.envs.arguments import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -97,9 +97,7 @@ class Duel:
             _ILLEGAL[illegal],
             autoreset,
         )
-        self._num_threads = (
-            default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
-        )
+        self._num_threads = num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
         rows = np.zeros((num_games, play.NUM_ROW_COLUMNS), np.uint64)
         rows[:, play.SEAT] = np.arange(num_games) % 2  # what the seat "other" is the other one of

@@ -32,7 +32,7 @@ from mancala_env.solver import Solver
 # One game in ten is held out, to tell what was learned from what is only remembered.
 _HELD_OUT = 10
 # Of the time that distillation has where a run has minutes, what labels may take; the rest is for the fit.
-_LABELS_SHARE = 1 / 3
+_LABELS_SHARE = 0.5
 # More games side by side than threads gain nothing, and all of them are played to their end.
 _GAMES = 64
 _POSITIONS_AT_ONCE = 4096
@@ -226,8 +226,8 @@ def distill(
         log(epochs)
     is_cut = len(labels) < settings.positions or epochs < settings.epochs
     cut = (
-        f" of {settings.positions:,} asked for, {epochs:.1f} times instead of {settings.epochs}: that is "
-        f"what {settings.share:.0%} of the minutes allow"
+        f" ({len(labels):,} of {settings.positions:,} labelled, {epochs:.1f} of {settings.epochs} passes: "
+        f"what {settings.share:.0%} of the minutes allow)"
     )
     progress.say(
         f"Copied {settings.spec} from {len(training):,} positions{cut if is_cut else ''}; on "

@@ -49,9 +49,8 @@ from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
 from mancala_env.arguments import whole
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset
 
 GAMES, DEPTH = 40_000, 6
@@ -286,8 +285,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     whole("depth", options.depth, 0, MOST_TURNS)
     whole("seed", options.seed, 0)
     out = options.out or options.checkpoint
-    if options.out is not None and (not out.parent.is_dir() or out.is_dir()):
-        raise MancalaError(f"--out must be a file in a folder that exists, not {out}")
+    if options.out is not None:
+        check_out(out)
     fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
     say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
     ruleset = read_identity(out).ruleset

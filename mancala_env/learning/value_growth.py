@@ -35,11 +35,10 @@ from mancala_env.agents.value_network import ValueWeights
 from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.arena.openings import openings
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import Played, fit, play
 from mancala_env.position import Position
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
@@ -242,8 +241,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     ruleset = lookup(options.ruleset)
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
-    if not out.parent.is_dir() or out.is_dir():
-        raise MancalaError(f"--out must be a file in a folder that exists, not {out}")
+    check_out(out)
     console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
 

@@ -24,7 +24,7 @@ from gymnasium import spaces
 from mancala_env.arguments import mask, one_of, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
-from mancala_env.engine.threads import default_num_threads, run_in_slices
+from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, ActionKind
@@ -172,7 +172,7 @@ class Observer:
                 raise InvalidArgument(f"players must be 0 or 1, or {batch} of them, not {players!r}")
             seen_by[:] = given
         wanted = np.ones(batch, np.bool_) if where is None else mask("where", where, batch)
-        threads = default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
+        threads = num_threads_of(num_threads)
         if legal is not None:
             _check_array("legal", legal, (batch, self.num_actions), (np.bool_, np.int8))
             run_in_slices(

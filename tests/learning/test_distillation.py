@@ -324,5 +324,5 @@ def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path
     assert read_identity(first).turns == 0 < read_identity(last).turns
     assert 0.74 * asked <= given <= 0.8 * asked
     said = " ".join(capsys.readouterr().out.split())
-    assert "of 10,000,000 asked for" in said
-    assert "times instead of 1000: that is what 75% of the minutes allow" in said
+    assert "of 10,000,000 labelled" in said
+    assert "of 1000 passes: what 75% of the minutes allow" in said

@@ -24,7 +24,7 @@ from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, rea
 from mancala_env.learning.loop import train_or_go_on
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, check_out, in_one_line
 
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 
@@ -178,8 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = parser.parse_args(arguments)
     console = Console()
     kept = words.out.with_suffix(".json")
-    if words.out.suffix != ".md" or not words.out.parent.is_dir():
-        raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
+    check_out(words.out, ".md")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     found = json.loads(kept.read_text()) if kept.exists() else []

@@ -27,7 +27,7 @@ from mancala_env.arena.matches import MatchResult, num_pairs
 from mancala_env.learning.config import InvalidConfig, TrainConfig, read_config
 from mancala_env.learning.loop import check_agents, train_or_go_on
 from mancala_env.learning.run_folder import FINAL, git_revision, write_atomically
-from mancala_env.programs import Parser, in_one_line
+from mancala_env.programs import Parser, check_out, in_one_line
 from training.experiments.figures import markdown, rate_cell, seeds_lost_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
@@ -251,8 +251,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     words = parser.parse_args(arguments)
     console = Console()
-    if words.out and (words.out.suffix != ".md" or not words.out.parent.is_dir()):
-        raise InvalidConfig(f"--out must be a .md file in a folder that exists, not {words.out}")
+    if words.out:
+        check_out(words.out, ".md")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     if words.games is not None:
