@@ -60,7 +60,7 @@ class Meaning:
         if self.low is not None and self.high is not None:
             return f"{self.low:,} to {self.high:,}"
         if self.above is not None:
-            return f"above {self.above:,}"
+            return f"above {self.above:,}" + ("" if self.high is None else f", at most {self.high:,}")
         return "" if self.low is None else f"at least {self.low:,}"
 
 

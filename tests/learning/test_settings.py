@@ -254,3 +254,8 @@ def test_minutes_of_the_processor_stand_still_while_nothing_is_computed() -> Non
 )
 def test_when_a_run_ends_in_words(minutes: float | None, steps: int | None, said: str) -> None:
     assert TrainConfig(minutes=minutes, environment_steps=steps).limit_in_words == said
+
+
+def test_a_range_is_said_with_both_its_ends() -> None:
+    with pytest.raises(InvalidConfig, match=r"distillation\.share must be .*, above 0, at most 1, not 1\.5"):
+        read_config(["--distillation.share", "1.5"])
