@@ -49,18 +49,45 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns
     table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
     assert len(table) == 4
-    assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden |")
+    assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden | 1 |")
     rate = rows[0]["matches"][0]["win_rate"]
     assert f"| {rate:.1%} (" in table[2]
     assert len({line.count("|") for line in table}) == 1
     assert figures.main([str(first), *words, "--out", str(tmp_path / "nowhere" / "figures.md")]) == 2
     assert "--out must be" in capsys.readouterr().err
+    before = (tmp_path / "figures.json").read_text()
+    for wrong, said in (
+        (["--options", "--seed 5"], "--options '--seed 5': --seed has to be the same for all runs"),
+        (["--options", "--ppo.gama 1"], "did you mean --ppo.gamma?"),
+        (["--games", "5"], "games must be an even"),
+        (["--seeds", "-1"], "seed must be"),
+    ):
+        assert figures.main([str(first), *words, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert (tmp_path / "figures.json").read_text() == before
+    assert figures.main([str(first), *words, "--seeds", "1", "2"]) == 0
+    rows = json.loads((tmp_path / "figures.json").read_text())
+    assert [(row["config"], row["seed"]) for row in rows] == [
+        ("gabata_i_tiny", 1),
+        ("gabata_i_tiny", 2),
+        ("layli_tiny", 1),
+    ]
+    assert rows[0] == json.loads(before)[0], "the first seed was trained once"
+    assert read_identity(tmp_path / "runs" / "gabata_i_tiny-seed-2" / "final.zip").config["seed"] == 2
+    table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
+    assert len(table) == 4, "a row a configuration"
+    cells = [cell.strip() for cell in table[2].split("|")]
+    assert cells[4] == "1, 2"
+    one, two = (100 * row["matches"][0]["win_rate"] for row in rows[:2])
+    assert cells[7] == f"{(one + two) / 2:.1f} ({one:.1f}, {two:.1f})"
+    one, two = (row["regret"]["overall"]["mean_regret"] for row in rows[:2])
+    assert cells[11] == f"{(one + two) / 2:.2f} ({one:.2f}, {two:.2f})"
     options = ["--options", "--ppo.gamma 0.9"]
     assert figures.main([str(first), *words, *options]) == 2
     assert "holds a run with ppo.gamma 1.0, not 0.9; name another --folder" in capsys.readouterr().err
     assert figures.main([str(first), *words, *options, "--folder", str(tmp_path / "others")]) == 0
     again, other = json.loads((tmp_path / "figures.json").read_text())
-    assert (again["trained"], other) == ("0.01 minutes, `--ppo.gamma 0.9`", rows[1])
+    assert (again["trained"], again["seed"], other) == ("0.01 minutes, `--ppo.gamma 0.9`", 1, rows[2])
     assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
 
 
@@ -74,7 +101,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
         ("--ppo.epoch 4", "mancala train has no option --ppo.epoch; did you mean --ppo.epochs?"),
         (" ", "not nothing"),
         ("--ppo.epochs '4", "is no command line"),
-        ("rounds=match", "--rounds has to be the same for all changes"),
+        ("rounds=match", "--rounds has to be the same for all runs"),
         ("--evaluation.games 2", "--evaluation.games has to be the same"),
         ("--distillation.positions 10 --distillation.spec minimacs:4", "minimacs"),
     ):

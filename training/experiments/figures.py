@@ -1,32 +1,72 @@
 """The figures every configuration reaches, as a table made by one command.
 
 python training/experiments/figures.py --minutes 10 --games 1000 --out docs/figures.md
-python training/experiments/figures.py configs/leyla.yaml --minutes 10 --options "--expert.share 0.1"
+python training/experiments/figures.py configs/leyla.yaml --options "--expert.share 0.1" --seeds 1 2 3
 
-trains each configuration (all that are for a ruleset, unless some are named), evaluates it and writes a row
-at once, to a Markdown table and, with every number, to a JSON file beside it. A row of as many minutes and
-games and of the same options is kept, any other is made anew, and a run that was interrupted goes on, so the
-command can be stopped and given again; delete the JSON file and the folder of the runs to start anew.
+trains each configuration (all that are for a ruleset, unless some are named) with each seed, evaluates it and
+writes it at once, to a Markdown table, a row a configuration, and, with every number, to a JSON file beside
+it. Figures of as many minutes and games, with the same options and seed, are kept; with others all those of
+the configuration are made anew. A run that was interrupted goes on, so the command can be stopped and given
+again; delete the JSON file and the folder of the runs to start anew.
 """
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import yaml
 from rich.console import Console
 
 from mancala_env.agents.checkpoint import read_identity
+from mancala_env.arena.matches import num_pairs
 from mancala_env.learning.config import CONFIGS, InvalidConfig, TrainConfig, read_config
-from mancala_env.learning.loop import train_or_go_on
+from mancala_env.learning.loop import check_agents, train_or_go_on
 from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.programs import Parser, check_out, in_one_line
 
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
+# Options of mancala train that these programs set, or that are not a change of a configuration.
+_IN_COMMON = {
+    "config",
+    "resume",
+    "ruleset",
+    "rounds",
+    "name",
+    "folder",
+    "seed",
+    "environment_steps",
+    "minutes",
+    "checkpoint_minutes",
+    "evaluation",
+}
+
+
+def options(text: str, option: str) -> list[str]:
+    """Return the words of mancala train's command line that a change of a configuration stands for.
+
+    Args:
+        text: Such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4"; argparse takes a lone
+            --ppo.epochs=4 for an option of this program.
+        option: What it was given as, for errors.
+
+    Raises:
+        InvalidConfig: It is no command line, or sets what all runs have in common.
+    """
+    try:
+        words = [f"--{word}" if re.match(r"[\w.]+=", word) else word for word in shlex.split(text)]
+    except ValueError as error:
+        raise InvalidConfig(f"{option} {text!r} is no command line: {error}") from error
+    for word in words:
+        if word.startswith("--") and re.split(r"[=.]", word[2:])[0] in _IN_COMMON:
+            name = word.partition("=")[0]
+            raise InvalidConfig(f"{option} {text!r}: {name} has to be the same for all runs")
+    return words
 
 
 def ruleset_configs() -> list[Path]:
@@ -38,10 +78,10 @@ def ruleset_configs() -> list[Path]:
     ]
 
 
-def make_row(
-    path: Path, minutes: float, games: int, options: str, folder: Path, console: Console
+def make_figures(
+    path: Path, minutes: float, games: int, changes: str, seed: int, folder: Path, console: Console
 ) -> dict[str, Any] | None:
-    """Train and evaluate a configuration with some options, or go on with that.
+    """Train and evaluate a configuration with some options and a seed, or go on with that.
 
     Returns:
         Its figures; None where a signal ended the training.
@@ -49,37 +89,45 @@ def make_row(
     Raises:
         InvalidConfig: The folder holds a run of it with other options.
     """
-    words = [
-        "--config",
-        str(path),
-        "--folder",
-        str(folder),
-        "--minutes",
-        str(minutes),
-        "--environment_steps",
-        "null",
-        *shlex.split(options),
-    ]
-    words += ["--evaluation.opponents", f"[{', '.join(OPPONENTS)}]", "--evaluation.games", str(games)]
-    config, _ = read_config([*words, "--evaluation.checkpoint_games", "0"])
-    console.print(f"{path.stem}: {minutes:g} minutes", highlight=False)
+    config = _config(path, minutes, games, changes, seed, folder)
+    console.print(f"{config.name}: {minutes:g} minutes", highlight=False)
     run, checkpoint, stopped_by = train_or_go_on(config, console)
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
-    return _figures(config, run, checkpoint, minutes) | {"trained": trained_for(minutes, options)}
+    found = _figures(config, run, checkpoint, minutes)
+    return found | {"config": path.stem, "trained": trained_for(minutes, changes)}
 
 
-def trained_for(minutes: float, options: str) -> str:
+def _config(path: Path, minutes: float, games: int, changes: str, seed: int, folder: Path) -> TrainConfig:
+    name = path.stem if seed == 1 else f"{path.stem}-seed-{seed}"
+    ours = {
+        "config": path,
+        "folder": folder,
+        "name": name,
+        "seed": seed,
+        "minutes": minutes,
+        "environment_steps": "null",
+        "evaluation.opponents": f"[{', '.join(OPPONENTS)}]",
+        "evaluation.games": games,
+        "evaluation.checkpoint_games": 0,
+    }
+    words = [word for key, value in ours.items() for word in (f"--{key}", str(value))]
+    config, _ = read_config([*words, *options(changes, "--options")], program="mancala train")
+    check_agents(config)
+    return config
+
+
+def trained_for(minutes: float, changes: str) -> str:
     """Return how long and with which options a configuration was trained, as a row says it."""
-    return f"{minutes:g} minutes" + (f", `{options}`" if options else "")
+    return f"{minutes:g} minutes" + (f", `{changes}`" if changes else "")
 
 
 def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
     evaluation = json.loads((run.path / "evaluation.json").read_text())
     turns = read_identity(checkpoint).turns
     return {
-        "config": config.name,
+        "seed": config.seed,
         "ruleset": config.ruleset,
         "rounds": config.rounds,
         "network": f"{config.network.observation}, {config.network.hidden} hidden",
@@ -93,34 +141,57 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return rows as a Markdown table."""
+def table(found: list[dict[str, Any]]) -> str:
+    """Return figures as a Markdown table, a row a configuration."""
     headings = [
         "configuration",
         "trained for",
         "network",
+        "seeds",
         "steps",
         "steps/s",
         *OPPONENTS,
         "mean regret (seeds a move)",
         "revision",
     ]
-    lines = []
-    for row in rows:
-        matches = {match["second"]: match for match in row["matches"]}
-        lines.append(
-            [
-                f"`{row['config']}`",
-                row["trained"],
-                row["network"],
-                f"{row['turns'] / 1e6:.1f} M",
-                f"{row['turns_per_second']:,}",
-                *(rate_cell(matches[opponent]) for opponent in OPPONENTS),
-                seeds_lost_cell(row["regret"]),
-                row["git"],
-            ]
-        )
-    return markdown(headings, lines)
+    return markdown(
+        headings, [_row([each for each in found if each["config"] == name]) for name in _names(found)]
+    )
+
+
+def _names(found: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(each["config"] for each in found))
+
+
+def _row(runs: list[dict[str, Any]]) -> list[str]:
+    """Return the cells of a configuration: of one seed with intervals, of several the mean and each."""
+    first = runs[0]
+    matches = [{match["second"]: match for match in run["matches"]} for run in runs]
+    if len(runs) == 1:
+        rates = [rate_cell(matches[0][opponent]) for opponent in OPPONENTS]
+        regret = regret_cell(first["regret"])
+    else:
+        rates = [
+            _mean_cell([100 * each[opponent]["win_rate"] for each in matches], "{:.1f}")
+            for opponent in OPPONENTS
+        ]
+        regrets = [run["regret"]["overall"]["mean_regret"] for run in runs if run["regret"]]
+        regret = _mean_cell(regrets, "{:.2f}") if regrets else ""
+    return [
+        f"`{first['config']}`",
+        first["trained"],
+        first["network"],
+        ", ".join(str(run["seed"]) for run in runs),
+        f"{fmean(run['turns'] for run in runs) / 1e6:.1f} M",
+        f"{fmean(run['turns_per_second'] for run in runs):,.0f}",
+        *rates,
+        regret,
+        ", ".join(dict.fromkeys(run["git"] for run in runs)),
+    ]
+
+
+def _mean_cell(values: list[float], form: str) -> str:
+    return f"{form.format(fmean(values))} ({', '.join(map(form.format, values))})"
 
 
 def markdown(headings: list[str], rows: list[list[str]]) -> str:
@@ -135,33 +206,34 @@ def rate_cell(match: dict[str, Any]) -> str:
     return f"{match['win_rate']:.1%} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def seeds_lost_cell(regret: dict[str, Any] | None) -> str:
+def regret_cell(regret: dict[str, Any] | None) -> str:
     """Return a regret and its interval for a table; nothing where none was measured."""
     if regret is None:
         return ""
     overall = regret["overall"]
-    # What is measured since the words changed, and what is kept from before.
-    name = "mean_regret" if "mean_regret" in overall else "seeds_lost"
-    low, high = overall[f"{name}_interval"]
-    return f"{overall[name]:.2f} ({low:.2f} to {high:.2f})"
+    low, high = overall["mean_regret_interval"]
+    return f"{overall['mean_regret']:.2f} ({low:.2f} to {high:.2f})"
 
 
-def page(rows: list[dict[str, Any]]) -> str:
+def page(found: list[dict[str, Any]]) -> str:
     """Return the page that holds the table."""
-    games = " or ".join(f"{count:,}" for count in sorted({row["games"] for row in rows}))
+    games = " or ".join(f"{count:,}" for count in sorted({each["games"] for each in found}))
     return (
         "# What the configurations reach\n\n"
-        "Made by `python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS`: "
+        "Made by `python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS "
+        "--seeds SEEDS`: "
         f"each configuration of `configs/` trained as its row says, then {games} games against each "
-        "opponent, half of them from either seat, after 4 random turns. Win rates "
-        "with 95 % intervals, a draw counting as half a win; mean regret, in seeds a move, against perfect "
-        "play over the solved positions shipped with the revision named. The network plays alone, "
-        "one evaluation a move. One seed each; steps depend on how busy the machine was. "
-        "The JSON file beside this page holds every number.\n\n" + table(rows)
+        "opponent, half of them from either seat, after 4 random turns, a draw counting as half a win; mean "
+        "regret, in seeds a move, against perfect "
+        "play over the solved positions shipped with the revision named. Where several seeds were trained, a "
+        "cell is their mean, in per cent or in seeds, and in brackets the figure of each; where one was, its "
+        "figure and a 95 % interval over openings or positions. The network plays alone, "
+        "one evaluation a move. Steps depend on how busy the machine was. "
+        "The JSON file beside this page holds every number.\n\n" + table(found)
     )
 
 
-@in_one_line("figures.py", "rows that are done are kept, and the same command goes on from there")
+@in_one_line("figures.py", "figures that are there are kept, and the same command goes on from there")
 def main(arguments: list[str] | None = None) -> int:
     """Make the table as the command line says; returns the exit status."""
     parser = Parser(
@@ -173,6 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="minutes to train each")
     parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")
     parser.add_argument("--options", default="", help="settings of all of them, as mancala train takes them")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each with")
     parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="where the runs lie")
     parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
     words = parser.parse_args(arguments)
@@ -181,23 +254,36 @@ def main(arguments: list[str] | None = None) -> int:
     check_out(words.out, ".md")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
-    found = json.loads(kept.read_text()) if kept.exists() else []
+    num_pairs(words.games)
+    found: list[dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else []
+    found = [{"seed": 1} | each for each in found]  # files made when there was one seed only have none
     asked = (trained_for(words.minutes, words.options), words.games)
-    rows = {row["config"]: row for row in found}
-    for path in words.configs or ruleset_configs():
-        kept_row = rows.get(path.stem)
-        if kept_row and asked == (kept_row["trained"], kept_row["games"]):
+    wanted = [
+        (path, seed) for path in words.configs or ruleset_configs() for seed in dict.fromkeys(words.seeds)
+    ]
+    for path, seed in wanted:  # what is wrong with one is found before hours of the others
+        _config(path, words.minutes, words.games, words.options, seed, words.folder)
+    for path, seed in wanted:
+        # Figures of other runs would stand in the same row.
+        found = [
+            each for each in found if each["config"] != path.stem or asked == (each["trained"], each["games"])
+        ]
+        if any((each["config"], each["seed"]) == (path.stem, seed) for each in found):
             continue
-        row = make_row(path, words.minutes, words.games, words.options, words.folder, console)
-        if row is None:
+        made = make_figures(path, words.minutes, words.games, words.options, seed, words.folder, console)
+        if made is None:
             console.print("Stopped; the same command goes on from here.")
             return 0
-        rows[path.stem] = row
-        ordered = [rows[name] for name in sorted(rows)]
-        write_atomically(kept, (json.dumps(ordered, indent=2) + "\n").encode())
-        write_atomically(words.out, page(ordered).encode())
-    console.print(f"Rows in {words.out}: {len(rows)}", highlight=False)
+        found = sorted([*found, made], key=lambda each: (each["config"], each["seed"]))
+        _write(found, words.out, kept)
+    _write(found, words.out, kept)  # where all is kept too: the page may be of an earlier version
+    console.print(f"Configurations in {words.out}: {len(_names(found))}", highlight=False)
     return 0
+
+
+def _write(found: list[dict[str, Any]], out: Path, kept: Path) -> None:
+    write_atomically(kept, (json.dumps(found, indent=2) + "\n").encode())
+    write_atomically(out, page(found).encode())
 
 
 if __name__ == "__main__":

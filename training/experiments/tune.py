@@ -14,7 +14,6 @@ equally busy throughout.
 import argparse
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,49 +27,11 @@ from mancala_env.learning.config import InvalidConfig, TrainConfig, read_config
 from mancala_env.learning.loop import check_agents, train_or_go_on
 from mancala_env.learning.run_folder import FINAL, git_revision, write_atomically
 from mancala_env.programs import Parser, check_out, in_one_line
-from training.experiments.figures import markdown, rate_cell, seeds_lost_cell
+from training.experiments.figures import markdown, options, rate_cell, regret_cell
 
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
 AS_IT_IS = "as it is"
-# Options of mancala train that are not a change of a configuration, or that tune.py sets.
-_IN_COMMON = {
-    "config",
-    "resume",
-    "ruleset",
-    "rounds",
-    "name",
-    "folder",
-    "seed",
-    "environment_steps",
-    "minutes",
-} | {
-    "checkpoint_minutes",
-    "evaluation",
-}
-
-
-def options(change: str) -> list[str]:
-    """Return the words of mancala train's command line that a change stands for.
-
-    Args:
-        change: Such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4"; argparse takes a lone
-            --ppo.epochs=4 for an option of this program.
-
-    Raises:
-        InvalidConfig: It is empty or no command line, or sets what all changes have in common.
-    """
-    try:
-        words = [f"--{word}" if re.match(r"[\w.]+=", word) else word for word in shlex.split(change)]
-    except ValueError as error:
-        raise InvalidConfig(f"--change {change!r} is no command line: {error}") from error
-    if not words:
-        raise InvalidConfig("--change must hold options of mancala train, such as ppo.epochs=4, not nothing")
-    for word in words:
-        if word.startswith("--") and re.split(r"[=.]", word[2:])[0] in _IN_COMMON:
-            name = word.partition("=")[0]
-            raise InvalidConfig(f"--change {change!r}: {name} has to be the same for all changes")
-    return words
 
 
 class Tuning:
@@ -110,7 +71,11 @@ class Tuning:
             InvalidConfig: As :func:`options`, or there is no such option or value.
             MancalaError: The change names an agent that there is none of.
         """
-        changed = [] if change == AS_IT_IS else options(change)
+        changed = [] if change == AS_IT_IS else options(change, "--change")
+        if not changed and change != AS_IT_IS:
+            raise InvalidConfig(
+                "--change must hold options of mancala train, such as ppo.epochs=4, not nothing"
+            )
         # 4 and -4 must not become the same name, --key=4 and --key 4 may.
         parts = [re.sub(r"[^\w.-]+", "-", word.removeprefix("--")) for word in changed] or ["as-it-is"]
         words = ["--config", str(self.path), *changed]
@@ -189,7 +154,7 @@ class Tuning:
                         f"{run['elo'][0]:+.0f} (±{(run['elo'][2] - run['elo'][1]) / 2:.0f})" for run in runs
                     ),
                     *(", ".join(rate_cell(run[search]) for run in runs) for search in SEARCHES),
-                    ", ".join(seeds_lost_cell(run["regret"]) for run in runs),
+                    ", ".join(regret_cell(run["regret"]) for run in runs),
                 ]
             )
         return markdown(["change", "steps", "Elo", *SEARCHES, "mean regret (seeds a move)"], rows)
