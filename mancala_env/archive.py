@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from io import BytesIO
+from os.path import exists, isfile
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -120,8 +121,8 @@ def opened(path: str | Path) -> Iterator[Archive]:
         InvalidArchive: It is none, or its directory is larger than a checkpoint's.
         OSError: It cannot be read.
     """
-    if not Path(path).is_file():
-        raise InvalidArchive("it is no file" if Path(path).exists() else "there is no such file")
+    if not isfile(path):
+        raise InvalidArchive("it is no file" if exists(path) else "there is no such file")
     with Path(path).open("rb") as file:
         size = Path(path).stat().st_size
         _check_directory(file, size)

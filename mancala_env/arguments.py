@@ -37,6 +37,17 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
     return value
 
 
+def truth(name: str, value: Any) -> bool:
+    """Return a value that is True or False.
+
+    Raises:
+        InvalidArgument: It is neither; the text "no" would count as true otherwise.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
 def seed_of(seed: Any) -> int | None:
     """Return a seed: None, or a whole number of at least 0.
 

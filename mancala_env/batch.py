@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import mask, one_of, seed_of, whole
+from mancala_env.arguments import mask, one_of, seed_of, truth, whole
 from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
     Rounds,
@@ -257,7 +257,7 @@ class Batch:
         self.rounds: Rounds = rounds
         self.num_actions = self.ruleset.num_actions(rounds)
         self.observer = Observer(self.ruleset, observation, self.num_actions)
-        self.autoreset = bool(autoreset)
+        self.autoreset = truth("autoreset", autoreset)
         self._rules = encode(self.ruleset)
         batch = self.num_games
         self.games = np.zeros((batch, NUM_COLUMNS), np.uint64)

@@ -13,6 +13,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, replace
 from io import BytesIO
+from os.path import exists
 from pathlib import Path
 from typing import Any, Literal
 
@@ -241,7 +242,7 @@ def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> Non
 
 
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
-    if not Path(path).exists():
+    if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     try:
         with opened(path) as archive:
@@ -254,7 +255,7 @@ def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> by
 
 
 def _read_texts(path: str | Path) -> dict[str, str]:
-    if not Path(path).exists():
+    if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     try:
         texts = tensors.texts_of(path)

@@ -16,7 +16,7 @@ import inspect
 import runpy
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from os.path import isfile
 from typing import Any, Literal
 
 import numpy as np
@@ -340,7 +340,7 @@ def agent_from_file(
     Raises:
         InvalidSpec: There is no such file or function, or what it returns is no agent of the ruleset.
     """
-    if not Path(source).is_file():
+    if not isfile(source):
         raise InvalidSpec(f"spec {spec!r}: there is no file {source!r}")
     found = runpy.run_path(source).get(function)
     if not callable(found):

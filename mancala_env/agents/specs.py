@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ class _Kind(NamedTuple):
 
 _CHECKPOINT = "checkpoint"
 """The kind of a bare path."""
-_TRAINED = "trained"
+_TAKES_SHIPPED = "value+minimax takes a network that is shipped"
 
 _KINDS = {
     "random": _Kind("simple", "RandomAgent", "random", "each legal action equally likely"),
@@ -83,7 +84,7 @@ _KINDS = {
         MOST_SIMULATIONS,
         optional=1,
     ),
-    _TRAINED: _Kind(
+    "trained": _Kind(
         "checkpoint",
         "CheckpointAgent",
         "trained[:CHECKPOINT]",
@@ -94,9 +95,10 @@ _KINDS = {
     "sample": _Kind(
         "checkpoint",
         "SamplingAgent",
-        "sample:CHECKPOINT",
+        "sample[:CHECKPOINT]",
         "a trained network that draws its actions by their probabilities",
         ("checkpoint",),
+        optional=1,
     ),
     "value+minimax": _Kind(
         "value_search",
@@ -127,10 +129,11 @@ _KINDS = {
     "policy+mcts": _Kind(
         "policy_mcts",
         "PolicyMctsAgent",
-        "policy+mcts:SIMULATIONS:CHECKPOINT",
-        "tree search of so many simulations, or for a time, guided by the checkpoint's policy and values",
+        "policy+mcts:SIMULATIONS[:CHECKPOINT]",
+        "tree search of so many simulations, or for a time, guided by a trained network's policy and values",
         ("budget", "checkpoint"),
         MOST_SIMULATIONS,
+        optional=1,
     ),
     "perfect": _Kind(
         "perfect",
@@ -172,7 +175,7 @@ class Spec:
             "sample", "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or
             "checkpoint" for a bare path.
         budget: How long it may search; None where the kind has none, or `perfect` takes its time.
-        checkpoint: Path of its checkpoint, as written; None where `trained` takes the one that is shipped.
+        checkpoint: Path of its checkpoint, as written; None where it takes the one that is shipped.
         source: Path of its Python file, as written.
         function: Name of the function in that file.
         network: Path of its value network, as written; None where it takes the one that is shipped.
@@ -217,6 +220,11 @@ class Spec:
             parts["budget"] = _budget(text, kind, parts["budget"])
         if "checkpoint" in parts:
             _refuse_folder(parts["checkpoint"])
+            if parts["checkpoint"] in _KINDS and not isfile(parts["checkpoint"]):
+                raise InvalidSpec(
+                    f"spec {text!r}: the form is {kind.form}, and CHECKPOINT is the path of a file; "
+                    + ("left out, the shipped network plays" if kind.optional else _TAKES_SHIPPED)
+                )
         return cls(name, **parts)
 
     @classmethod
@@ -265,7 +273,7 @@ class Spec:
         if any(self._named):
             return self
         parts = _KINDS[self.kind].parts
-        if self.kind == _TRAINED:
+        if "checkpoint" in parts:
             return replace(self, checkpoint=str(shipped_policy(ruleset)))
         if "table" in parts:
             from mancala_env.agents.match_values import shipped_values

@@ -10,6 +10,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
 
 def _read_header(path: str | Path) -> tuple[dict[str, str], dict[str, tuple[list[int], int, int]], int]:
     """Return the texts, the shape and place of each array, and where the numbers begin."""
-    if not Path(path).is_file():
+    if not isfile(path):
         raise InvalidTensors(f"there is no file {str(path)!r}")
     try:
         with Path(path).open("rb") as file:

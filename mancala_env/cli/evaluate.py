@@ -114,13 +114,13 @@ def run(options: Any) -> int:
     except KeyboardInterrupt:
         kept = f"finished games are in {options.results}, the same command goes on" * bool(options.results)
         raise Interrupted(kept) from None
-    if options.report is not None:
-        write_report(evaluation, options.report)
     if options.json:
         print_json(evaluation.as_dict())
     else:
         _print_evaluation(evaluation)
-        if options.report is not None:
+    if options.report is not None:  # last: hours are not lost where it cannot be written
+        write_report(evaluation, options.report)
+        if not options.json:
             print(f"report: {options.report}")
     return 0
 

@@ -42,9 +42,9 @@ def plainly(message: str) -> str:
     return f"--{found[1]} must be {' or '.join(wanted)}, not {found[2]}"
 
 
-def add_common(parser: Any) -> None:
-    """Add the options of commands that compute."""
-    parser.add_argument("--num_threads", type=int, default=None, help="CPU threads; all cores by default")
+def add_common(parser: Any, threads: str = "all cores") -> None:
+    """Add the options of commands that compute, on so many threads by default."""
+    parser.add_argument("--num_threads", type=int, default=None, help=f"CPU threads; {threads} by default")
     add_json(parser)
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: Any) -> None:
         "--time_limit", type=float, default=None, help="seconds, after which bounds are given"
     )
     parser.add_argument("--memory_mb", type=int, default=1024, help="size of the table of positions")
-    add_common(parser)
+    add_common(parser, threads="one")
 
 
 def run(options: Any) -> int:
@@ -54,7 +54,7 @@ def run(options: Any) -> int:
                 position,
                 memory_mb=options.memory_mb,
                 time_limit=options.time_limit,
-                num_threads=options.num_threads or 1,
+                num_threads=1 if options.num_threads is None else options.num_threads,
                 progress=remember,
             )
     except KeyboardInterrupt:

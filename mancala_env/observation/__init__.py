@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env.arguments import mask, one_of, whole
+from mancala_env.arguments import mask, one_of, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
 from mancala_env.engine.threads import num_threads_of, run_in_slices
@@ -93,7 +93,7 @@ class Observer:
 
         Raises:
             InvalidRuleset: No such ruleset.
-            InvalidArgument: No such kind, or `num_actions` is out of range.
+            InvalidArgument: No such kind, `num_actions` is out of range or `flatten` no bool.
         """
         self.ruleset = lookup(ruleset)
         self.kind: ObservationKind = one_of("observation", kind, KINDS)
@@ -105,7 +105,7 @@ class Observer:
         )
         self._kind = _KINDS[self.kind]
         self._rules = encode(self.ruleset)
-        self.is_flat = bool(flatten)
+        self.is_flat = truth("flatten", flatten)
         self._written_shape = self._kind.shape(self.ruleset, self.num_actions)
         self.is_per_action = self._kind.is_per_action and not self.is_flat
         self.shape: tuple[int, ...] = (

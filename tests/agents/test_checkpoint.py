@@ -294,6 +294,8 @@ def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: P
         (damaged, "cannot be read"),
         (folder, "cannot be read"),
         (tmp_path / "missing.zip", "there is no checkpoint"),
+        (tmp_path / (300 * "m" + ".zip"), "there is no checkpoint"),  # longer than a name may be
+        (tmp_path / (300 * "m" + ".safetensors"), "there is no checkpoint"),
     ):
         with pytest.raises(InvalidCheckpoint, match=says) as caught:
             agents.make(str(path), LAYLI)

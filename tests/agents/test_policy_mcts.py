@@ -112,7 +112,7 @@ def test_more_simulations_beat_the_network_alone(tmp_path):
 def test_wrong_specs_and_files_are_refused(tmp_path):
     path = checkpoint(tmp_path, "policy")
     for spec, says in (
-        ("policy+mcts:100", "the form is policy+mcts:SIMULATIONS:CHECKPOINT"),
+        ("policy+mcts:100:", "the form is policy+mcts:SIMULATIONS[:CHECKPOINT]"),
         (f"policy+mcts:0:{path}", "after the colon comes SIMULATIONS"),
     ):
         with pytest.raises(agents.InvalidSpec, match=re.escape(says)):

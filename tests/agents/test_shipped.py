@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mancala_env import Position, agents, rulesets
+from mancala_env import Batch, Position, agents, rulesets
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.agents.shipped import NoTrainedNetwork, rulesets_with, shipped_file, shipped_policy
@@ -67,3 +67,16 @@ def test_it_plays_rulesets_of_the_same_dials_and_no_others() -> None:
         agents.make(f"trained:{shipped_policy(LAYLI)}", "leyla")
     with pytest.raises(InvalidSpec, match=r"the form is trained\[:CHECKPOINT\]"):
         Spec.parse("trained:")
+
+
+@pytest.mark.parametrize("spec", ["sample", "policy+mcts:8"])
+def test_kinds_that_take_a_checkpoint_take_the_shipped_one_where_none_is_named(spec: str) -> None:
+    path = shipped_policy(LAYLI)
+    agent, named = (agents.make(each, LAYLI, seed=3) for each in (spec, f"{spec}:{path}"))
+    assert (agent.spec, agent.entrant) == (spec, named.entrant)
+    assert agent.entrant.startswith(f"{spec}:sha256:")
+    games = Batch(LAYLI, 16, opening_turns=4, seed=1).games
+    assert (agent.act(games) == named.act(games)).all()
+    assert play_matches(spec, "random", LAYLI, games=40, seed=3).win_rate > 0.7
+    with pytest.raises(NoTrainedNetwork, match="no trained network of mine is shipped"):
+        agents.make(spec, replace(LAYLI, name="mine", seeds_per_hole=3))

@@ -61,6 +61,15 @@ def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
         ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
 
 
+def test_a_report_that_cannot_be_written_costs_no_result(tmp_path):
+    report = tmp_path / (300 * "r" + ".html")
+    done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
+    assert done.returncode == 2
+    assert "File name too long" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Ratings, layli_goobalay" in done.stdout
+
+
 def test_evaluate_as_json_on_the_ladder():
     found = json_of("evaluate", "minimax:3", "--ruleset", "layli_goobalay", "--games", "2")
     assert found["ruleset"] == "layli_goobalay"
@@ -86,6 +95,12 @@ def test_solve_prints_the_value_and_every_turn():
     assert f"value {solution.value:+d} for South" in done.stdout
     assert "S3" in done.stdout
     assert "S6" in done.stdout
+
+
+def test_solve_refuses_no_threads():
+    done = mancala("solve", "--num_threads", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "num_threads must be a whole number of at least 1, not 0" in done.stderr
 
 
 def test_solve_as_json():

@@ -10,6 +10,7 @@ from test_observation_kinds import expected
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS
 from mancala_env.envs.families import FAMILIES
+from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.observation import KINDS, Observer, observe, version
@@ -160,6 +161,19 @@ def test_environments_show_the_board_unless_told_otherwise():
     assert layli_goobalay_v0.env().metadata["observation"] == "board"
     assert MancalaVectorEnv().metadata["observation"] == "board"
     assert "observation" not in MancalaEnv.metadata, "what one environment shows is no matter of the class"
+
+
+@pytest.mark.parametrize("flatten", ["no", 0, None])
+def test_flatten_is_true_or_false(flatten):
+    message = f"flatten must be True or False, not {flatten!r}"
+    for make in (
+        lambda: layli_goobalay_v0.env(flatten=flatten),
+        lambda: gymnasium.make("mancala/Leyla-v0", flatten=flatten),
+        lambda: gymnasium.make_vec("mancala/Gabata-v0", num_envs=2, flatten=flatten),
+        lambda: MancalaVecEnv(2, "leyla", flatten=flatten),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
 
 
 @pytest.mark.parametrize("kind", ["pixels", "Board", None, 1])
