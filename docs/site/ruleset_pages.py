@@ -195,6 +195,7 @@ def _trained(ruleset: Ruleset) -> str:
     head = [
         "configuration",
         "trained for",
+        "seed",
         "episode",
         *(f"against `{name}`" for name in opponents),
         "mean regret",
@@ -203,6 +204,7 @@ def _trained(ruleset: Ruleset) -> str:
         (
             f"`{run['config']}`",
             run["trained"],
+            str(run["seed"]),
             "one round" if run["rounds"] == 1 else "a match",
             *(f"{match['win_rate']:.0%}" for match in run["matches"]),
             _regret(run),
@@ -213,15 +215,13 @@ def _trained(ruleset: Ruleset) -> str:
         f"Win rates, {runs[0]['games']:,} games against each, the network alone, one evaluation a move; mean "
         "regret in seeds a move. ([Figures](../figures.md), [training](../training.md))"
     )
-    return f"{said}\n\n{table(head, rows, to_the_right=head[3:])}"
+    return f"{said}\n\n{table(head, rows, to_the_right=head[4:])}"
 
 
 def _regret(run: dict[str, Any]) -> str:
     if not run.get("regret"):
         return ""
-    overall = run["regret"]["overall"]
-    # The name that files of the first version have.
-    return f"{overall.get('mean_regret', overall.get('seeds_lost')):.2f}"
+    return f"{run['regret']['overall']['mean_regret']:.2f}"
 
 
 def _spaces(ruleset: Ruleset) -> str:

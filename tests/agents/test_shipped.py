@@ -11,7 +11,7 @@ from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.agents.shipped import NoTrainedNetwork, rulesets_with, shipped_file, shipped_policy
 from mancala_env.agents.specs import entrant_of
-from mancala_env.arena import measure_regret, play_matches, regret_difference
+from mancala_env.arena import measure_regret, play_matches, regret_difference, stored_ladder
 from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from tests.agents.test_value_files import OF_THE_SOURCES
 
@@ -45,6 +45,16 @@ def test_every_network_has_the_card_of_its_content(kind) -> None:
         assert re.search(r"`mancala (train|grow-value) " + name, card)
         where = openings_in_words(*openings_to_evaluate(None, name, None))
         assert f"Matches from {where}, each" in card
+
+
+@pytest.mark.parametrize("kind", ["policy", "value"])
+def test_cards_rate_the_anchors_as_the_stored_ladder_does(kind) -> None:
+    for name in rulesets_with(kind):
+        ratings = stored_ladder(name).ratings()
+        path = shipped_file(kind, name).with_suffix(".md")
+        for anchor in ratings.names:
+            row = " | ".join([f"`{anchor}`", *(f"{number:.0f}" for number in ratings.of(anchor))])
+            assert f"| {row} |" in path.read_text(), path.name
 
 
 def test_a_spec_takes_the_shipped_one_or_a_file() -> None:

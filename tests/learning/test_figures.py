@@ -91,6 +91,12 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
 
 
+def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    found = json.loads((docs / "figures.json").read_text())
+    assert figures.page(found) == (docs / "figures.md").read_text()
+
+
 def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
     path = tiny_config(tmp_path, "gabata_i_tiny")
     words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
