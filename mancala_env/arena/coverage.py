@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
+from mancala_env.arena.intervals import design_effect, mean_interval, regret_interval, share_interval
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import PAIR_SPREAD, play_matches
 from mancala_env.arena.ratings import PAIR_SCORES, PairCounts, Ratings, fit_ratings
@@ -108,6 +108,43 @@ def _margin(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]
     population, seeds = margin_populations()[rng.integers(len(margin_populations()))]
     drawn = rng.choice(population, games // 2)
     return [(mean_interval(drawn, PAIR_SPREAD * seeds, -seeds, seeds), float(population.mean()))]
+
+
+def _again(
+    rng: np.random.Generator, population: np.ndarray, pairs: int, shares: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs of openings that come three times each, and return what they score and their openings.
+
+    What an opening scores is as it was in none, half or all of the pairs it comes again in: agents that draw
+    lots and such as do not.
+    """
+    which = np.arange(pairs) % max(1, round(pairs / 3))
+    first = rng.choice(population, pairs, p=shares)[which]
+    is_same = rng.random(pairs) < rng.choice([0.0, 0.5, 1.0])
+    return np.where(is_same, first, rng.choice(population, pairs, p=shares)), which
+
+
+def _win_rate_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+    shares = pair_populations()[rng.integers(len(pair_populations()))]
+    drawn, which = _again(rng, PAIR_SCORES, games // 2, shares)
+    return [(share_interval(drawn, design_effect(drawn, which)), float(shares @ PAIR_SCORES))]
+
+
+def _margin_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+    population, seeds = margin_populations()[rng.integers(len(margin_populations()))]
+    drawn, which = _again(rng, population, games // 2)
+    repeats = design_effect(drawn, which)
+    return [(mean_interval(drawn, PAIR_SPREAD * seeds, -seeds, seeds, repeats), float(population.mean()))]
+
+
+def _rating_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
+    """Rate two agents against each other, whose mean is 0."""
+    shares = pair_populations()[rng.integers(len(pair_populations()))]
+    drawn, which = _again(rng, PAIR_SCORES, games // 2, shares)
+    counts = np.bincount((4 * drawn).astype(int), minlength=5)
+    found = fit_ratings([PairCounts("a", "b", counts, design_effect(drawn, which))])
+    truth = _true_ratings([PairCounts("a", "b", _shares(PairCounts("a", "b", 100 * shares)))])
+    return [(found.of("a")[1:], truth.of("a")[0])]
 
 
 def _regret(mistakes: float | None) -> Callable[..., list[tuple[Interval, float]]]:
@@ -217,6 +254,8 @@ CASES = (
     Case("win rate of 10 to 30 or 70 to 90 %", _win_rate(0.1, 0.3)),
     Case("win rate below 10 or above 90 %", _win_rate(0.0, 0.1)),
     Case("mean margin", _margin),
+    Case("win rate, each opening three times", _win_rate_again),
+    Case("mean margin, each opening three times", _margin_again),
     Case("mean regret", _regret(None)),
     Case("mean regret, a mistake in 10 moves", _regret(0.1)),
     Case("mean regret, a mistake in 50 moves", _regret(0.02)),
@@ -226,6 +265,7 @@ CASES = (
     Case("rating, four agents", _ratings, _TRIALS_PER_RATING),
     Case("difference of ratings", _rating_difference, _TRIALS_PER_RATING),
     Case("rating of a newcomer among stored anchors", _newcomer, _TRIALS_PER_RATING),
+    Case("rating, each opening three times", _rating_again, _TRIALS_PER_RATING),
 )
 
 

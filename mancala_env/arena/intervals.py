@@ -7,8 +7,9 @@
   and what one costs, put together by MOVER.
 - Ratings and their differences have a Bayesian bootstrap over pairs (:mod:`mancala_env.arena.ratings`).
 
-All take independent values: one a pair of games, or one a position. How often each holds the truth is
-measured by ``python -m mancala_env.arena.coverage``; docs/evaluation.md has its table.
+All take independent values: one a pair of games, or one a position. Pairs of an opening that came again are
+not independent: :func:`design_effect` says how many of them count as one. How often each interval holds the
+truth is measured by ``python -m mancala_env.arena.coverage``; docs/evaluation.md has its table.
 """
 
 import math
@@ -26,7 +27,30 @@ _PRIOR_VALUES = 2
 _PRIOR_MISTAKES = 1
 
 
-def share_interval(values: np.ndarray) -> tuple[float, float]:
+def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
+    """Return how many values say as much about the mean as one independent value does.
+
+    Kish's design effect (1965): the variance of the mean when whole groups are drawn, over that when
+    values are. It is taken to be from 1, the values of a group have nothing in common, to the mean size
+    of a value's group, they are all the same.
+
+    Args:
+        values: `[N]`.
+        groups: int `[N]`, equal where values belong together; None: none do.
+    """
+    if groups is None or not len(values):
+        return 1.0
+    sizes = np.bincount(groups)
+    count, num_groups = len(values), int((sizes > 0).sum())
+    most = float(np.square(sizes).sum() / count)
+    apart = np.asarray(values, np.float64) - np.mean(values)
+    single = float(np.square(apart).sum()) * count / max(1, count - 1)
+    together = float(np.square(np.bincount(groups, apart)).sum()) * num_groups / max(1, num_groups - 1)
+    # Values that are all equal do not tell.
+    return min(most, max(1.0, together / single)) if single > 0 else most
+
+
+def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, float]:
     """Return a 95 % interval of the mean of independent values from 0 to 1, such as scores of pairs.
 
     Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the number
@@ -34,6 +58,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
 
     Args:
         values: `[N]`, from 0 to 1.
+        repeats: How many of them count as one, from :func:`design_effect`.
     """
     count = len(values)
     if count == 0:
@@ -43,7 +68,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
     mean = (count * found + _PRIOR_ENDS) / weight
     squares = float(np.square(values, dtype=np.float64).sum()) + _PRIOR_ENDS
     variance = (squares - weight * mean**2) / (weight - 1)
-    effective = count * mean * (1 - mean) / variance if variance > 0 else math.inf
+    effective = count / repeats * mean * (1 - mean) / variance if variance > 0 else math.inf
     return _wilson(found, effective)
 
 
@@ -56,7 +81,9 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     return min(share, max(0.0, center - half)), max(share, min(1.0, center + half))
 
 
-def mean_interval(values: np.ndarray, spread: float, low: float, high: float) -> tuple[float, float]:
+def mean_interval(
+    values: np.ndarray, spread: float, low: float, high: float, repeats: float = 1.0
+) -> tuple[float, float]:
     """Return a 95 % interval of the mean of independent values.
 
     Student's, with a moderated variance (Smyth 2004): the variance is the mean of the one found and of
@@ -68,6 +95,7 @@ def mean_interval(values: np.ndarray, spread: float, low: float, high: float) ->
         spread: Standard deviation that is to be expected of such values, above 0.
         low: The least a mean can be.
         high: The most.
+        repeats: How many of them count as one, from :func:`design_effect`.
     """
     count = len(values)
     if count == 0:
@@ -75,7 +103,8 @@ def mean_interval(values: np.ndarray, spread: float, low: float, high: float) ->
     mean = float(np.mean(values))
     squares = float(np.square(values - mean, dtype=np.float64).sum())
     variance = (squares + _PRIOR_VALUES * spread**2) / (count - 1 + _PRIOR_VALUES)
-    half = student_quantile(max(1, count - 1)) * math.sqrt(variance / count)
+    independent = count / repeats
+    half = student_quantile(max(1, int(independent) - 1)) * math.sqrt(variance / independent)
     return max(low, mean - half), min(high, mean + half)
 
 

@@ -102,7 +102,8 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
         )
     entry = stored[ruleset.name]
     matches = tuple(
-        PairCounts(match["first"], match["second"], tuple(match["pairs"])) for match in entry["matches"]
+        PairCounts(match["first"], match["second"], tuple(match["pairs"]), match.get("repeats", 1.0))
+        for match in entry["matches"]
     )
     return Ladder(
         ruleset.name,
@@ -177,7 +178,8 @@ def play_ladder(
         )
     ]
     counts = tuple(
-        PairCounts(match.first, match.second, tuple(match.pair_counts.tolist())) for match in matches
+        PairCounts(match.first, match.second, tuple(match.pair_counts.tolist()), match.repeats)
+        for match in matches
     )
     openings = openings_hash(lookup(ruleset), chosen)
     return Ladder(lookup(ruleset).name, counts, turns, left_out, chosen, openings)
@@ -194,6 +196,7 @@ def store(ladder: Ladder, path: Path = STORED) -> None:
         "ratings": ladder.ratings().as_dict()["agents"],
         "matches": [
             {"first": match.first, "second": match.second, "pairs": list(match.counts)}
+            | ({"repeats": round(match.repeats, 3)} if match.repeats > 1 else {})
             for match in ladder.matches
         ],
     }

@@ -2,8 +2,9 @@
 
 Openings of a few random turns keep two deterministic agents from playing one game over and over, and
 playing each from both seats takes the luck of the opening out of the result. A *pair* is the two games
-of one opening; pairs are independent of each other, the games of a pair are not, so every interval here
-is computed over pairs.
+of one opening; the games of a pair are not independent of each other, pairs of different openings are, so
+every interval here is computed over pairs, and an opening that came again counts for as much as it says
+that is new.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.arena.intervals import mean_interval, share_interval
+from mancala_env.arena.intervals import design_effect, mean_interval, share_interval
 from mancala_env.arena.openings import (
     InvalidMatch,
     Openings,
@@ -64,6 +65,7 @@ class MatchResult:
         total_seeds: Seeds on the board, for rulesets of one's own; None where the catalogue knows them.
         opening_set: Which openings; None where they were given one by one.
         opening_turns: Random turns that made an opening; 0 for balanced ones.
+        openings: int64 `[P]`, which opening each pair is of, equal where one came again; None: all differ.
     """
 
     first: str
@@ -73,6 +75,7 @@ class MatchResult:
     total_seeds: int | None = None
     opening_set: Openings | None = None
     opening_turns: int = 0
+    openings: np.ndarray | None = None
 
     @property
     def games(self) -> int:
@@ -118,14 +121,24 @@ class MatchResult:
         return np.bincount(2 + self.outcomes.sum(axis=1), minlength=5)
 
     @property
+    def num_openings(self) -> int:
+        """Number of different openings."""
+        return len(self.margins) if self.openings is None else len(np.unique(self.openings))
+
+    @property
+    def repeats(self) -> float:
+        """How many pairs say as much as one of an opening of its own; :func:`design_effect`."""
+        return design_effect(self.pair_scores, self.openings)
+
+    @property
     def win_rate(self) -> float:
         """Share of the games won, a draw being half a win."""
         return float(self.pair_scores.mean()) if self.games else 0.5
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the win rate, over pairs; see :func:`share_interval`."""
-        return share_interval(self.pair_scores)
+        """95 % interval of the win rate, over openings; see :func:`share_interval`."""
+        return share_interval(self.pair_scores, self.repeats)
 
     @property
     def mean_margin(self) -> float:
@@ -134,9 +147,11 @@ class MatchResult:
 
     @property
     def margin_interval(self) -> tuple[float, float]:
-        """95 % interval of the mean margin, over pairs; see :func:`mean_interval`."""
+        """95 % interval of the mean margin, over openings; see :func:`mean_interval`."""
         most = float(self.total_seeds or lookup(self.ruleset).total_seeds)
-        return mean_interval(self.margins.mean(axis=1), PAIR_SPREAD * most, -most, most)
+        margins = self.margins.mean(axis=1)
+        repeats = design_effect(margins, self.openings)
+        return mean_interval(margins, PAIR_SPREAD * most, -most, most, repeats)
 
     def flipped(self) -> "MatchResult":
         """Return the same match from the second agent's side."""
@@ -151,6 +166,7 @@ class MatchResult:
             "opening_set": self.opening_set,
             "opening_turns": self.opening_turns,
             "games": self.games,
+            "num_openings": self.num_openings,
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
@@ -281,7 +297,24 @@ def play_openings(
     # From South's lead to the first agent's.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
     ruleset = first.ruleset
-    return MatchResult(first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds)
+    return MatchResult(
+        first.spec,
+        second.spec,
+        ruleset.name,
+        margins.astype(np.int16),
+        ruleset.total_seeds,
+        openings=which_openings(openings),
+    )
+
+
+def which_openings(openings: np.ndarray) -> np.ndarray | None:
+    """Return which opening each row is, int64 `[P]`, equal where one came again; None where all differ.
+
+    Args:
+        openings: uint64 `[P, NUM_COLUMNS]`.
+    """
+    found, which = np.unique(openings, axis=0, return_inverse=True)
+    return None if len(found) == len(openings) else which.reshape(-1).astype(np.int64)
 
 
 @kernel

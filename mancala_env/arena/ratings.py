@@ -6,6 +6,7 @@ The random agent is at 0 Elo.
 
 Intervals come from a Bayesian bootstrap over pairs of games (Rubin 1981; a pair is one opening played
 from both seats), so neither the luck of an opening nor the two games' dependence makes them too narrow.
+Pairs of openings that came again count for as many as they say that is new.
 """
 
 from collections.abc import Sequence
@@ -39,11 +40,13 @@ class PairCounts(NamedTuple):
         first: Name of the agent whose scores these are.
         second: Name of its opponent.
         counts: `[5]`, pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1.
+        repeats: How many of them say as much as one of an opening of its own.
     """
 
     first: str
     second: str
-    counts: Sequence[int] | np.ndarray
+    counts: Sequence[float] | np.ndarray
+    repeats: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +167,7 @@ def fit_ratings(
     for match, count in zip(matches, counts, strict=True):
         for name in match[:2]:
             games[index[name]] += 2 * int(count.sum())
+    counts /= np.array([[match.repeats] for match in matches])
 
     sides = np.array([[index[match.first], index[match.second]] for match in matches])
     rng = np.random.default_rng(seed)
@@ -197,7 +201,7 @@ def fit_ratings(
 
 def as_pair_counts(match: Any) -> PairCounts:
     """Return what ratings ask of a MatchResult."""
-    return PairCounts(match.first, match.second, match.pair_counts)
+    return PairCounts(match.first, match.second, match.pair_counts, match.repeats)
 
 
 def win_probability(elo_difference: float) -> float:

@@ -29,6 +29,7 @@ from mancala_env.arena.matches import (
     Progress,
     num_pairs,
     play_openings,
+    which_openings,
 )
 from mancala_env.arena.openings import (
     OPENINGS,
@@ -307,19 +308,10 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
     """
     first, second = sorted(chunk.pairing, key=lambda one: one.identity)
     key, start = chunk.key, chunk.start
-    entropy = key.numbers()
-    for_openings = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-    seeds = np.random.SeedSequence([*entropy, start]).generate_state(2, np.uint64).tolist()
+    seeds = np.random.SeedSequence([*key.numbers(), start]).generate_state(2, np.uint64).tolist()
     first.agent.seed(seeds[0])
     second.agent.seed(seeds[1])
-    drawn = openings(
-        chunk.ruleset,
-        chunk.stop - start,
-        key.opening_turns,
-        for_openings,
-        start,
-        opening_set=key.opening_set,
-    )
+    drawn = _openings(chunk.ruleset, key, start, chunk.stop)
     played: list[GameRecord] | None = None if recorded is None else []
     result = play_openings(
         first.agent,
@@ -338,6 +330,11 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
     return result.margins
 
 
+def _openings(ruleset: Ruleset, key: Key, start: int, stop: int) -> np.ndarray:
+    seed = int(np.random.SeedSequence(key.numbers()).generate_state(1, np.uint64)[0])
+    return openings(ruleset, stop - start, key.opening_turns, seed, start, opening_set=key.opening_set)
+
+
 def _as_seen(
     pairing: tuple[Entrant, Entrant], key: Key, ruleset: Ruleset, margins: np.ndarray
 ) -> MatchResult:
@@ -352,6 +349,7 @@ def _as_seen(
         ruleset.total_seeds,
         key.opening_set,
         key.opening_turns,
+        which_openings(_openings(ruleset, key, 0, len(margins))),
     )
     return result if is_first else result.flipped()
 

@@ -4,9 +4,23 @@ import numpy as np
 import pytest
 
 from mancala_env import agents, rulesets
-from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
+from mancala_env.arena import (
+    InvalidMatch,
+    MatchResult,
+    PairCounts,
+    fit_ratings,
+    play_matches,
+    round_robin,
+)
 from mancala_env.arena.coverage import CASES, coverage, main
-from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval, student_quantile
+from mancala_env.arena.intervals import (
+    design_effect,
+    mean_interval,
+    regret_interval,
+    share_interval,
+    student_quantile,
+)
+from mancala_env.arena.matches import which_openings
 from mancala_env.arena.regret import expected_mistake, measure_regret, own_games_regret, regret_difference
 
 # Where mistakes are rare or agents nearly always alike, an interval of 200 cannot but be too wide.
@@ -31,6 +45,66 @@ def test_the_table_has_a_row_a_kind_of_interval(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + len(CASES)
     assert lines[-1].startswith(f"| {CASES[-1].name} |")
+
+
+def test_games_that_are_the_same_again_narrow_no_interval():
+    """There are 153 balanced openings of the ruleset, and two agents that draw no lots play them alike."""
+    name = "gabata_five_holes"
+    first = agents.from_function(lambda position: position.legal_actions[0], name, name="first")
+    second = agents.from_function(
+        lambda seen, legal: np.where(legal, seen.sum(axis=2), -np.inf).argmax(axis=1),
+        name,
+        observation="afterstates",
+        name="second",
+    )
+    once, thrice = (
+        play_matches(first, second, name, games=games, opening_set="balanced", seed=1, num_threads=1)
+        for games in (306, 918)
+    )
+    assert (once.num_openings, once.openings) == (153, None)
+    assert (thrice.num_openings, thrice.as_dict()["num_openings"]) == (153, 153)
+    assert thrice.openings is not None
+    assert (np.bincount(thrice.openings) == 3).all()
+    assert thrice.win_rate == pytest.approx(once.win_rate)
+    assert thrice.repeats == pytest.approx(3, abs=0.05)
+    assert thrice.interval == pytest.approx(once.interval, abs=0.003)
+    assert thrice.margin_interval == pytest.approx(once.margin_interval, abs=0.05)
+    of_once, of_thrice = (fit_ratings([match]) for match in (once, thrice))
+    assert of_thrice.of("first") == pytest.approx(of_once.of("first"), abs=3)
+    assert (of_once.games[0], of_thrice.games[0]) == (306, 918)
+    flipped = thrice.flipped()
+    assert flipped.repeats == pytest.approx(thrice.repeats)
+    assert flipped.interval == pytest.approx((1 - thrice.interval[1], 1 - thrice.interval[0]))
+
+
+def test_a_round_robin_knows_the_openings_of_games_it_takes_from_its_file(tmp_path):
+    file = tmp_path / "results.jsonl"
+    played, taken = (
+        round_robin(["greedy", "minimax:2"], "gabata_five_holes", games=400, results=file, num_threads=1)[0]
+        for _ in range(2)
+    )
+    assert played.num_openings == taken.num_openings == 153
+    assert played.interval == taken.interval
+    assert taken.repeats > 1
+    # Which opening came again is told by the openings themselves.
+    which = which_openings(np.array([[7, 1], [3, 1], [7, 1]], np.uint64))
+    assert which is not None
+    assert which.tolist() == [1, 0, 1]
+    assert which_openings(np.array([[7, 1], [3, 1], [7, 2]], np.uint64)) is None
+
+
+def test_the_design_effect_is_one_to_the_size_of_the_groups():
+    rng = np.random.default_rng(1)
+    groups = np.arange(900) // 3
+    first = rng.random(300)
+    assert design_effect(first[groups], groups) == pytest.approx(3, abs=0.05)
+    assert design_effect(rng.random(900), groups) == pytest.approx(1, abs=0.25)
+    half = np.where(rng.random(900) < 0.5, first[groups], rng.random(900))
+    assert 1.1 < design_effect(half, groups) < 2
+    assert design_effect(np.ones(900), groups) == 3, "values that are all equal do not tell"
+    assert design_effect(np.ones(1), np.zeros(1, np.int64)) == 1
+    assert design_effect(np.zeros(0), None) == 1
+    assert design_effect(rng.random(900), None) == 1
 
 
 def test_equal_margins_have_a_narrow_interval():
