@@ -61,6 +61,24 @@ def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
     assert 0 < rows[-1].steps <= 2000
 
 
+def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypatch):
+    entry = read_entry(ROOT / "training" / "benchmark" / "value_loop.py")
+    monkeypatch.setattr(sys.modules[entry.learn.__module__], "GAMES", 2)
+
+    class Short(LearningBudget):
+        asked = 0
+
+        def allows(self, steps):
+            self.asked += 1
+            return self.asked == 1  # for a second generation, and no third
+
+    budget = Short(limit_of_minutes(1), (1.0,))
+    (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
+    monkeypatch.setattr(Short, "asked", 1)
+    (first,) = entry.learn(TASKS["anything"], LAYLI, Short(limit_of_minutes(1), (1.0,)), 1, tmp_path)
+    assert point.steps > first.steps
+
+
 def test_the_entry_of_the_documentation_runs(tmp_path):
     (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "benchmark.md").read_text(), re.S | re.M)
     (tmp_path / "hill.py").write_text(block)
