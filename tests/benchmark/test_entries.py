@@ -75,6 +75,7 @@ def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch)
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_distilled.py")
     budget = LearningBudget(limit_of_steps(3000), (1.0,))
     (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
+    assert isinstance(point.player, Path)
     played = read_identity(point.player).turns
     assert len(labelled[0]) > 0.4 * 3000  # games under way are played to their end
     assert played > 0
