@@ -274,6 +274,8 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
         ("TASKS = ['board']\ndef learn(): ...\n", "TASKS must be a tuple"),
         ("TASKS = ('boards',)\ndef learn(): ...\n", "TASKS must be a tuple"),
         ("TASKS = ()\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("\0", "line 1: source code string cannot contain null bytes"),
         ("def learn(:\n", "line 1: invalid syntax"),
     ],
 )
