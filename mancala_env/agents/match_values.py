@@ -171,7 +171,7 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     _check_match(ruleset)
     try:
         found = read_arrays(Path(file), {"values": Numbers("float32", (ruleset.total_seeds + 1,))})["values"]
-    except (InvalidArchive, OSError) as error:
+    except (InvalidArchive, OSError, ValueError) as error:  # ValueError: no path can be so called
         raise NoMatchValues(f"{file} holds no values of match states of {ruleset.name} ({error})") from error
     if not (np.abs(found) <= 1).all():  # (nor where a number is NaN)
         raise NoMatchValues(f"{file} holds no values of match states: -1 to 1 would be right")

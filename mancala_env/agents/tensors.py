@@ -120,7 +120,10 @@ def _claim(name: str, claim: dict[str, Any]) -> tuple[list[int], int, int]:
     if claim["dtype"] != "F32":
         raise InvalidTensors(f"{name!r} holds {claim['dtype']!r}; F32 would be right")
     numbers = [*shape, start, stop]
-    if not all(type(number) is int and 0 <= number < 2**48 for number in numbers) or len(shape) > _MOST_AXES:
+    are_sizes = isinstance(shape, list) and all(
+        type(number) is int and 0 <= number < 2**48 for number in numbers
+    )
+    if not are_sizes or len(shape) > _MOST_AXES:
         raise InvalidTensors(f"{name!r} has shape {shape!r} at bytes {start!r} to {stop!r}")
     if 4 * math.prod(shape) != stop - start:
         raise InvalidTensors(f"{name!r} of shape {shape} has {stop - start} bytes")

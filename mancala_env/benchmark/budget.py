@@ -49,7 +49,8 @@ class Limit(NamedTuple):
     @property
     def slug(self) -> str:
         """A name for its folder."""
-        return f"{self.amount:g}-core-minutes" if self.kind == "core_minutes" else f"{self.amount:.0f}-steps"
+        minutes = f"{self.amount!r}".removesuffix(".0")  # all its digits: no two budgets share a folder
+        return f"{minutes}-core-minutes" if self.kind == "core_minutes" else f"{self.amount:.0f}-steps"
 
 
 def limit_of_steps(steps: int) -> Limit:

@@ -90,7 +90,7 @@ def read_entry(path: str | Path) -> Entry:
     tasks = getattr(module, "TASKS", None)
     if not callable(learn):
         raise InvalidEntry(f"{path} has no function learn(task, ruleset, budget, seed, folder)")
-    if not isinstance(tasks, tuple) or not tasks or not set(tasks) <= set(TASKS):
+    if not isinstance(tasks, tuple) or not tasks or not all(task in tuple(TASKS) for task in tasks):
         raise InvalidEntry(
             f"{path}: TASKS must be a tuple of some of {', '.join(TASKS)}, not {tasks!r}; a tuple of one is "
             '("board",)'
@@ -122,5 +122,5 @@ def _run(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise InvalidEntry(f"{path}, line {error.lineno}: {error.msg}") from error
+        raise InvalidEntry(f"{path}, line {error.lineno or 1}: {error.msg}") from error
     return module

@@ -57,7 +57,7 @@ class RayLearners:
                         del running[found]
                     except ray.exceptions.RayError as error:  # its machine or its process is gone
                         del running[found]
-                        yield run, End(broken=str(error).splitlines()[0])
+                        yield run, End(broken=str(error).partition("\n")[0] or type(error).__name__)
         finally:
             for found in running:
                 ray.cancel(found)

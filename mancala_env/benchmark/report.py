@@ -142,20 +142,22 @@ class Outcome:
     def __init__(self, results: Results) -> None:
         """Take results that have been read.
 
-        Where an entry's file was changed, what was measured last counts.
+        Where an entry's file was changed, or a run was made anew with another version of the package, what
+        was measured last counts.
         """
         rows = results.all_rows()
-        self.lines = [row for row in rows if row.key.task == LINE]
         learned = [row for row in rows if row.key.task != LINE]
         newest = {row.key.entry: row.key.identity for row in learned}
-        self.rows = [row for row in learned if newest[row.key.entry] == row.key.identity]
+        unchanged = [row for row in learned if newest[row.key.entry] == row.key.identity]
+        self.lines = _made_last([row for row in rows if row.key.task == LINE])
+        self.rows = _made_last(unchanged)
         self._final: dict[Any, Row] = {}
         for row in self.rows:
             if results.end(row.key) is not None:
                 self._final[row.key] = row  # the last one
-        self.notes = self._notes(results, len(learned) - len(self.rows))
+        self.notes = self._notes(results, len(learned) - len(unchanged), len(unchanged) - len(self.rows))
 
-    def _notes(self, results: Results, outdated: int) -> list[str]:
+    def _notes(self, results: Results, outdated: int, made_anew: int) -> list[str]:
         notes = []
         fewest = min((len(runs) for runs in self._runs_of_entries().values()), default=FEWEST_SEEDS)
         if fewest < FEWEST_SEEDS:
@@ -164,6 +166,8 @@ class Outcome:
             )
         if outdated:
             notes.append(f"{outdated} measurements are of entries whose files have changed since; left out")
+        if made_anew:
+            notes.append(f"{made_anew} measurements were made anew with another version; left out")
         notes += [f"{key.entry}, seed {key.seed}, was refused: {why}" for key, why in results.refused()]
         return notes
 
@@ -177,11 +181,10 @@ class Outcome:
         """Return the contests of single rulesets, and of all together where there are several."""
         single = dict.fromkeys(_contest(row) for row in self.rows)
         order = list(TASKS)
-        several: dict[Contest, int] = {}
+        several: dict[Contest, set[str]] = {}
         for one in single:
-            together = _together(one)
-            several[together] = several.get(together, 0) + 1
-        found = [one for one, count in several.items() if count > 1] + list(single)
+            several.setdefault(_together(one), set()).add(one.ruleset)
+        found = [one for one, names in several.items() if len(names) > 1] + list(single)
         return sorted(found, key=lambda one: (order.index(one.task), one.limit, one.ruleset != ALL))
 
     def standings(self, contest: Contest) -> list[Standing]:
@@ -189,12 +192,14 @@ class Outcome:
 
         Over several rulesets only entries count that have runs on each of them.
         """
-        by_entry: dict[str, dict[str, list[Row]]] = {}
+        # A seed that was scored twice, with other anchors, is one run all the same.
+        by_entry: dict[str, dict[str, dict[int, Row]]] = {}
         for row in self._final.values():
             if _belongs(row, contest):
-                by_entry.setdefault(row.key.entry, {}).setdefault(row.key.ruleset, []).append(row)
+                by_entry.setdefault(row.key.entry, {}).setdefault(row.key.ruleset, {})[row.key.seed] = row
         rulesets = sorted({name for strata in by_entry.values() for name in strata})
-        whole = {name: strata for name, strata in by_entry.items() if len(strata) == len(rulesets)}
+        whole = {name: {each: [*seeds.values()] for each, seeds in strata.items()}
+                 for name, strata in by_entry.items() if len(strata) == len(rulesets)}  # fmt: skip
         is_relative = contest.ruleset == ALL
         regrets = {name: [_regrets(strata[each], is_relative) for each in rulesets]
                    for name, strata in whole.items()}  # fmt: skip
@@ -271,6 +276,13 @@ class Outcome:
             ],
             "notes": self.notes,
         }
+
+
+def _made_last(rows: Sequence[Row]) -> list[Row]:
+    """Leave out the rows of runs that were made anew with another version or other rules of the same name."""
+    last = {row.key._replace(identity="", rules="", version=""): row.key for row in rows}
+    kept = set(last.values())
+    return [row for row in rows if row.key in kept]
 
 
 def _contest(row: Row) -> Contest:

@@ -124,7 +124,10 @@ class Results(LinesFile):
         return self._ends.get(key)
 
     def all_rows(self) -> list[Row]:
-        """Return every measurement that counts, but those of runs that were refused."""
+        """Return every measurement that counts, but those of runs that were refused.
+
+        Those of a run stand together, and the run that was measured last stands last.
+        """
         return [row for key, rows in self._rows.items() for row in rows if not self._ends.get(key)]
 
     def refused(self) -> Iterator[tuple[Key, str]]:
@@ -147,7 +150,7 @@ class Results(LinesFile):
         self.append_line({"format": FORMAT, "what": END, **key.as_dict(), "why": why})
 
     def _add(self, row: Row) -> None:
-        self._rows.setdefault(row.key, []).append(row)
+        self._rows[row.key] = [*self._rows.pop(row.key, ()), row]  # what was measured last stands last
 
     def _drop(self, key: Key, after: int) -> None:
         self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from mancala_env import agents
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.round_robin import rules_hash
-from mancala_env.arguments import is_whole
+from mancala_env.arguments import is_whole, whole
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row, made_here
@@ -35,7 +35,7 @@ POINTS = 5
 LINES = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "value+minimax:4")
 """Those who do not learn: lines across the plots."""
 _PENDING = "pending.json"
-_MOST_SEED = 2**31 - 1
+_MOST_SEEDS = 10_000
 _MOST_WHY = 500  # letters of why a run was refused
 
 Say = Callable[[str], Any]
@@ -149,8 +149,13 @@ def plan(
     Raises:
         MancalaError: An argument is wrong, or an entry takes part in none of the tasks.
     """
-    if not is_whole(seeds) or not 1 <= seeds <= _MOST_SEED:
-        raise InvalidArgument(f"seeds must be a whole number of at least 1, not {seeds!r}")
+    whole("seeds", seeds, 1, _MOST_SEEDS)
+    for entry in entries:
+        if not isinstance(entry, Entry):
+            raise InvalidArgument(f"entries must be of read_entry, not {entry!r}")
+    for limit in limits:
+        if not isinstance(limit, Limit):
+            raise InvalidArgument(f"limits must be of limit_of_steps or limit_of_minutes, not {limit!r}")
     if entries and not limits:
         raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
     names = [entry.name for entry in entries]
@@ -159,6 +164,8 @@ def plan(
         raise InvalidEntry(f"two entries are called {twice}; give one of the files another name")
     if not tasks:
         raise InvalidArgument("name a task, such as afterstates")
+    if not rulesets:
+        raise InvalidArgument("name a ruleset, such as layli_goobalay")
     folder, shares = Path(folder), measuring_points(points)
     # What is named twice is learned once.
     limits, lines = tuple(dict.fromkeys(limits)), tuple(dict.fromkeys(lines))
@@ -293,7 +300,7 @@ def _measurements(run: Run, rows: Sequence[Row]) -> Iterator[Row | Void]:
     check_takes_part(run.entry, run.task)
     run.entry.prepare(run.task, run.ruleset)
     before = {row.steps: row.core_seconds for row in rows}
-    budget = LearningBudget(run.limit, run.points, before, _read_pending(run.folder))
+    budget = LearningBudget(run.limit, run.points, before, _read_pending(run))
     learner = run.entry.learn(run.task, run.ruleset, budget, run.seed, run.folder)
     if not isinstance(learner, Generator):
         raise Refused(f"learn must be a generator that yields Points, and returned {learner!r}")
@@ -306,10 +313,11 @@ def _measurements(run: Run, rows: Sequence[Row]) -> Iterator[Row | Void]:
                         yield Void(budget.resumed_steps)
                     last = max((steps for steps in before if steps <= budget.resumed_steps), default=0)
                 steps = _checked(point, last, budget)
-                if steps == last:  # the end, where it has just been measured
+                if steps == last:  # measured already: the end, or a point passed while setting up again
+                    budget.note_measured(steps)
                     continue
                 player, seconds = _seated(run, point), budget.seconds
-                pending = json.dumps({"steps": steps, "seconds": seconds})
+                pending = json.dumps({"run": _filed(run), "steps": steps, "seconds": seconds})
                 write_atomically(run.folder / _PENDING, pending.encode())
                 score = run.scoring.score(player, run.ruleset)
                 number = sum(share <= budget.part_spent(steps) for share in run.points)
@@ -343,13 +351,21 @@ def _seated(run: Run, point: Point) -> agents.Agent:
     return agent
 
 
-def _read_pending(folder: Path) -> dict[int, float]:
-    """Return after how many steps and core seconds a learner was about to be measured when it was killed."""
+def _read_pending(run: Run) -> dict[int, float]:
+    """Return after how many steps and core seconds a learner was about to be measured when it was killed.
+
+    Nothing where the folder is of a run that was scored otherwise, or of another version: what that one
+    learned has not been measured so.
+    """
     try:
-        said = json.loads((folder / _PENDING).read_text())
-        return {int(said["steps"]): float(said["seconds"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        said = json.loads((run.folder / _PENDING).read_text())
+        return {int(said["steps"]): float(said["seconds"])} if said["run"] == _filed(run) else {}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return {}
+
+
+def _filed(run: Run) -> str:
+    return json.dumps(run.key.as_dict())
 
 
 def _in_words(score: Any) -> str:

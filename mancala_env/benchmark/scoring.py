@@ -13,6 +13,7 @@ from mancala_env.arena.openings import InvalidMatch, Openings
 from mancala_env.arena.ratings import fit_ratings
 from mancala_env.arena.regret import has_exact_positions, measure_regret
 from mancala_env.arena.round_robin import entrant
+from mancala_env.arguments import whole
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import ILLEGAL, positions
@@ -102,10 +103,11 @@ def scoring_of(
 
     Raises:
         InvalidMatch: games is out of range, or an anchor is none.
+        InvalidArgument: seed is no whole number of at least 0.
         NoLadder: None is stored for the ruleset.
         MancalaError: It has no solved positions.
     """
-    num_pairs(games)
+    games, seed = 2 * num_pairs(games), whole("seed", seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
         raise MancalaError(f"no solved positions of {ruleset.name} are shipped, so nobody has a regret there")

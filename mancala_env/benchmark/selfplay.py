@@ -24,8 +24,9 @@ from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
 from mancala_env.learning.callbacks import A_CALLBACK
 from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
+from mancala_env.learning.curves import read_metrics
 from mancala_env.learning.loop import train
-from mancala_env.learning.run_folder import FINAL, RunFolder
+from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder
 from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
 from mancala_env.settings import build, settings_of
@@ -109,20 +110,20 @@ def prepare(task: Task, ruleset: Ruleset) -> None:
             pass
 
 
-def trained(config: TrainConfig, budget: LearningBudget, steps_before: int = 0) -> Iterator[Point]:
+def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     """Train as configured, and yield the checkpoint wherever it is to be measured.
 
     The clock of the run is the budget's: core minutes, however busy the machine is. Where the run was
-    killed, it goes on from the checkpoint that was measured last.
+    killed, it goes on from the checkpoint that was measured last. The positions that distillation labels are
+    environment steps, all of them: it plays the games to their end that are under way when it has enough.
 
     Args:
         config: From :func:`config_of`.
         budget: The budget.
-        steps_before: Environment steps that are spent before self-play, such as on distillation.
     """
     place = Path(config.folder, _NAME)
     steps = _stored_steps(place / FINAL)
-    is_resumed = steps is not None and budget.resume(steps + steps_before)
+    is_resumed = steps is not None and budget.resume(steps + _num_labelled(place))
     if steps is None or not is_resumed:
         shutil.rmtree(place, ignore_errors=True)
         run = RunFolder.create(config)
@@ -131,14 +132,14 @@ def trained(config: TrainConfig, budget: LearningBudget, steps_before: int = 0) 
         for path in run.saved():  # later than what was measured: nobody knows what they cost
             if read_identity(path).turns > steps:
                 path.unlink()
-    until = _UntilDue(budget, steps_before)
+    until = _UntilDue(budget, place)
     while True:
         checkpoint, stopped_by = train(
             config, run, Console(quiet=True), is_resumed, [until], now=core_seconds
         )
         if stopped_by not in (None, A_CALLBACK):
             raise KeyboardInterrupt
-        yield Point(checkpoint, read_identity(checkpoint).turns + steps_before)
+        yield Point(checkpoint, read_identity(checkpoint).turns + _num_labelled(place))
         if until.is_over or stopped_by is None:
             return
         is_resumed = True
@@ -151,6 +152,12 @@ def _stored_steps(checkpoint: Path) -> int | None:
         return None
 
 
+def _num_labelled(place: Path) -> int:
+    """Return how many positions the distillation of a run has labelled, by the first line of its figures."""
+    figures = read_metrics(place / METRICS) if (place / METRICS).is_file() else []
+    return int(figures[0].get("distillation/positions", 0)) if figures else 0
+
+
 class _UntilDue(BaseCallback):
     """Ends the training where it is to be measured, or an update more would be over the budget.
 
@@ -160,12 +167,16 @@ class _UntilDue(BaseCallback):
 
     model: SelfPlayPPO  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def __init__(self, budget: LearningBudget, steps_before: int) -> None:
+    def __init__(self, budget: LearningBudget, place: Path) -> None:
         super().__init__()
-        self._budget, self._steps_before, self.is_over = budget, steps_before, False
+        self._budget, self._place, self.is_over = budget, place, False
+        self._num_labelled = 0
+
+    def _on_training_start(self) -> None:
+        self._num_labelled = _num_labelled(self._place)  # distillation is over by now
 
     def _on_step(self) -> bool:
-        steps = self.model.num_timesteps + self._steps_before
+        steps = self.model.num_timesteps + self._num_labelled
         update = self.model.n_steps * self.training_env.num_envs
         self.is_over = not self._budget.allows(steps + update)
         has_learned = self.model.num_timesteps > 0

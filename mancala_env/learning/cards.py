@@ -112,12 +112,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")
     parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
     options = parser.parse_args(arguments)
+    if options.folder is not None and not options.folder.is_dir():
+        parser.error(f"--folder must be a folder that exists, not {options.folder}")
+    checkpoint_of: dict[str, Path] = {}  # what is wrong with one is found before hours of the others
     for checkpoint in options.checkpoints:
-        ruleset = read_identity(checkpoint).ruleset
-        if ruleset.name not in names():
+        name = read_identity(checkpoint).ruleset.name
+        if name not in names():
             known = ", ".join(names())
-            parser.error(f"{checkpoint} plays {ruleset.name!r}, which is not in the catalogue: {known}")
-        path = shipped_file("policy", ruleset.name)
+            parser.error(f"{checkpoint} plays {name!r}, which is not in the catalogue: {known}")
+        if name in checkpoint_of:
+            parser.error(f"{checkpoint_of[name]} and {checkpoint} both play {name}, which has one network")
+        checkpoint_of[name] = checkpoint
+    for name, checkpoint in checkpoint_of.items():
+        path = shipped_file("policy", name)
         path = path if options.folder is None else options.folder / path.name
         with TemporaryDirectory() as folder:
             new = Path(folder, path.name)

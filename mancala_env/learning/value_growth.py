@@ -35,6 +35,7 @@ from mancala_env.agents.value_network import ValueWeights
 from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.arena.openings import openings
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import Played, fit, play
 from mancala_env.position import Position
@@ -162,7 +163,11 @@ def targets(played: Played, exact: np.ndarray | None = None, later: float = _LAT
 
 
 def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Generation]:
-    """Play, fit and search anew, generation after generation; each plays with the best before it."""
+    """Play, fit and search anew, generation after generation; each plays with the best before it.
+
+    Raises:
+        InvalidArgument: The games are so few that there is nothing to learn from.
+    """
     most, depth, seed = settings.generations, settings.depth, settings.seed
     seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
     drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
@@ -177,6 +182,10 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         exact = exact_values(played, solver, settings.solve) if solver else None
         learned = [*learned, (played.games, targets(played, exact))][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
+        if not len(positions):  # each was over before its deviations were
+            raise InvalidArgument(
+                f"games must be more than {settings.games}: none of them left a position to learn from"
+            )
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
         match = play_openings(*players, drawn)

@@ -163,6 +163,12 @@ def test_a_file_of_other_numbers_is_refused(tmp_path: Path, values, why):
         read_values(path, rulesets.lookup("leyla"))
 
 
+@pytest.mark.parametrize("path", ["no/such.npz", ".", "\0"])
+def test_what_is_no_file_holds_no_values(path):
+    with pytest.raises(NoMatchValues, match="holds no values of match states"):
+        agents.make(f"match+mcts:10:{path}", "leyla")
+
+
 def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
     with pytest.raises(agents.InvalidSpec, match=r"layli_goobalay_8 has none \(match='single'\); mcts plays"):
         agents.make("match+mcts:10", "layli_goobalay_8")

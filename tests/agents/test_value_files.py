@@ -172,6 +172,8 @@ def changed(path: Path, **changes: object) -> bytes:
         (lambda path: changed(path, shape=[1 << 40, 1 << 40]), "bytes"),
         (lambda path: changed(path, shape=[1.0]), "has shape"),
         (lambda path: changed(path, shape=[True]), "has shape"),
+        (lambda path: changed(path, shape={}, data_offsets=[0, 4]), "has shape"),
+        (lambda path: changed(path, shape="", data_offsets=[0, 4]), "has shape"),
         (lambda path: changed(path, shape=[12, 16, 24]), "would be right"),
         (lambda path: changed(path, data_offsets=[0, -4]), "has shape"),
         (lambda path: changed(path, data_offsets=[4, 18436]), "begins at byte 4; 0 would be right"),

@@ -39,6 +39,14 @@ def test_a_limit_in_words(limit, words):
     assert str(limit) == words
 
 
+def test_no_two_limits_share_a_folder():
+    assert limit_of_minutes(3).slug == "3-core-minutes"
+    assert limit_of_minutes(0.5).slug == "0.5-core-minutes"
+    for pair in ((3, 3.0000001), (1_234_567, 1_234_568)):
+        first, second = map(limit_of_minutes, pair)
+        assert first.slug != second.slug
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, 10**13, "1", None])
 def test_steps_that_are_none_are_refused(wrong):
     with pytest.raises(InvalidArgument, match="whole number from 1"):

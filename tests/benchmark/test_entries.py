@@ -15,6 +15,7 @@ from learners import HONEST, entry_of, run
 
 from mancala_env import Position, cli, rulesets
 from mancala_env.agents import Agent
+from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena import measure_regret, play_matches
 from mancala_env.batch import Batch
 from mancala_env.benchmark import (
@@ -28,6 +29,8 @@ from mancala_env.benchmark import (
 )
 from mancala_env.benchmark.budget import measuring_points
 from mancala_env.engine.state import encode, load
+from mancala_env.learning import distillation
+from mancala_env.learning.distillation import label_positions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
@@ -59,6 +62,43 @@ def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
     assert results.end(wanted.runs[0].key) == "", said
     rows = results.rows(wanted.runs[0].key)
     assert 0 < rows[-1].steps <= 2000
+
+
+def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch):
+    labelled = []
+
+    def counted(*args, **options):
+        labelled.append(label_positions(*args, **options))
+        return labelled[-1]
+
+    monkeypatch.setattr(distillation, "label_positions", counted)
+    entry = read_entry(ROOT / "training" / "benchmark" / "ppo_distilled.py")
+    budget = LearningBudget(limit_of_steps(3000), (1.0,))
+    (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
+    assert isinstance(point.player, Path)
+    played = read_identity(point.player).turns
+    assert len(labelled[0]) > 0.4 * 3000  # games under way are played to their end
+    assert played > 0
+    assert point.steps == len(labelled[0]) + played
+    assert point.steps <= 3000
+
+
+def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypatch):
+    entry = read_entry(ROOT / "training" / "benchmark" / "value_loop.py")
+    monkeypatch.setattr(sys.modules[entry.learn.__module__], "GAMES", 2)
+
+    class Short(LearningBudget):
+        asked = 0
+
+        def allows(self, steps):
+            self.asked += 1
+            return self.asked == 1  # for a second generation, and no third
+
+    budget = Short(limit_of_minutes(1), (1.0,))
+    (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
+    monkeypatch.setattr(Short, "asked", 1)
+    (first,) = entry.learn(TASKS["anything"], LAYLI, Short(limit_of_minutes(1), (1.0,)), 1, tmp_path)
+    assert point.steps > first.steps
 
 
 def test_the_entry_of_the_documentation_runs(tmp_path):

@@ -75,6 +75,37 @@ def test_refused_runs_and_entries_since_changed_do_not_count():
     assert "bad, seed 1, was refused: it cheated" in outcome.notes
 
 
+def test_the_file_of_an_entry_that_was_measured_last_counts():
+    old, new = key(identity="0"), key(identity="1", seed=2)
+    rows = [row(old, 9, steps=50, point=0), row(new, 3), row(old, 2)]
+    outcome = Outcome(results_of(rows, [(old, ""), (new, "")]))
+    (found,) = outcome.standings(outcome.contests()[0])
+    assert found.regret.value == 2
+
+
+def test_a_seed_that_another_version_made_anew_counts_once():
+    old, new = key()._replace(version="0.1"), key()._replace(version="0.2")
+    line = key("minimax:2", task=LINE)
+    lines = [row(line._replace(version=each), 4) for each in ("0.1", "0.2")]
+    outcome = Outcome(over([row(old, 1), row(new, 3), *lines]))
+    (contest,) = outcome.contests()
+    (found,) = outcome.standings(contest)
+    assert (found.seeds, found.regret.value) == (1, 3)
+    assert len(outcome.lines_of(contest)) == 1
+    assert "1 measurements were made anew with another version; left out" in outcome.notes
+
+
+def test_one_ruleset_scored_in_two_ways_is_not_several_rulesets():
+    ways = [SCORING, SCORING._replace(anchors=("greedy",))]
+    rows = [row(key()._replace(scoring=way), 2) for way in ways]
+    assert [one.ruleset for one in Outcome(over(rows)).contests()] == ["layli_goobalay"] * 2
+    outcome = Outcome(over([*rows, *(row(key(ruleset="leyla", seed=seed), 1) for seed in (1, 2))]))
+    together = outcome.contests()[0]
+    assert together.ruleset == ALL
+    (found,) = outcome.standings(together)
+    assert found.seeds == 1
+
+
 def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
     names = ("layli_goobalay", "leyla")
     rows = [row(key(ruleset=name), 0.5 * regret_of_random(lookup(name))) for name in names]

@@ -5,14 +5,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from learners import HEAD, HONEST, STORING, entry_of, plan_of, run
 
 from mancala_env import agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent
 from mancala_env.arena.lines import InvalidResults
-from mancala_env.benchmark import InvalidEntry, Refused, budget, limit_of_minutes, read_entry
+from mancala_env.benchmark import (
+    InvalidEntry,
+    Refused,
+    budget,
+    limit_of_minutes,
+    limit_of_steps,
+    plan,
+    read_entry,
+    run_plan,
+)
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
 from mancala_env.benchmark.tasks import TASKS
@@ -164,6 +175,36 @@ def test_a_learner_that_stores_nothing_begins_anew_and_its_old_measurements_do_n
     assert kinds == ["measured"] * 3 + ["void"] + ["measured"] * 5 + ["end"]
 
 
+def test_what_was_scored_otherwise_is_learned_anew_with_all_its_points(tmp_path):
+    body, store = STORING.replace("KILLED_AT", "-1"), "file.write_text(json.dumps(steps))"
+    body = body.replace("            yield", f"            {store}\n            yield")
+    entry = entry_of(tmp_path, body)
+    for anchor in ("random", "greedy"):
+        wanted = plan([entry], tmp_path, limits=[limit_of_steps(1000)], seeds=1, points=3, games=2,
+                      anchors=[anchor], lines=())  # fmt: skip
+        run_plan(wanted, lambda _: None)
+        with Results(tmp_path / RESULTS) as results:
+            assert steps_of(results, wanted) == [[300, 500, 1000]]
+
+
+def test_a_learner_that_is_due_where_it_has_just_been_measured_goes_on(tmp_path):
+    # Whoever sets up again after each measurement may pass a point before they learn.
+    body = """
+    import time
+    steps = 0
+    while budget.allows(steps):
+        if not budget.is_due(steps):
+            steps += 1
+        yield Point(player(ruleset), steps)
+        end = time.process_time() + 0.05
+        while time.process_time() < end: pass
+    (folder / "steps").write_text(str(steps))
+"""
+    entry = entry_of(tmp_path, body)
+    _, _, _, wanted = run([entry], tmp_path, tasks=["board"], limits=[limit_of_minutes(0.01)], points=5)
+    assert int((wanted.runs[0].folder / "steps").read_text()) > 3
+
+
 def test_half_a_line_at_the_end_is_cut_off_and_measured_again(tmp_path):
     entry = entry_of(tmp_path, STORING.replace("KILLED_AT", "-1"))
     _, _, results, wanted = run([entry], tmp_path)
@@ -233,6 +274,8 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
         ("TASKS = ['board']\ndef learn(): ...\n", "TASKS must be a tuple"),
         ("TASKS = ('boards',)\ndef learn(): ...\n", "TASKS must be a tuple"),
         ("TASKS = ()\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS must be a tuple"),
+        ("\0", "line 1: source code string cannot contain null bytes"),
         ("def learn(:\n", "line 1: invalid syntax"),
     ],
 )
@@ -258,11 +301,17 @@ def test_what_is_no_python_file_is_no_entry(path):
         ({"tasks": []}, "name a task"),
         ({"rulesets": ["chess"]}, "chess"),
         ({"lines": ["gready"]}, "no agent 'gready'"),
+        ({"rulesets": []}, "name a ruleset"),
+        ({"seeds": 10**6}, "from 1 to 10000"),
+        ({"limits": [1000]}, "of limit_of_steps or limit_of_minutes, not 1000"),
+        ({"entries": ["td.py"]}, "of read_entry, not 'td.py'"),
+        ({"scoring_seed": None}, "seed must be"),
+        ({"scoring_seed": -1}, "seed must be"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp_path):
     with pytest.raises(MancalaError, match=why):
-        plan_of([entry_of(tmp_path, HONEST)], tmp_path, **options)
+        plan_of(**{"entries": [entry_of(tmp_path, HONEST)], "folder": tmp_path} | options)
     assert not (tmp_path / RESULTS).exists()
 
 
@@ -296,3 +345,13 @@ def test_a_ruleset_without_a_ladder_or_an_anchor_that_is_none_is_refused():
         scoring_of(LAYLI, anchors=["gready"])
     with pytest.raises(MancalaError, match="even whole number"):
         scoring_of(LAYLI, games=3)
+
+
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path):
+    counts: dict[str, Any] = {"seeds": np.int64(1), "games": np.int64(2), "scoring_seed": np.int64(3)}
+    limits = [limit_of_steps(np.int64(1000))]  # type: ignore[arg-type]
+    entries = [entry_of(tmp_path, HONEST)]
+    wanted = plan(entries, tmp_path, limits=limits, points=1, anchors=["random"], lines=(), **counts)
+    assert run_plan(wanted, lambda _: None) == 0
+    with Results(tmp_path / RESULTS) as results:
+        assert steps_of(results, wanted) == [[1000]]

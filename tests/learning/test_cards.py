@@ -39,3 +39,19 @@ def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -
     assert stopped.value.code == 2
     assert "plays 'mine', which is not in the catalogue" in capsys.readouterr().err
     assert not list(tmp_path.glob("policy_*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--folder", "no/such"], "--folder must be a folder that exists, not no/such"),
+        ([str(SHIPPED)], "both play gabata_five_holes, which has one network"),
+    ],
+)
+def test_what_cannot_be_shipped_is_said_before_anything_is_measured(
+    words: list[str], why: str, tmp_path: Path, capsys
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--folder", str(tmp_path), str(SHIPPED), *words])
+    assert stopped.value.code == 2
+    assert why in capsys.readouterr().err

@@ -97,6 +97,28 @@ def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> No
     assert figures.page(found) == (docs / "figures.md").read_text()
 
 
+@pytest.mark.parametrize("content", ["{", "{}", "3", "[3]", "[{}]", "null", '[{"config": "leyla"}]', "\0"])
+def test_a_file_of_something_else_is_not_written_over(content: str, tmp_path: Path, capsys) -> None:
+    first, kept = tiny_config(tmp_path, "gabata_i_tiny"), tmp_path / "figures.json"
+    kept.write_text(content)
+    assert figures.main([str(first), "--minutes", "0.01", "--out", str(tmp_path / "figures.md")]) == 2
+    assert (
+        f"{kept} holds no figures of this program; delete it or name another --out" in capsys.readouterr().err
+    )
+    assert kept.read_text() == content
+
+
+def test_no_table_where_the_out_is_a_folder_or_two_files_have_one_name(tmp_path: Path, capsys) -> None:
+    assert figures.main(["--out", "."]) == 2
+    assert "--out must be a .md file" in capsys.readouterr().err
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        paths.append(str(tiny_config(tmp_path / name, "tiny")))
+    assert figures.main([*paths, "--out", str(tmp_path / "figures.md")]) == 2
+    assert "two configurations are called tiny" in capsys.readouterr().err
+
+
 def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
     path = tiny_config(tmp_path, "gabata_i_tiny")
     words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]

@@ -100,6 +100,7 @@ def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_pat
         (["leyla", "--solve", "many"], "argument --solve: must be a whole number, not 'many'"),
         (["leyla", "--depth", "100"], "must be a whole number, 1 to 99"),
         (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
+        (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], "games must be more than 1:"),
     ],
 )
 def test_a_mistake_is_one_line(words: list[str], said: str, capsys) -> None:

@@ -24,5 +24,4 @@ def learn(task, ruleset, budget, seed, folder):
     changes["distillation.positions"] = positions
     if budget.steps:
         changes["environment_steps"] = budget.steps - positions
-    config = config_of(task, ruleset, budget, seed, folder, changes)
-    yield from trained(config, budget, steps_before=positions)
+    yield from trained(config_of(task, ruleset, budget, seed, folder, changes), budget)

@@ -34,8 +34,8 @@ def learn(task, ruleset, budget, seed, folder):
     best, steps, file = None, 0, folder / f"value{SUFFIX}"
     settings = GrowthSettings(games=games, depth=DEPTH, generations=MOST_GENERATIONS, seed=seed)
     for one in generations_of(ruleset, settings):
-        if best is not None and not budget.allows(one.turns):
-            break
+        if best is not None and budget.steps and one.turns > budget.steps:
+            break  # nobody knows how long games are before they are played; the one before counts
         best, steps = one if best is None or one.gains else best, one.turns
         file.write_bytes(ValueFile(ruleset, best.weights, {}).to_bytes())
         if budget.is_due(steps):

@@ -30,6 +30,19 @@ from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.programs import Parser, check_out, in_one_line
 
+# What a row of the table is made of.
+_FIGURES = (
+    "config",
+    "trained",
+    "network",
+    "seed",
+    "games",
+    "turns",
+    "turns_per_second",
+    "matches",
+    "regret",
+    "git",
+)
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
 # Options of mancala train that these programs set, or that are not a change of a configuration.
 _IN_COMMON = {
@@ -159,6 +172,26 @@ def table(found: list[dict[str, Any]]) -> str:
     )
 
 
+def read_figures(path: Path) -> list[dict[str, Any]]:
+    """Return the figures that are there already.
+
+    Raises:
+        InvalidConfig: The file holds something else.
+    """
+    try:
+        found = json.loads(path.read_text()) if path.exists() else []
+        if not isinstance(found, list):
+            raise ValueError
+        found = [{"seed": 1} | each for each in found]  # files made when there was one seed only have none
+        if any(name not in each for each in found for name in _FIGURES):
+            raise ValueError
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidConfig(
+            f"{path} holds no figures of this program; delete it or name another --out"
+        ) from error
+    return found
+
+
 def _names(found: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(each["config"] for each in found))
 
@@ -250,17 +283,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
     words = parser.parse_args(arguments)
     console = Console()
-    kept = words.out.with_suffix(".json")
     check_out(words.out, ".md")
+    kept = words.out.with_suffix(".json")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     num_pairs(words.games)
-    found: list[dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else []
-    found = [{"seed": 1} | each for each in found]  # files made when there was one seed only have none
+    found = read_figures(kept)
     asked = (trained_for(words.minutes, words.options), words.games)
-    wanted = [
-        (path, seed) for path in words.configs or ruleset_configs() for seed in dict.fromkeys(words.seeds)
-    ]
+    paths = {path.resolve(): path for path in words.configs or ruleset_configs()}.values()
+    names = [path.stem for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidConfig(f"two configurations are called {twice}; give one of the files another name")
+    wanted = [(path, seed) for path in paths for seed in dict.fromkeys(words.seeds)]
     for path, seed in wanted:  # what is wrong with one is found before hours of the others
         _config(path, words.minutes, words.games, words.options, seed, words.folder)
     for path, seed in wanted:
