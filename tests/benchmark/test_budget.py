@@ -108,7 +108,8 @@ def test_core_minutes_are_what_this_process_computes_and_its_children_do():
         assert child.stdout.readline() == b"done\n"
         time.sleep(1.1)  # children are looked up once a second
         running = core_seconds() - before
-        assert running >= 0.7
+        # Of a running process the system counts whole hundredths, of user and system time each.
+        assert running >= 0.7 - 0.02
         child.communicate(b"\n")
     time.sleep(1.1)
     assert core_seconds() - before >= running  # it has ended, and still counts
