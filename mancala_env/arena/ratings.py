@@ -170,7 +170,8 @@ def fit_ratings(
     counts /= np.array([[match.repeats] for match in matches])
 
     sides = np.array([[index[match.first], index[match.second]] for match in matches])
-    rng = np.random.default_rng(seed)
+    # Not the draws that made the replicates of fixed ratings: errors of the two would go together.
+    rng = np.random.default_rng(seed if fixed is None else [seed, 1])
     # Row 0 is the estimate, the others are replicates: probabilities drawn from their posterior.
     posterior = counts + _PRIOR_PAIRS
     drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
