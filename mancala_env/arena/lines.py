@@ -8,7 +8,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from mancala_env.errors import MancalaError
 
@@ -46,6 +46,21 @@ class LinesFile(ABC):
         if self._file is not None:
             self._file.close()
 
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Return what is in a file, which another process may be writing: half a line at the end is left out.
+
+        Raises:
+            InvalidResults: It cannot be read, or is none of this kind of file.
+        """
+        found = cls(path)
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise InvalidResults(f"cannot read results from {path}: {error.strerror}") from None
+        found._take_lines(content)
+        return found
+
     @abstractmethod
     def take(self, line: bytes, number: int) -> None:
         """Take a line that is in the file; the first one has number 1.
@@ -78,10 +93,16 @@ class LinesFile(ABC):
         assert self._file is not None
         self._file.seek(0)
         content = self._file.read()
+        whole = self._take_lines(content)
+        if whole < len(content):
+            os.truncate(self._file.fileno(), whole)
+
+    def _take_lines(self, content: bytes) -> int:
+        """Take all whole lines; returns how many bytes they are."""
         whole = content[: content.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             self.take(line, number)
-        if len(whole) < len(content):
-            if not content[len(whole) :].startswith(b'{"format"'[: len(content) - len(whole)]):
-                raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
-            os.truncate(self._file.fileno(), len(whole))
+        half = content[len(whole) :]
+        if not half.startswith(b'{"format"'[: len(half)]):
+            raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
+        return len(whole)

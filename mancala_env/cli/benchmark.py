@@ -96,8 +96,8 @@ def run(options: Any) -> int:
             raise Interrupted(kept) from None
     elif lacking:
         raise ImportError("none of the entries can run here: " + "; ".join(lacking))
-    with Results(folder / RESULTS) as results:
-        outcome = Outcome(results)
+    # Another process may be measuring: what there is so far can be looked at.
+    outcome = Outcome(Results.read(folder / RESULTS))
     if options.report is not None:
         write_report(outcome, options.report)
     if options.json:

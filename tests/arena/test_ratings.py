@@ -58,7 +58,7 @@ def test_95_percent_intervals_of_ratings_hold_the_truth():
 
 
 def test_errors_of_a_newcomer_do_not_go_with_those_of_the_anchors():
-    """The bootstrap of both had one seed, so alike matches were drawn alike: an interval 2.4 times too narrow."""
+    """The bootstrap of both had one seed, so alike matches were drawn alike: half the width, or less."""
     counts = [0, 0, 40, 0, 0]
     anchors = fit_ratings([PairCounts("random", "a", counts), PairCounts("random", "b", counts)], seed=0)
     own = [PairCounts("new", name, counts) for name in ("random", "a", "b")]

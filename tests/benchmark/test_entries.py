@@ -28,6 +28,7 @@ from mancala_env.benchmark import (
     read_entry,
 )
 from mancala_env.benchmark.budget import measuring_points
+from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.engine.state import encode, load
 from mancala_env.learning import distillation
 from mancala_env.learning.distillation import label_positions
@@ -213,8 +214,20 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(tmp_pa
     assert (
         cli.main(["benchmark", "--folder", str(tmp_path / "out"), "--report", str(tmp_path / "a.html")]) == 0
     )
-    assert "layli_goobalay, afterstates, 100 steps" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "layli_goobalay, afterstates, 100 steps" in shown
     assert (tmp_path / "a.html").is_file()
+    # While another process measures, too, and half a line of its at the end stays where it is.
+    file = tmp_path / "out" / RESULTS
+    with Results(file), file.open("ab") as writing:
+        writing.write(b'{"format":1,"wha')
+        writing.flush()
+        assert cli.main(["benchmark", "--folder", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == shown.replace(f"report: {tmp_path / 'a.html'}\n", "")
+    assert file.read_bytes().endswith(b'{"format":1,"wha')
+    file.write_bytes(b"something else\n")
+    assert cli.main(["benchmark", "--folder", str(tmp_path / "out")]) == 2
+    assert "line 1: not a line of a benchmark's results" in capsys.readouterr().err
 
 
 TD = str(ROOT / "training" / "benchmark" / "td.py")

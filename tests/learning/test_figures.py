@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -95,6 +96,31 @@ def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> No
     docs = Path(__file__).resolve().parents[2] / "docs"
     found = json.loads((docs / "figures.json").read_text())
     assert figures.page(found) == (docs / "figures.md").read_text()
+
+
+def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
+    """The other one writes its figures while this one trains."""
+    out, made = tmp_path / "figures.md", []
+    names = ["gabata_i_one", "gabata_i_two"]
+    words = ["--minutes", "0.01", "--games", "2", "--folder", str(tmp_path / "runs"), "--out", str(out)]
+    whole = figures.make_figures
+
+    def beside_another(path: Path, *rest: Any) -> Any:
+        if not made:
+            made.append(path)
+            assert figures.main([str(tiny_config(tmp_path, names[1])), *words]) == 0
+        return whole(path, *rest)
+
+    monkeypatch.setattr(figures, "make_figures", beside_another)
+    assert figures.main([str(tiny_config(tmp_path, names[0])), *words]) == 0
+    assert [row["config"] for row in json.loads(out.with_suffix(".json").read_text())] == names
+
+
+def test_the_default_table_needs_no_folder(tmp_path: Path, monkeypatch) -> None:
+    path = tiny_config(tmp_path, "gabata_i_tiny")
+    monkeypatch.chdir(tmp_path)
+    assert figures.main([str(path), "--minutes", "0.01", "--games", "2"]) == 0
+    assert (tmp_path / "runs" / "figures.md").is_file()
 
 
 @pytest.mark.parametrize("content", ["{", "{}", "3", "[3]", "[{}]", "null", '[{"config": "leyla"}]', "\0"])

@@ -283,12 +283,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
     words = parser.parse_args(arguments)
     console = Console()
+    if words.out == parser.get_default("out"):
+        words.out.parent.mkdir(exist_ok=True)
     check_out(words.out, ".md")
     kept = words.out.with_suffix(".json")
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     num_pairs(words.games)
-    found = read_figures(kept)
+    read_figures(kept)
     asked = (trained_for(words.minutes, words.options), words.games)
     paths = {path.resolve(): path for path in words.configs or ruleset_configs()}.values()
     names = [path.stem for path in paths]
@@ -299,21 +301,25 @@ def main(arguments: list[str] | None = None) -> int:
     for path, seed in wanted:  # what is wrong with one is found before hours of the others
         _config(path, words.minutes, words.games, words.options, seed, words.folder)
     for path, seed in wanted:
-        # Figures of other runs would stand in the same row.
-        found = [
-            each for each in found if each["config"] != path.stem or asked == (each["trained"], each["games"])
-        ]
+        found = _beside(read_figures(kept), path.stem, asked)
         if any((each["config"], each["seed"]) == (path.stem, seed) for each in found):
             continue
         made = make_figures(path, words.minutes, words.games, words.options, seed, words.folder, console)
         if made is None:
             console.print("Stopped; the same command goes on from here.")
             return 0
-        found = sorted([*found, made], key=lambda each: (each["config"], each["seed"]))
-        _write(found, words.out, kept)
+        # Another process may have added its own meanwhile.
+        found = [*_beside(read_figures(kept), path.stem, asked), made]
+        _write(sorted(found, key=lambda each: (each["config"], each["seed"])), words.out, kept)
+    found = read_figures(kept)
     _write(found, words.out, kept)  # where all is kept too: the page may be of an earlier version
     console.print(f"Configurations in {words.out}: {len(_names(found))}", highlight=False)
     return 0
+
+
+def _beside(found: list[dict[str, Any]], name: str, asked: tuple[str, int]) -> list[dict[str, Any]]:
+    """Return the figures that can stand in a table with those of a configuration, trained and played so."""
+    return [each for each in found if each["config"] != name or asked == (each["trained"], each["games"])]
 
 
 def _write(found: list[dict[str, Any]], out: Path, kept: Path) -> None:
