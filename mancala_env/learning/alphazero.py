@@ -85,9 +85,12 @@ def drawn(policy: np.ndarray, temperature: np.ndarray, randoms: np.ndarray) -> n
         randoms: float `[B, A]`, uniform, 0 to 1.
     """
     is_drawn = temperature[:, None] > 0
-    with np.errstate(divide="ignore"):
-        # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
-        chances = np.log(policy) / np.where(is_drawn, temperature[:, None], 1.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        # The largest of Gumbel-shifted logits falls on each action with its softmax probability. The most
+        # visited action has 0, so that it stays finite at any temperature.
+        chances = np.log(policy / policy.max(axis=1, keepdims=True)) / np.where(
+            is_drawn, temperature[:, None], 1.0
+        )
         shifted = chances - np.log(-np.log(np.maximum(randoms, np.finfo(np.float64).tiny)))
     is_most = policy == policy.max(axis=1, keepdims=True)
     return np.where(is_drawn, shifted, np.where(is_most, randoms, -1.0)).argmax(axis=1)

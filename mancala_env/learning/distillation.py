@@ -88,8 +88,13 @@ class ExpertLabels:
         """Return a training set, and the held-out set: every tenth game, whole.
 
         Raises:
-            InvalidConfig: All positions are from one game.
+            InvalidConfig: There are none, or all are from one game.
         """
+        if not len(self):
+            raise InvalidConfig(
+                "the expert labelled no position: it knows none of their values; give it more time, or "
+                "take another, such as value+minimax:6"
+            )
         numbers = np.unique(self.episodes, return_inverse=True)[1]
         if not numbers.any():
             raise InvalidConfig(
@@ -446,8 +451,10 @@ def boltzmann_targets(values: np.ndarray, temperature: float) -> np.ndarray:
 
     At temperature 0 the best actions share all of it.
     """
-    below = values - values.max(axis=1, keepdims=True)
-    weights = np.exp(below / temperature) if temperature else below == 0
+    # In double precision: no temperature above 0 is too small for it.
+    below = (values - values.max(axis=1, keepdims=True)).astype(np.float64)
+    with np.errstate(over="ignore"):
+        weights = np.exp(below / temperature) if temperature else below == 0
     return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
 

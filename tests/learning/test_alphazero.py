@@ -160,6 +160,7 @@ def test_actions_are_drawn_by_their_visits_or_the_most_visited_is_taken() -> Non
         (1.0, policy[0]),
         (0.5, policy[0] ** 2 / (policy[0] ** 2).sum()),
         (0, [1, 0, 0, 0]),
+        (5e-324, [1, 0, 0, 0]),
     ):
         actions = drawn(policy, np.full(len(policy), float(temperature)), rng.random(policy.shape))
         np.testing.assert_allclose(np.bincount(actions, minlength=4) / len(policy), wanted, atol=0.015)

@@ -143,7 +143,8 @@ def test_an_agent_without_values_is_no_expert() -> None:
 
 def test_boltzmann_targets_fall_by_e_per_temperature_and_leave_illegal_actions_out() -> None:
     values = np.array([[3, 1, NEVER, 3]], np.float32)
-    assert boltzmann_targets(values, 0.0)[0].tolist() == [0.5, 0, 0, 0.5]
+    for cold in (0.0, 1e-300, 5e-324):
+        assert boltzmann_targets(values, cold)[0].tolist() == [0.5, 0, 0, 0.5]
     best, worse, illegal, other = boltzmann_targets(values, 2.0)[0].tolist()
     assert best == other
     assert worse / best == pytest.approx(np.exp(-1))
@@ -195,6 +196,8 @@ def test_a_single_game_leaves_nothing_to_hold_out() -> None:
     labels = label_positions("minimax:1", SMALL, 1, exploration=0.5, num_games=1, seed=1)
     with pytest.raises(InvalidConfig, match="single game"):
         labels.split()
+    with pytest.raises(InvalidConfig, match="the expert labelled no position"):
+        labels.select(np.zeros(len(labels), np.bool_)).split()
 
 
 def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
