@@ -1,6 +1,6 @@
 """The value-network loop: a search plays itself, a network is fitted, the search plays with it, and so on.
 
-The library behind `mancala grow-value`, with small generations. Who plays is minimax, four turns deep, with
+The library behind `mancala grow-value`, with generations by the budget. Who plays is minimax, four turns deep, with
 the network at its leaves: compare it with the searches among the lines, not with networks that play alone.
 """
 
@@ -15,7 +15,8 @@ TASKS = ("anything",)
 
 DEPTH = 4
 TURNS_OF_A_GAME = 40  # more than rounds have on average
-GAMES = 500  # of a generation; the games of the last three are learned from
+# Games of a generation; those of the last three are learned from. Many are worth more than many generations.
+FEWEST_GAMES, GAMES_A_MINUTE, MOST_GAMES = 500, 1000, 10_000
 FEWEST_GENERATIONS = 8
 MOST_GENERATIONS = 10_000
 
@@ -28,9 +29,11 @@ def prepare(task, ruleset):
 def learn(task, ruleset, budget, seed, folder):
     """Grow, and yield the best network where it is to be measured."""
     torch.set_num_threads(1)
-    games = GAMES
     if budget.steps:
-        games = max(10, min(GAMES, budget.steps // (TURNS_OF_A_GAME * FEWEST_GENERATIONS)))
+        games = max(10, budget.steps // (TURNS_OF_A_GAME * FEWEST_GENERATIONS))
+    else:
+        games = max(FEWEST_GAMES, int(GAMES_A_MINUTE * budget.core_minutes))
+    games = min(games, MOST_GAMES)
     best, steps, file = None, 0, folder / f"value{SUFFIX}"
     settings = GrowthSettings(games=games, depth=DEPTH, generations=MOST_GENERATIONS, seed=seed)
     for one in generations_of(ruleset, settings):
