@@ -2,12 +2,13 @@
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.report import ALL, Outcome, write_report
-from mancala_env.benchmark.results import LINE, Key, Results, Row
+from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import lookup
@@ -144,3 +145,15 @@ def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
 def test_nothing_measured_makes_no_report(tmp_path):
     with pytest.raises(MancalaError, match="no learner has been measured yet"):
         write_report(Outcome(results_of([])), tmp_path / "report.html")
+
+
+def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
+    root = Path(__file__).resolve().parents[2]
+    outcome = Outcome(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
+    lines = (root / "docs" / "benchmark.md").read_text().splitlines()
+    entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
+    assert {entry["entry"] for entry in entries} == {"rllib_ppo", "tianshou_dqn", "alphazero", "value_loop"}
+    for entry in entries:
+        said = [f"`{entry['entry']}`", f"{entry['steps']:,}", f"{entry['regret']['value']:.2f}"]
+        said.append(f"{entry['elo']['value']:.0f}")
+        assert any(all(word in line for word in said) for line in lines if line.startswith("|")), said

@@ -1,7 +1,8 @@
 """The value-network loop: a search plays itself, a network is fitted, the search plays with it, and so on.
 
-The library behind `mancala grow-value`, with generations by the budget. Who plays is minimax, four turns deep, with
-the network at its leaves: compare it with the searches among the lines, not with networks that play alone.
+The library behind `mancala grow-value`, with generations by the budget. Who plays is minimax, four turns
+deep, with the network at its leaves: compare it with the searches among the lines, not with networks that
+play alone.
 """
 
 import torch
