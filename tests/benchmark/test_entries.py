@@ -86,7 +86,7 @@ def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch)
 
 def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypatch):
     entry = read_entry(ROOT / "training" / "benchmark" / "value_loop.py")
-    monkeypatch.setattr(sys.modules[entry.learn.__module__], "GAMES", 2)
+    monkeypatch.setattr(sys.modules[entry.learn.__module__], "MOST_GAMES", 2)
 
     class Short(LearningBudget):
         asked = 0
