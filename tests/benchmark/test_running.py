@@ -349,8 +349,9 @@ def test_a_ruleset_without_a_ladder_or_an_anchor_that_is_none_is_refused():
 
 def test_numbers_of_numpy_are_written_as_numbers(tmp_path):
     counts: dict[str, Any] = {"seeds": np.int64(1), "games": np.int64(2), "scoring_seed": np.int64(3)}
-    limits = [limit_of_steps(np.int64(1000))]  # type: ignore[arg-type]
+    steps: Any = np.int64(1000)
     entries = [entry_of(tmp_path, HONEST)]
+    limits = [limit_of_steps(steps)]
     wanted = plan(entries, tmp_path, limits=limits, points=1, anchors=["random"], lines=(), **counts)
     assert run_plan(wanted, lambda _: None) == 0
     with Results(tmp_path / RESULTS) as results:

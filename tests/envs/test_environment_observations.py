@@ -163,26 +163,23 @@ def test_environments_show_the_board_unless_told_otherwise():
     assert "observation" not in MancalaEnv.metadata, "what one environment shows is no matter of the class"
 
 
-@pytest.mark.parametrize("flatten", ["no", 0, None])
-def test_flatten_is_true_or_false(flatten):
-    message = f"flatten must be True or False, not {flatten!r}"
-    for make in (
-        lambda: layli_goobalay_v0.env(flatten=flatten),
-        lambda: gymnasium.make("mancala/Leyla-v0", flatten=flatten),
-        lambda: gymnasium.make_vec("mancala/Gabata-v0", num_envs=2, flatten=flatten),
-        lambda: MancalaVecEnv(2, "leyla", flatten=flatten),
-    ):
-        with pytest.raises(ValueError, match=message):
-            make()
+KINDS_IN_WORDS = " or ".join(map(repr, KINDS))
 
 
-@pytest.mark.parametrize("kind", ["pixels", "Board", None, 1])
-def test_an_unknown_kind_names_the_kinds(kind):
-    message = rf"observation must be {' or '.join(map(repr, KINDS))}, not {kind!r}"
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        *(("observation", kind, KINDS_IN_WORDS) for kind in ("pixels", "Board", None, 1)),
+        *(("flatten", flatten, "True or False") for flatten in ("no", 0, None)),
+    ],
+)
+def test_every_door_says_what_may_be_shown(name, value, said):
+    shown = {name: value}
     for make in (
-        lambda: layli_goobalay_v0.env(observation=kind),
-        lambda: gymnasium.make("mancala/Leyla-v0", observation=kind),
-        lambda: gymnasium.make_vec("mancala/Gabata-v0", num_envs=2, observation=kind),
+        lambda: layli_goobalay_v0.env(**shown),
+        lambda: gymnasium.make("mancala/Leyla-v0", **shown),
+        lambda: gymnasium.make_vec("mancala/Gabata-v0", num_envs=2, **shown),
+        lambda: MancalaVecEnv(2, "leyla", **shown),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"{name} must be {said}, not {value!r}"):
             make()
