@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import notation, squares
-from mancala_env.arguments import is_whole, one_of, whole
+from mancala_env.arguments import is_whole, one_of, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -168,9 +168,11 @@ class Position:
         Raises:
             InvalidRuleset: No such ruleset.
             InvalidPosition: No game of the ruleset can stand like this; the message names the value.
+            InvalidArgument: `endless` is neither True nor False.
         """
         self.ruleset = lookup(ruleset)
         self._rules = encode(self.ruleset)
+        endless = truth("endless", endless)
         if player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mancala_env.arguments import whole
+from mancala_env.arguments import truth, whole
 from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
@@ -615,9 +615,10 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
     Raises:
         InvalidRecord: A turn of a game does not fit; the message names game and turn. The games before it
             have been written. Or `append` is asked of a file that holds something else.
+        InvalidArgument: `append` is neither True nor False.
         OSError: The file cannot be written.
     """
-    if append:
+    if truth("append", append):
         check_appendable(path)
     written = 0
     with Path(path).open("a" if append else "w", encoding="utf-8", newline="\n") as file:

@@ -24,7 +24,7 @@ import numpy as np
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.specs import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
-from mancala_env.arguments import is_whole, one_of
+from mancala_env.arguments import is_whole, one_of, truth
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.observation import Observer
 from mancala_env.position import Position
@@ -242,7 +242,7 @@ def from_policy(
         InvalidSpec: The model was trained on observations of another shape.
     """
     torch = sys.modules.get("torch")
-    name = name or type(model).__name__
+    name, deterministic = name or type(model).__name__, truth("deterministic", deterministic)
     if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
         choose, module = _choose_by_logits(model, deterministic), model
     elif callable(getattr(model, "predict", None)):

@@ -22,7 +22,7 @@ from mancala_env.arena.regret import (
     regret_difference,
 )
 from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
-from mancala_env.arguments import whole
+from mancala_env.arguments import truth, whole
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]
@@ -122,7 +122,8 @@ def evaluate(
     Raises:
         InvalidMatch: An argument is out of range, an agent is named twice, nothing is asked, or the ladder
             was asked for under other conditions than its own.
-        InvalidArgument: The seed or the number of threads is none.
+        InvalidArgument: The seed or the number of threads is none, or `ladder` or `regret` is not True or
+            False.
         InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
         NoLadder: The ruleset has no stored ladder.
         InvalidResults: The results file cannot be used.
@@ -130,6 +131,7 @@ def evaluate(
         OSError: The file of records cannot be written.
     """
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
+    ladder, regret = truth("ladder", ladder), truth("regret", regret)
     asked = [specs] if isinstance(specs, str | Agent) else list(specs)
     if len(asked) < 2 and not (ladder or regret or own_games):
         raise InvalidMatch(

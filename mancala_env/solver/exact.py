@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.arguments import whole
+from mancala_env.arguments import truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
@@ -164,7 +164,7 @@ class Solver:
 
         Raises:
             InvalidRuleset: No such ruleset.
-            SolverInputError: Another argument is out of range.
+            InvalidArgument: Another argument is of the wrong type or out of range.
         """
         _check_positive("memory_mb", memory_mb)
         self.ruleset = lookup(ruleset)
@@ -173,10 +173,10 @@ class Solver:
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
         self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
-        self._shares = int(share_proofs)
+        self._shares = int(truth("share_proofs", share_proofs))
         self._lines: list[search.Line] = []
         self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
-        self.book = load_book(self.ruleset) if use_book else None
+        self.book = load_book(self.ruleset) if truth("use_book", use_book) else None
         self.deadline = np.inf
         self._last_node = _NO_LIMIT
         self.on_call: Callable[[], None] | None = None
@@ -225,7 +225,7 @@ class Solver:
         self._check(position)
         if time_limit is not None:
             _check_positive("time_limit", time_limit)
-        return _Study(self, position, time_limit, progress).run(with_line)
+        return _Study(self, position, time_limit, progress).run(truth("with_line", with_line))
 
     def value(self, position: Position) -> int:
         """Return the value of a position; faster than :meth:`solve`, which values every action.
