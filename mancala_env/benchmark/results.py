@@ -150,7 +150,9 @@ class Results(LinesFile):
         self.append_line({"format": FORMAT, "what": END, **key.as_dict(), "why": why})
 
     def _add(self, row: Row) -> None:
-        self._rows[row.key] = [*self._rows.pop(row.key, ()), row]  # what was measured last stands last
+        # What was measured last stands last. The same steps twice are of files that were joined: one counts.
+        before = [each for each in self._rows.pop(row.key, ()) if each.steps != row.steps]
+        self._rows[row.key] = [*before, row]
 
     def _drop(self, key: Key, after: int) -> None:
         self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]

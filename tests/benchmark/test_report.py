@@ -96,6 +96,16 @@ def test_a_seed_that_another_version_made_anew_counts_once():
     assert "1 measurements were made anew with another version; left out" in outcome.notes
 
 
+def test_what_stands_twice_in_files_that_were_joined_counts_once(tmp_path):
+    line = Key("minimax:2", "minimax:2", LINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING)
+    rows = [row(line, 3, steps=0), row(key(), 4, steps=50, point=0), row(key(), 2)]
+    results_of(rows, [(key(), "")], tmp_path / RESULTS)
+    (tmp_path / RESULTS).write_bytes(2 * (tmp_path / RESULTS).read_bytes())
+    outcome = Outcome(Results.read(tmp_path / RESULTS))
+    assert outcome.lines == rows[:1]
+    assert outcome.rows == rows[1:]
+
+
 def test_one_ruleset_scored_in_two_ways_is_not_several_rulesets():
     ways = [SCORING, SCORING._replace(anchors=("greedy",))]
     rows = [row(key()._replace(scoring=way), 2) for way in ways]
