@@ -305,15 +305,22 @@ def _expand_and_back_up(rules, walks, waiting, logits, values, margin_share, tre
 
 @kernel
 def _write_chances(rules, player, logits, row, tree, promise, node):
-    """Give the children of a node the policy's chances, from a row of logits."""
-    first, count = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT])
-    most, sum_of = -np.inf, 0.0
+    """Give the children of a node the policy's chances, from a row of logits.
+
+    A network of single rounds knows no action in territory that has changed hands: such an action is as
+    likely as the known one that it likes least.
+    """
+    first, count, known = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT]), logits.shape[1]
+    most, least, sum_of = -np.inf, np.inf, 0.0
     for child in range(first, first + count):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
-        most = max(most, np.float64(logits[row, action]))
+        if action < known:
+            logit = np.float64(logits[row, action])
+            most, least = max(most, logit), min(least, logit)
     for child in range(first, first + count):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
-        chance = math.exp(np.float64(logits[row, action]) - most)
+        logit = np.float64(logits[row, action]) if action < known else least
+        chance = math.exp(logit - most)
         promise[child, _CHANCE] = chance
         sum_of += chance
     for child in range(first, first + count):

@@ -109,6 +109,25 @@ def test_more_simulations_beat_the_network_alone(tmp_path):
     assert result.interval[0] > 0.5
 
 
+def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch):
+    """A network of single rounds knows six actions; where territory has changed hands more are legal."""
+    agent = tree_search(2, checkpoint(tmp_path, "policy", "gabata_i"), "gabata_i")
+    batch = Batch("gabata_i", 40, rounds="match", seed=3)
+    batch.play_random(300)
+    legal = batch.legal_mask != 0
+    rows = np.flatnonzero((legal[:, :6].sum(axis=1) > 1) & legal[:, 6:].any(axis=1))
+    assert len(rows) > 3
+
+    def judge(games):
+        logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six are nobody's
+        logits[: 6 * len(games)] = np.tile(np.arange(6), len(games))
+        return logits[: 6 * len(games)].reshape(-1, 6), np.zeros(len(games), np.float32)
+
+    monkeypatch.setattr(agent, "judge", judge)
+    liked = [int(np.flatnonzero(legal[row, :6])[-1]) for row in rows]
+    assert [agent.act(batch.games[[row]])[0] for row in rows] == liked
+
+
 def test_wrong_specs_and_files_are_refused(tmp_path):
     path = checkpoint(tmp_path, "policy")
     for spec, says in (
