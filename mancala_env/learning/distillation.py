@@ -58,8 +58,8 @@ class ExpertLabels:
     Attributes:
         ruleset: The ruleset.
         games: uint64 `[N, NUM_COLUMNS]`, running games, one after the other, each from its start.
-        values: float32 `[N, A]`, seeds each action is worth to the player to move, up to a number that is the
-            same for all actions; minus infinity where it is not legal.
+        values: float32 `[N, A]`, seeds by which the player to move leads at the end of the round, as far as
+            the expert sees, after each action; minus infinity where it is not legal.
         outcomes: float32 `[N]`, the reward of the player to move at the end of the game it is from.
         episodes: int64 `[N]`, number of the game it is from.
     """
@@ -370,10 +370,13 @@ def expert(
     def solve(games: np.ndarray) -> np.ndarray:
         values = np.full((len(games), num_actions), -np.inf, np.float32)
         for b in range(len(games)):
-            solution = solver.solve(Position.from_games(ruleset, games, b), time_limit=seconds)
+            position = Position.from_games(ruleset, games, b)
+            solution = solver.solve(position, time_limit=seconds)
             if solution.is_exact:
+                # The solver counts stores from zero.
+                lead = position.stores[position.player] - position.stores[1 - position.player]
                 for action, value in solution.action_values.items():
-                    values[b, action] = value
+                    values[b, action] = lead + value
         return values
 
     return solve
