@@ -44,7 +44,7 @@ except ImportError:  # Windows has none, and there a run's folder is not locked
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
 STEPS = "environment_steps"
-"""What a line of figures calls the environment steps learned from by then."""
+"""What a line of figures calls the environment steps made by then."""
 _OLD_STEPS = "turns"
 
 
