@@ -334,19 +334,24 @@ class CheckpointAgent(Agent):
         Raises:
             InvalidCheckpoint: A player to move has no legal action that the network knows.
         """
-        observation = self._observer.empty(len(games))
-        legal = np.empty((len(games), self._num_actions), np.bool_)
-        self._observer.write(games, observation, legal, num_threads=self.num_threads)
-        if not legal.any(axis=1).all():
+        logits, values, is_known = self._judge(games)
+        if not is_known.all():
             raise InvalidCheckpoint(
                 f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
                 f"{self._num_actions - 1}; here the player to move has none of them"
             )
+        return logits, values
+
+    def _judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what :meth:`judge` does, and bool `[B]`: whether the network knows a legal action."""
+        observation = self._observer.empty(len(games))
+        legal = np.empty((len(games), self._num_actions), np.bool_)
+        self._observer.write(games, observation, legal, num_threads=self.num_threads)
         with within_torch_threads(self.num_threads), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
             raise InvalidCheckpoint(f"{self.path}: its weights are so large that its outputs are not finite")
-        return logits.numpy(), values.numpy()
+        return logits.numpy(), values.numpy(), np.asarray(legal.any(axis=1))
 
 
 class SamplingAgent(CheckpointAgent):

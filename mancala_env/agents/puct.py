@@ -65,10 +65,11 @@ _UNTRIED = 0.2
 _PER_SIMULATION, _MOST_AT_ONCE = 8, 8
 MARGIN_SHARE = 0.3
 """The part of the margin in the reward, as in mcts."""
-# With a value network: simulations of a tree in one go, the margin that all but decides a game, and how much
-# more a turn is worth that has e times the chance.
+SEEDS_OF_DOUBT = 6.0
+"""The margin that all but decides a game."""
+# With a value network: simulations of a tree in one go, and how much more a turn is worth that has e times
+# the chance.
 _PIECE = 200
-_SEEDS_OF_DOUBT = 6.0
 _TEMPERATURE = 0.4
 # Games searched side by side.
 _GAMES_AT_ONCE = 256
@@ -199,7 +200,7 @@ def _write_roots(rules, games, tree, promise, sums):
 @kernel
 def _expected(margin, total):
     """Return the reward of South that goes with the margin a value network expects, in seeds."""
-    return reward(math.tanh(margin / _SEEDS_OF_DOUBT), margin, MARGIN_SHARE, total)
+    return reward(math.tanh(margin / SEEDS_OF_DOUBT), margin, MARGIN_SHARE, total)
 
 
 @kernel
@@ -308,7 +309,7 @@ def _write_chances(rules, player, logits, row, tree, promise, node):
     """Give the children of a node the policy's chances, from a row of logits.
 
     A network of single rounds knows no action in territory that has changed hands: such an action is as
-    likely as the known one that it likes least.
+    likely as the known one that it likes least, and all are alike where it knows none.
     """
     first, count, known = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT]), logits.shape[1]
     most, least, sum_of = -np.inf, np.inf, 0.0
@@ -317,6 +318,8 @@ def _write_chances(rules, player, logits, row, tree, promise, node):
         if action < known:
             logit = np.float64(logits[row, action])
             most, least = max(most, logit), min(least, logit)
+    if most < least:  # it knows none
+        most = least = 0.0
     for child in range(first, first + count):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
         logit = np.float64(logits[row, action]) if action < known else least

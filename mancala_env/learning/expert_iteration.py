@@ -19,15 +19,13 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 
+from mancala_env.agents.puct import SEEDS_OF_DOUBT
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import agreement, boltzmann_targets, expert, losses
 from mancala_env.learning.policy import SelfPlayPolicy
 from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.rulesets import Ruleset
-
-SEEDS_OF_DOUBT = 6.0
-"""A margin that all but decides a game, as in :mod:`mancala_env.agents.puct`."""
 
 
 def reward_of(seeds: np.ndarray, reward: str, ruleset: Ruleset) -> np.ndarray:

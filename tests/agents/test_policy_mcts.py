@@ -128,6 +128,24 @@ def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch
     assert [agent.act(batch.games[[row]])[0] for row in rows] == liked
 
 
+@pytest.mark.parametrize("kind", ["board", "afterstates"])
+def test_positions_that_the_network_does_not_know_are_searched_all_the_same(tmp_path, kind):
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of("gabata_i", kind))
+    agent, alone = tree_search(50, path, "gabata_i"), agents.make(str(path), "gabata_i", num_threads=1)
+    batch = Batch("gabata_i", 60, rounds="match", seed=3)
+    batch.play_random(300)
+    knows_none = np.flatnonzero(~batch.legal_mask[:, :6].any(axis=1))
+    assert len(knows_none)
+    for row in knows_none:
+        with pytest.raises(InvalidCheckpoint, match="knows actions 0 to 5"):
+            alone.act(batch.games[[row]])
+        counts = Position.from_games("gabata_i", batch.games, int(row)).counts
+        lead = int(counts[batch.player[row]]) - int(counts[1 - batch.player[row]])
+        assert agent.judge(batch.games[[row]])[1] == pytest.approx(np.tanh(lead / 6), abs=1e-6)
+    actions = agent.act(batch.games)
+    assert (batch.legal_mask[np.arange(60), actions] == 1).all()
+
+
 def test_wrong_specs_and_files_are_refused(tmp_path):
     path = checkpoint(tmp_path, "policy")
     for spec, says in (
