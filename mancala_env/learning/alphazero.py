@@ -142,6 +142,11 @@ class AlphaZero(SelfPlayPPO):
         """Go on with the positions of the run's folder."""
         self.replay.load(folder / REPLAY_FILE)
 
+    def games_begin(self) -> None:
+        """Forget the positions of the games under way, and count the turns of new ones."""
+        self.replay.games_begin()
+        self._turn[:] = 0
+
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "replay", "search", "_settings", "_draw", "_turn"]
 

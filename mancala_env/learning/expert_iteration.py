@@ -90,6 +90,10 @@ class ExpertPPO(SelfPlayPPO):
         """Go on with the labelled positions of the run's folder."""
         self.replay.load(folder / REPLAY_FILE)
 
+    def games_begin(self) -> None:
+        """Forget the labelled positions of the games under way."""
+        self.replay.games_begin()
+
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "replay", "_config", "_draw", "_label"]
 

@@ -112,6 +112,10 @@ class Replay:
         """Positions of games under way."""
         return sum(len(rows) for _, rows in self._waiting)
 
+    def games_begin(self) -> None:
+        """Forget the positions of games under way: how those end will not be known."""
+        self._waiting = []
+
     def add(self, searched: Searched, steps: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:
         """Take positions of a rollout; those whose games it ended become examples, and so do earlier ones.
 

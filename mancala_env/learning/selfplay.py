@@ -26,6 +26,7 @@ from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
@@ -393,6 +394,21 @@ class SelfPlayPPO(MaskablePPO):
 
     def bring_back(self, folder: Path) -> None:
         """Go on with what :meth:`keep` wrote there, if it did."""
+
+    def games_begin(self) -> None:
+        """Forget the games under way, since new ones begin: there is nothing of them here."""
+
+    def _setup_learn(
+        self,
+        total_timesteps: int,
+        callback: MaybeCallback = None,
+        reset_num_timesteps: bool = True,
+        *args: Any,
+        **kwargs: Any,
+    ) -> tuple[int, BaseCallback]:
+        if reset_num_timesteps or self._last_obs is None:  # then it begins new games
+            self.games_begin()
+        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def _excluded_save_params(self) -> list[str]:
         """Leave the observations of the moment out of checkpoints: they are most of the bytes."""

@@ -74,6 +74,19 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
     assert sum(game.tobytes() in met for game in waiting) > len(waiting) / 4, "the last rollout's among them"
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "alphazero"])
+def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
+    more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
+    model = learner_of(tmp_path, "--algorithm", algorithm, *more)
+    learn(model, 1)
+    remembered, waiting = len(model.replay), model.replay.num_waiting  # type: ignore[attr-defined]
+    assert waiting > 0
+    model._setup_learn(10**6, reset_num_timesteps=False)
+    assert model.replay.num_waiting == waiting  # type: ignore[attr-defined]
+    model._setup_learn(10**6)
+    assert (len(model.replay), model.replay.num_waiting) == (remembered, 0)  # type: ignore[attr-defined]
+
+
 def test_without_a_share_of_the_search_values_are_how_games_ended(tmp_path: Path) -> None:
     model = learner_of(tmp_path, "--expert.search_share", "0")
     assert isinstance(model, ExpertPPO)
