@@ -378,6 +378,7 @@ def test_the_console_script_is_the_module():
         (["evaluate"], "required.*specs"),
         (["evaluate", "random", "--colour", "blue"], "--colour"),
         (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),
+        (["solve", ""], "'' is no position"),
         (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
         (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
         (["bench", "--seconds", "0"], "seconds must be more than 0"),
