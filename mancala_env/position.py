@@ -173,7 +173,7 @@ class Position:
         self.ruleset = lookup(ruleset)
         self._rules = encode(self.ruleset)
         endless = truth("endless", endless)
-        if player not in (SOUTH, NORTH):
+        if not is_whole(player) or player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:
             if (
@@ -181,7 +181,10 @@ class Position:
                 or territory is not None
                 or starter is not None
                 or endless
-                or (*stores, *debts, stall, round) != (0, 0, 0, 0, 0, 1)
+                or any(
+                    not np.array_equal(given, alone)
+                    for given, alone in ((stores, (0, 0)), (debts, (0, 0)), (stall, 0), (round, 1))
+                )
             ):
                 raise InvalidPosition(
                     "without seeds a position is the start of round 1 and takes ruleset and player only"
@@ -417,8 +420,9 @@ class Position:
     def _not_legal(self, action: Any) -> IllegalMove:
         if self.is_over:
             return IllegalMove(f"{self.why_illegal(action)}; nobody can sow hole {action}")
+        hole = action if is_whole(action) else repr(action)
         return IllegalMove(
-            f"{PLAYERS[self.player]} cannot sow hole {action}: {self.why_illegal(action)}; "
+            f"{PLAYERS[self.player]} cannot sow hole {hole}: {self.why_illegal(action)}; "
             f"legal holes: {_listed(self.legal_actions)}"
         )
 
