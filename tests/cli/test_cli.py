@@ -367,6 +367,7 @@ def test_the_console_script_is_the_module():
         (["evaluate", "gready", "--ruleset", "leyla"], "'gready'.* greedy"),
         (["evaluate", "random", "greedy", "--ruleset", "lyla"], "no ruleset 'lyla'.*'leyla'"),
         (["evaluate", "random", "greedy", "--games", "7"], "even whole number.*not 7"),
+        (["evaluate", "random", "greedy", "--own_games", "1"], "own_games must be an even.*not 1"),
         (["evaluate", "random", "greedy", "--games", "many"], "games must be a whole number, not many"),
         (["evaluate", "random", "random"], "same agent"),
         (["evaluate", "random", "greedy", "--opening_turns", "99"], "opening_turns must be 0 to 12, not 99"),
