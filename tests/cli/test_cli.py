@@ -281,6 +281,10 @@ def test_every_command_has_help(command):
     assert command in done.stdout.splitlines()[0]
 
 
+def test_benchmark_asks_for_no_entry():
+    assert "(required)" not in mancala("benchmark", "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
