@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import mask, one_of, seed_of, truth, whole
+from mancala_env.arguments import mask, seed_of, truth, whole
 from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
     Rounds,
@@ -41,7 +41,7 @@ from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.observation import Observer
 from mancala_env.observation.board import write_board
 from mancala_env.render.scene import describe
-from mancala_env.render.svg import THEMES, Theme, grid
+from mancala_env.render.svg import Theme, check_look, grid
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.squares import hole_of as hole_of_action
 
@@ -309,12 +309,10 @@ class Batch:
             width: In pixels; None: 280 a game.
 
         Raises:
-            InvalidArgument: There is no such game or theme, or there are too many.
+            InvalidArgument: There is no such game, theme or width, or there are too many games.
         """
-        one_of("theme", theme, THEMES)
+        check_look(theme, width)
         columns = whole("columns", columns, 1)
-        if width is not None and not width > 0:
-            raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
         wanted = range(min(self.num_games, _GAMES_DRAWN)) if games is None else list(games)
         if not 1 <= len(wanted) <= _MOST_GAMES_DRAWN:
             raise InvalidArgument(f"1 to {_MOST_GAMES_DRAWN} games can be drawn at once, not {len(wanted)}")

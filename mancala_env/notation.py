@@ -22,6 +22,7 @@ from mancala_env.rulesets import Ruleset, lookup
 
 LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
+_MOST_DIGITS = 40
 _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]"
 
 
@@ -78,7 +79,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
     Raises:
         InvalidPosition: A part does not parse; the message names it and the form.
     """
-    words = text.split()
+    words = text.split() if isinstance(text, str) else []
     if len(words) < 4:
         raise InvalidPosition(f"{text!r} is not a position; the form is: {_FORM}")
     name, rows, stores, player, *options = words
@@ -115,6 +116,8 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
 def _number(text: str, what: str) -> int:
     if not text.isdecimal():
         raise InvalidPosition(f"{what}: {text!r} is not a whole number")
+    if len(text) > _MOST_DIGITS:
+        raise InvalidPosition(f"{what}: no game has a number of {len(text):,} digits")
     return int(text)
 
 

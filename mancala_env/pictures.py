@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from mancala_env.arguments import one_of, whole
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position
+from mancala_env.position import Position, refuse_of_films
 from mancala_env.programs import needing
 from mancala_env.records import GameRecord
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
@@ -65,7 +65,8 @@ def save(
             else "light".
         width: In pixels; None: as large as it is drawn.
         seed_seconds: How long a seed takes to fall in a film; None: 0.18 s in a turn, 0.1 s in a game.
-        shown: Of a position: `values`, `arrows`, `last` and `caption` of :meth:`Position.to_svg`.
+        shown: Of a position that lies still: `values`, `arrows`, `last` and `caption`, as for
+            :meth:`Position.to_svg`.
 
     Raises:
         InvalidArgument: The file has another ending, or an argument is none.
@@ -80,6 +81,8 @@ def save(
     is_game = isinstance(what, GameRecord)
     _check_kind(path, kind, is_game, action)
     one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
+    if is_game or action is not None:
+        refuse_of_films(**shown)
     if width is not None:
         whole("width", width, MIN_WIDTH, MAX_WIDTH)
     if seed_seconds is not None and not seed_seconds > 0:

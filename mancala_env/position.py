@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import notation, squares
-from mancala_env.arguments import is_whole, one_of, truth, whole
+from mancala_env.arguments import is_whole, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -39,7 +39,7 @@ from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.render.scene import Scene, describe
-from mancala_env.render.svg import THEMES, Theme, animated, svg_of
+from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -173,7 +173,7 @@ class Position:
         self.ruleset = lookup(ruleset)
         self._rules = encode(self.ruleset)
         endless = truth("endless", endless)
-        if player not in (SOUTH, NORTH):
+        if not is_whole(player) or player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:
             if (
@@ -181,7 +181,10 @@ class Position:
                 or territory is not None
                 or starter is not None
                 or endless
-                or (*stores, *debts, stall, round) != (0, 0, 0, 0, 0, 1)
+                or any(
+                    not np.array_equal(given, alone)
+                    for given, alone in ((stores, (0, 0)), (debts, (0, 0)), (stall, 0), (round, 1))
+                )
             ):
                 raise InvalidPosition(
                     "without seeds a position is the start of round 1 and takes ruleset and player only"
@@ -417,8 +420,9 @@ class Position:
     def _not_legal(self, action: Any) -> IllegalMove:
         if self.is_over:
             return IllegalMove(f"{self.why_illegal(action)}; nobody can sow hole {action}")
+        hole = action if is_whole(action) else repr(action)
         return IllegalMove(
-            f"{PLAYERS[self.player]} cannot sow hole {action}: {self.why_illegal(action)}; "
+            f"{PLAYERS[self.player]} cannot sow hole {hole}: {self.why_illegal(action)}; "
             f"legal holes: {_listed(self.legal_actions)}"
         )
 
@@ -456,7 +460,8 @@ class Position:
 
         Args:
             values: By action of the player to move, a value, a probability or a short word, in a badge at the
-                hole; the highest number is marked as the best.
+                hole; the highest number is marked as the best. This and the next three are of a position that
+                lies still, so none goes with `action`.
             arrows: Pairs of holes (0 to H-1 in sowing order), an arrow from the first to the second.
             last: Holes of the last turn, ringed.
             action: Draw the turn that this action would play, moving, seed by seed. The position stays.
@@ -468,13 +473,13 @@ class Position:
             The document, which needs nothing else to be shown; its `data-position` is the position's text.
 
         Raises:
-            InvalidArgument: A key of `values`, a hole or the theme is none.
+            InvalidArgument: A key of `values`, a hole, the width or the theme is none, or something goes with
+                `action` that does not.
             IllegalMove: The action is not legal.
         """
-        one_of("theme", theme, THEMES)
-        if width is not None and not width > 0:
-            raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
+        check_look(theme, width)
         if action is not None:
+            refuse_of_films(values=values, arrows=arrows, last=last, caption=caption)
             timeline = self.timeline(action)
             after = self.copy()
             after.play(action)
@@ -509,6 +514,17 @@ class Position:
 
     def __str__(self) -> str:
         return draw(self.ruleset, self.state)
+
+
+def refuse_of_films(**shown: Any) -> None:
+    """Refuse what only the picture of a position that lies still can show.
+
+    Raises:
+        InvalidArgument: Something is given; the message names it.
+    """
+    given = next((name for name, value in shown.items() if value is not None and len(value)), None)
+    if given is not None:
+        raise InvalidArgument(f"{given} is for the picture of a position; a turn or a game shows none")
 
 
 def _bits_set(bits: int) -> tuple[int, ...]:

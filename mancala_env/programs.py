@@ -71,15 +71,15 @@ class Parser(argparse.ArgumentParser):
         refuse(self.prog, message)
 
 
-def check_out(out: Path, suffix: str = "") -> None:
-    """Check before the work that what `--out` names can be written after it.
+def check_out(out: Path, suffix: str = "", option: str = "--out") -> None:
+    """Check before the work that what an option names can be written after it.
 
     Raises:
         MancalaError: It is a folder, in none that exists, or has another suffix than it must.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
-        raise MancalaError(f"--out must be a {kind} in a folder that exists, not {out}")
+        raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
 
 
 @contextmanager

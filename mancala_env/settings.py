@@ -170,7 +170,7 @@ def from_text(setting: Setting, text: str) -> Any:
             pass
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):  # the latter of a number too long, or a day that is none
         return text
 
 

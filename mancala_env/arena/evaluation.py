@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mancala_env.agents import Agent
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
-from mancala_env.arena.matches import MatchResult, Progress
+from mancala_env.arena.matches import MatchResult, Progress, num_pairs
 from mancala_env.arena.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
 from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
 from mancala_env.arena.regret import (
@@ -132,6 +132,8 @@ def evaluate(
     """
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     ladder, regret = truth("ladder", ladder), truth("regret", regret)
+    if own_games != 0:
+        num_pairs(own_games, "own_games")  # said now rather than after the matches
     asked = [specs] if isinstance(specs, str | Agent) else list(specs)
     if len(asked) < 2 and not (ladder or regret or own_games):
         raise InvalidMatch(

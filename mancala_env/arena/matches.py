@@ -245,15 +245,15 @@ def play_matches(
     return replace(played, opening_set=chosen, opening_turns=turns)
 
 
-def num_pairs(games: int) -> int:
-    """Return how many openings a number of games takes.
+def num_pairs(games: int, name: str = "games") -> int:
+    """Return how many openings a number of games, called `name`, takes.
 
     Raises:
         InvalidMatch: Not an even whole number from 2 to MOST_GAMES.
     """
     if not is_whole(games) or not 2 <= games <= MOST_GAMES or games % 2:
         raise InvalidMatch(
-            f"games must be an even whole number of at least 2 (each opening is played from both seats), at "
+            f"{name} must be an even whole number of at least 2 (each opening is played from both seats), at "
             f"most {MOST_GAMES:,}, not {games!r}"
         )
     return int(games) // 2

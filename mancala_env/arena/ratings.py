@@ -105,9 +105,9 @@ class Ratings:
         return Ratings(tuple(names), *arrays, self.zero, self.replicates[:, at])
 
     def _at(self, *names: str) -> list[int]:
-        unknown = next((name for name in names if name not in self.names), None)
-        if unknown is not None:
-            raise InvalidMatch(f"there is no rating of {unknown!r}, only of {', '.join(self.names)}")
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise InvalidMatch(f"there is no rating of {unknown[0]!r}, only of {', '.join(self.names)}")
         return [self.names.index(name) for name in names]
 
     def order(self) -> list[int]:

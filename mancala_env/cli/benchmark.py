@@ -27,7 +27,11 @@ _BROKE_OFF = 1
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument(
-        "entries", nargs="*", metavar="FILE.py", help="entries, such as training/benchmark/*.py; they are run"
+        "entries",
+        nargs="*",
+        default=[],
+        metavar="FILE.py",
+        help="entries, such as training/benchmark/*.py; they are run",
     )
     parser.add_argument("--folder", type=str, default="runs/benchmark", help="of results and learners")
     parser.add_argument("--rulesets", nargs="+", type=str, default=[DEFAULT_RULESET], help="the games")

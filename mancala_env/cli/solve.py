@@ -69,6 +69,8 @@ def run(options: Any) -> int:
 
 def _position_to_solve(options: Any) -> Position:
     text = " ".join(options.position)
+    if options.position and not text.strip():  # a variable of a shell that is not set
+        raise InvalidPosition(f"{text!r} is no position; mancala show prints one")
     if text and options.ruleset is not None:
         raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
     if not text or text in rulesets.names():

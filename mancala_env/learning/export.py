@@ -23,7 +23,7 @@ from mancala_env.agents.tensors import SUFFIX
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.observation import Observer
-from mancala_env.programs import Parser, in_one_line, needing
+from mancala_env.programs import Parser, check_out, in_one_line, needing
 
 _OPSET = 18
 # Two games, so that nothing is taken for a constant.
@@ -98,13 +98,18 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     """Export as the command line says; returns the exit status."""
     parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
-    parser.add_argument("--onnx", type=Path, metavar="FILE", help="write an ONNX model")
+    parser.add_argument("--onnx", type=Path, metavar="FILE", help="write an ONNX model, .onnx")
     parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"write the weights, {SUFFIX}")
     options = parser.parse_args(arguments)
     if options.onnx is None and options.safetensors is None:
         raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
-    if options.safetensors is not None and options.safetensors.suffix != SUFFIX:
-        raise MancalaError(f"--safetensors must be a file that ends in {SUFFIX}, not {options.safetensors}")
+    # Before the work, and so that no slip of the keyboard replaces the checkpoint.
+    for path, suffix, option in (
+        (options.safetensors, SUFFIX, "--safetensors"),
+        (options.onnx, ".onnx", "--onnx"),
+    ):
+        if path is not None:
+            check_out(path, suffix, option)
     for path, export in ((options.safetensors, to_safetensors), (options.onnx, to_onnx)):
         if path is not None:
             content = export(options.checkpoint)

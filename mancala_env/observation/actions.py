@@ -103,7 +103,11 @@ class ActionKind:
         if self._plies >= _REPLIES:
             last = "reply" if self._plies == _REPLIES else "fourth turn"
             layout += [
-                ("num_replies", 1, "legal actions of whoever moves next; 0 when the round is over"),
+                (
+                    "num_replies",
+                    1,
+                    "legal actions of whoever moves next, A at most; 0 when the round is over",
+                ),
                 (
                     "reply_leads",
                     num_actions,
@@ -217,12 +221,14 @@ def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, 
     """
     replier = after.player
     replies = as_actions(rules, replier, legal_holes(rules, after))
-    num_replies = num_bits(replies) if after.end == RUNNING else 0
+    legal_replies = num_bits(replies) if after.end == RUNNING else 0
+    # Where territory has changed hands, more may be legal than a network of single rounds has columns for.
+    num_replies = min(legal_replies, num_actions)
     rows[row, at] = num_replies
     first = at + 1
     if lines_at:
         rows[row, lines_at] = _NO_LINE
-    for n in range(num_replies):
+    for n in range(legal_replies):
         reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
         value = second = third = _lead(rules, reply, mover)
         line = 0
@@ -230,8 +236,10 @@ def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, 
             third = _best_lead(rules, reply, mover)[0]
             value, third_turn, fourth_turn = _best_lead_of_two(rules, reply, mover)
             line = n | third_turn << _BITS | fourth_turn << 2 * _BITS
-        i = first + n
+        i = first + min(n, num_actions - 1)
         j = i if plies == _REPLIES else i + 2 * num_actions  # by what the replies are sorted
+        if n >= num_actions and not _is_better(value, rows[row, j], replier == mover):
+            continue  # else it takes the place of the worst
         while i > first and _is_better(value, rows[row, j - 1], replier == mover):
             rows[row, i] = rows[row, i - 1]
             if plies == _LINES:

@@ -7,10 +7,14 @@ reader who asks for less motion sees the position after the turn.
 import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from mancala_env.arguments import one_of
 from mancala_env.engine.state import State
 from mancala_env.engine.timeline import Timeline
+from mancala_env.errors import InvalidArgument
 from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, Step, caption, steps
 from mancala_env.render.motion import in_words as turn_in_words
@@ -36,6 +40,18 @@ THEMES = ("auto", "light", "dark")
 
 _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 _REST_SECONDS = 2.5  # a turn's last picture stands so long before it is shown again
+
+
+def check_look(theme: Any, width: Any) -> None:
+    """Check what an SVG document is asked to look like.
+
+    Raises:
+        InvalidArgument: The theme is none of THEMES, or the width no number of pixels; None is right.
+    """
+    one_of("theme", theme, THEMES)
+    is_number = isinstance(width, int | float | np.integer | np.floating) and not isinstance(width, bool)
+    if width is not None and not (is_number and 0 < width < np.inf):
+        raise InvalidArgument(f"width must be a positive number of pixels, not {width!r}")
 
 
 def svg_of(

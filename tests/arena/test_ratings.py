@@ -148,6 +148,8 @@ def test_a_rating_of_nobody_is_refused():
     for ask in (lambda: ratings.of("c"), lambda: ratings.difference("a", "c"), lambda: ratings.only(["c"])):
         with pytest.raises(InvalidMatch, match="no rating of 'c', only of a, b"):
             ask()
+    with pytest.raises(InvalidMatch, match="no rating of None, only of a, b"):
+        ratings.of(None)  # type: ignore[arg-type]
 
 
 def test_elo_and_win_rate_are_one_curve():

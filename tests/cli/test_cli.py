@@ -281,6 +281,10 @@ def test_every_command_has_help(command):
     assert command in done.stdout.splitlines()[0]
 
 
+def test_benchmark_asks_for_no_entry():
+    assert "(required)" not in mancala("benchmark", "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -367,6 +371,7 @@ def test_the_console_script_is_the_module():
         (["evaluate", "gready", "--ruleset", "leyla"], "'gready'.* greedy"),
         (["evaluate", "random", "greedy", "--ruleset", "lyla"], "no ruleset 'lyla'.*'leyla'"),
         (["evaluate", "random", "greedy", "--games", "7"], "even whole number.*not 7"),
+        (["evaluate", "random", "greedy", "--own_games", "1"], "own_games must be an even.*not 1"),
         (["evaluate", "random", "greedy", "--games", "many"], "games must be a whole number, not many"),
         (["evaluate", "random", "random"], "same agent"),
         (["evaluate", "random", "greedy", "--opening_turns", "99"], "opening_turns must be 0 to 12, not 99"),
@@ -378,6 +383,7 @@ def test_the_console_script_is_the_module():
         (["evaluate"], "required.*specs"),
         (["evaluate", "random", "--colour", "blue"], "--colour"),
         (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),
+        (["solve", ""], "'' is no position"),
         (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
         (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
         (["bench", "--seconds", "0"], "seconds must be more than 0"),

@@ -71,11 +71,13 @@ def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> 
     assert main(["export", str(path), "--safetensors", str(tmp_path / "agent.bin")]) == 2
     assert main(["export", str(tmp_path / "nothing.zip"), "--safetensors", str(out)]) == 2
     assert main(["export", str(path), "--onnx", str(tmp_path / "nowhere" / "a.onnx")]) == 2
+    assert main(["export", str(path), "--onnx", str(path)]) == 2
     said = capsys.readouterr().err.splitlines()
-    assert len(said) == 4
+    assert len(said) == 5
     assert "--onnx FILE, --safetensors FILE" in said[0]
-    assert "ends in .safetensors" in said[1]
+    assert "--safetensors must be a .safetensors file in a folder that exists" in said[1]
     assert "there is no checkpoint" in said[2]
+    assert f"--onnx must be a .onnx file in a folder that exists, not {path}" in said[4]
     assert main(["export", str(path), "--safetensors", str(out)]) == 0
     content = out.read_bytes()
     identity = json.dumps(read_identity(path).to_json())[1:-1]

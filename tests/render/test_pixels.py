@@ -264,6 +264,7 @@ def test_stills(tmp_path):
         ("board.png", {"theme": "auto"}, "theme must be"),
         ("turn.gif", {"action": 1, "seed_seconds": 0}, "seed_seconds must be positive"),
         ("turn.gif", {"action": 99}, "there is none"),
+        ("turn.gif", {"action": 1, "values": {0: 1}}, "values is for the picture of a position"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(name, options, message, tmp_path):
@@ -276,6 +277,8 @@ def test_a_game_is_a_film(tmp_path):
     record = game("leyla", 2)
     with pytest.raises(InvalidArgument, match=r"a game is drawn into a file that ends in \.gif or \.mp4"):
         pictures.save(tmp_path / "game.svg", record)
+    with pytest.raises(InvalidArgument, match="caption is for the picture of a position"):
+        pictures.save(tmp_path / "game.gif", record, caption="hm")
     pictures.save(tmp_path / "game.gif", record, width=200)
     assert len(list(frames_of_gif(tmp_path / "game.gif"))) > 5
 

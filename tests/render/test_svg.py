@@ -111,6 +111,21 @@ def test_what_cannot_be_drawn_is_refused(wrong):
         Position("leyla").to_svg(action=8)
 
 
+@pytest.mark.parametrize("width", [0, float("nan"), float("inf"), True, "300", [300]])
+def test_a_width_that_is_none_is_refused(width):
+    for draw in (Position("leyla").to_svg, Batch("leyla", 2).to_svg):
+        with pytest.raises(InvalidArgument, match=r"width must be a positive number of pixels, not"):
+            draw(width=width)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("values", {0: 1}), ("arrows", [(0, 7)]), ("last", np.array([2])), ("caption", "hm")]
+)
+def test_what_a_turn_does_not_show_is_refused(name, value):
+    with pytest.raises(InvalidArgument, match=f"{name} is for the picture of a position"):
+        Position("leyla").to_svg(action=1, **{name: value})
+
+
 @pytest.mark.parametrize("action", [None, 2])
 def test_a_picture_carries_its_position(action):
     position = Position("gabata_i", stores=(0, 0))

@@ -87,6 +87,8 @@ def test_a_ruleset_of_ones_own_is_given_beside_the_text():
         ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S end=stuck", "'end=stuck' is no part of a position"),
         ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=SSS", "territory must be 12 whole numbers"),
         ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=X", "territory: 'X' must be S or N"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-" + 5000 * "9" + " S", "stores: no game has a number of 5,000"),
+        (None, "None is not a position; the form is"),
         ("leyla 4s,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "owned holes come in opposite pairs"),
     ],
 )

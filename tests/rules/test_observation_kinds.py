@@ -61,6 +61,7 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
             following.play(reply)
             replies.append([best_line(following, me, depth) for depth in depths])
         replies.sort(key=lambda lines: lines[-1][0], reverse=after.player == me)
+        replies = replies[:num_actions]
         shown = replies or [[(lead(after, me), after)] * len(depths)]
         shown = shown + [shown[-1]] * (num_actions - len(shown))
         features.append(len(replies))
@@ -103,6 +104,19 @@ def test_actions_on_captured_territory_are_shown(kind: str) -> None:
         position = Position.from_games(batch.ruleset, batch.games, b)
         for action in range(12):
             assert seen[b, action].tolist() == expected(position, action, kind, 12)
+
+
+@pytest.mark.parametrize("kind", ["replies", "lines", "leaves"])
+def test_of_more_replies_than_columns_the_best_are_shown(kind: str) -> None:
+    # South has taken all of North's holes but one.
+    board = "gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 {} round=2 territory=SSSSSSSSSSSN"
+    observer = Observer("gabata_i", kind)
+    for position in (Position.from_text(board.format(player)) for player in "SN"):
+        rows = observer.empty(2)  # what is behind the game's row must stay as it is
+        observer.write(position.games, rows[:1])
+        assert not rows[1].any()
+        for action in range(6):
+            assert rows[0, action].tolist() == expected(position, action, kind, 6)
 
 
 def test_parts_cover_every_feature_once() -> None:

@@ -84,6 +84,10 @@ def test_lists_tuples_and_arrays_set_up_alike():
             {"seeds": [4] * 12, "territory": [0] * 7 + [1] * 5},
             "in layli_goobalay it is always the player's own row",
         ),
+        ({"seeds": [4] * 12, "player": True}, r"player must be 0 \(South\) or 1 \(North\), not True"),
+        ({"player": np.array([1])}, r"player must be 0 \(South\) or 1 \(North\), not array\(\[1\]\)"),
+        ({"stores": 3}, "without seeds a position is the start of round 1"),
+        ({"debts": None}, "without seeds a position is the start of round 1"),
         ({"stores": (1, 0)}, "without seeds a position is the start of round 1"),
         ({"stall": 3}, "without seeds a position is the start of round 1"),
         ({"owner": [-1] * 12}, "without seeds a position is the start of round 1"),
@@ -118,7 +122,7 @@ def test_an_unknown_ruleset_is_refused():
 @pytest.mark.parametrize("action", [6, 11, 12, -1, 2.0, "3", None])
 def test_an_illegal_action_changes_nothing(action):
     game = Position("leyla")
-    with pytest.raises(IllegalMove, match=f"South cannot sow hole {action}.*legal holes: 0, 1, 2, 3, 4, 5"):
+    with pytest.raises(IllegalMove, match=f"South cannot sow hole {action!r}.*legal holes: 0, 1, 2, 3, 4, 5"):
         game.play(action)
     assert game == Position("leyla")
 
