@@ -338,7 +338,8 @@ class CheckpointAgent(Agent):
         if not is_known.all():
             raise InvalidCheckpoint(
                 f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
-                f"{self._num_actions - 1}; here the player to move has none of them"
+                f"{self._num_actions - 1}; here the player to move has none of them; mancala train "
+                "--rounds match trains one that has, and policy+mcts plays on with this one"
             )
         return logits, values
 

@@ -45,7 +45,7 @@ def shipped_policy(ruleset: Ruleset) -> Path:
     file = of_the_same_dials("policy", ruleset)
     if file is None:
         raise NoTrainedNetwork(
-            f"no trained network of {ruleset.name} is shipped; mancala train makes one, and there are some "
-            f"of: {', '.join(rulesets_with('policy'))}"
+            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
+            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
         )
     return file

@@ -125,8 +125,9 @@ def shipped_network(ruleset: Ruleset) -> Path:
         if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
             return path
     raise NoValueNetwork(
-        f"no value network of {ruleset.name} is shipped; mancala grow-value makes one, and there are some "
-        f"of: {', '.join(rulesets_with('value'))}"
+        f"no value network of {ruleset.name} is shipped; mancala grow-value makes one of a ruleset of the "
+        "catalogue, mancala_env.learning.value_growth.grow_file of any, and there are some of: "
+        f"{', '.join(rulesets_with('value'))}"
     )
 
 

@@ -168,6 +168,12 @@ class Outcome:
             notes.append(f"{outdated} measurements are of entries whose files have changed since; left out")
         if made_anew:
             notes.append(f"{made_anew} measurements were made anew with another version; left out")
+        titles = [str(contest) for contest in self.contests()]
+        if len(set(titles)) < len(titles):
+            notes.append(
+                "tables of one title are of players scored in several ways (--games, --anchors), which are "
+                "never compared; --json has the ways"
+            )
         notes += [f"{key.entry}, seed {key.seed}, was refused: {why}" for key, why in results.refused()]
         return notes
 

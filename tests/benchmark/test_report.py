@@ -132,8 +132,11 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
 
 def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():
     rows = [row(key(), 1), row(key(task="anything"), 1), row(key(limit=Limit("core_minutes", 3)), 1)]
+    assert "of one title" not in " ".join(Outcome(over(rows)).notes)
     rows.append(row(key()._replace(scoring=SCORING._replace(games=4)), 1))
-    assert len(Outcome(over(rows)).contests()) == 4
+    outcome = Outcome(over(rows))
+    assert len(outcome.contests()) == 4
+    assert "of one title are of players scored in several ways" in " ".join(outcome.notes)
 
 
 def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
