@@ -400,7 +400,8 @@ class GameRecord:
     def __str__(self) -> str:
         """The players and how it ended, in one line."""
         outcome = self.verify()
-        count = f"{outcome.turns} turns" + f", round {outcome.rounds}" * (self.rounds != 1)
+        count = f"{outcome.turns} turn{'s' * (outcome.turns != 1)}"
+        count += f", round {outcome.rounds}" * (self.rounds != 1)
         ended = f"{outcome} ({outcome.end})" if outcome.is_over else "not over"
         who = f"{self.south or '?'} (South) - {self.north or '?'} (North)"
         return printable(f"{self.ruleset.name}: {who}, {count}, {ended}")

@@ -45,7 +45,9 @@ def run(options: Any) -> int:
     if count == 0:
         raise InvalidRecord(f"{printable(options.file)} holds no game")
     if chosen is None:
-        raise InvalidRecord(f"{printable(options.file)} holds {count} games; there is no game {game}")
+        raise InvalidRecord(
+            f"{printable(options.file)} holds {count} game{'s' * (count != 1)}; there is no game {game}"
+        )
     if game is None and count > 1 and turn is not None:
         raise InvalidRecord(f"{printable(options.file)} holds {count} games; say with --game which one")
     if turn is not None:
@@ -62,8 +64,8 @@ def run(options: Any) -> int:
 def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
     position, said = record.start_position, ""
     if number:
-        if number > len(record.turns):
-            raise InvalidRecord(f"the game has {len(record.turns)} turns; there is no turn {number}")
+        if number > (many := len(record.turns)):
+            raise InvalidRecord(f"the game has {many} turn{'s' * (many != 1)}; there is no turn {number}")
         step = next(step for step in record.replay() if step.number == number)
         position, said = step.after, _said(step)
     if as_json:

@@ -146,6 +146,8 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     Raises:
         MancalaError: It says what would be right.
     """
+    for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):
+        agents.Spec.parse(spec)  # a slip is found where it is not asked for, too
     pool = config.pool.opponents if config.pool.share else []
     experts = {"distillation.spec": config.distillation.spec} if config.distillation.positions else {}
     experts |= {"expert.spec": config.expert.spec} if config.expert.share else {}

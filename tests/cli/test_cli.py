@@ -168,8 +168,8 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path):
     records.write_games(file, [first, second])
     done = mancala("replay", str(file))
     assert done.stdout.splitlines() == [
-        "game 1: leyla: Amina (South) - ? (North), 1 turns, South (resigned)",
-        "game 2: gabata_i: ? (South) - ? (North), 1 turns, not over",
+        "game 1: leyla: Amina (South) - ? (North), 1 turn, South (resigned)",
+        "game 2: gabata_i: ? (South) - ? (North), 1 turn, not over",
         "2 games; every turn fits the rules",
     ]
     shown = mancala("replay", str(file), "--game", "1").stdout
@@ -200,8 +200,9 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path):
             [],
             "line 2, game 1, turn 2: S2 cannot be played: North is to move; legal: N1",
         ),
-        ('[Ruleset "leyla"]', ["--game", "2"], "holds 1 games; there is no game 2"),
+        ('[Ruleset "leyla"]', ["--game", "2"], "holds 1 game; there is no game 2"),
         ('[Ruleset "leyla"]', ["--turn", "1"], "the game has 0 turns; there is no turn 1"),
+        ('[Ruleset "leyla"]\nS1', ["--turn", "2"], "the game has 1 turn; there is no turn 2"),
         ('[Ruleset "leyla"]\n[Ruleset "leyla"]', ["--turn", "1"], "say with --game which one"),
         ('[Ruleset "leyla"]', ["--game", "0"], "--game must be a whole number of at least 1, not 0"),
     ],
