@@ -168,6 +168,8 @@ def from_text(setting: Setting, text: str) -> Any:
             return float(text)
         except ValueError:
             pass
+    if ":" in text and text.replace(":", "").isdecimal():
+        return text  # 1:30, which YAML 1.1 reads as 90
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):  # the latter of a number too long, or a day that is none

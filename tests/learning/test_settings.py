@@ -46,6 +46,11 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("--seed 99999999999", "seed must be a whole number, 0 to 2,147,483,647, not 99999999999"),
         ("--seed " + "9" * 5000, "seed must be a whole number, 0 to 2,147,483,647, not '999"),
         ("--seed 2026-13-45", "seed must be a whole number, 0 to 2,147,483,647, not '2026-13-45'"),
+        (
+            "--environment_steps 1:30",
+            "environment_steps must be a whole number, at least 1, or null, not '1:30'",
+        ),
+        ("--minutes 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
         ("--minutes inf", "minutes must be a finite number, above 0, or null, not inf"),
         ("--minutes 0", "minutes must be a finite number, above 0, or null, not 0.0"),
         ("--rounds some", "rounds must be a whole number, 1 to 1,000, or match, not 'some'"),
