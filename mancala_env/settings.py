@@ -160,6 +160,8 @@ def from_text(setting: Setting, text: str) -> Any:
     """Return what a word of a command line says: YAML, but for settings that are text."""
     import yaml
 
+    from mancala_env import plain_yaml
+
     kinds = _alternatives(setting.kind)
     if str in kinds:
         return None if text == "null" and type(None) in kinds else text
@@ -168,11 +170,9 @@ def from_text(setting: Setting, text: str) -> Any:
             return float(text)
         except ValueError:
             pass
-    if ":" in text and text.replace(":", "").isdecimal():
-        return text  # 1:30, which YAML 1.1 reads as 90
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):  # the latter of a number too long, or a day that is none
+        return plain_yaml.read(text)
+    except (yaml.YAMLError, ValueError):  # the latter of a day that is none
         return text
 
 

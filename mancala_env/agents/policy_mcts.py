@@ -6,7 +6,7 @@ import numpy as np
 
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import CheckpointAgent, load_value_weights
-from mancala_env.agents.puct import MARGIN_SHARE, SEEDS_OF_DOUBT, PuctAgent
+from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent, reward_of
 from mancala_env.agents.value_network import position_values
 from mancala_env.rulesets import Ruleset
 
@@ -52,13 +52,6 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
         logits, values, is_known = self._judge(games)
         if not is_known.all():
             values = values.copy()
-            values[~is_known] = _rewards_of(self.ruleset, games[~is_known], self._margin_share)
+            margins = position_values(self.ruleset, games[~is_known], None)
+            values[~is_known] = reward_of(margins, self._margin_share, self.ruleset)
         return logits, values
-
-
-def _rewards_of(ruleset: Ruleset, games: np.ndarray, margin_share: float) -> np.ndarray:
-    """Return the margins of counts of the players to move as rewards, float64 `[N]`."""
-    margins = position_values(ruleset, games, None)
-    return (1 - margin_share) * np.tanh(
-        margins / SEEDS_OF_DOUBT
-    ) + margin_share * margins / ruleset.total_seeds

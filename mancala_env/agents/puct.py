@@ -56,6 +56,7 @@ from mancala_env.agents.value_network import UNIT, leaf_value
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, save
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.rulesets import Ruleset
 
 # Weight of the chances; chosen by matches.
 _EXPLORATION = 1.0
@@ -195,6 +196,22 @@ def _write_roots(rules, games, tree, promise, sums):
         low, high = bounds(rules, game, num_seeds(game))
         write_node(tree, promise, b, 0, low, high)
         sums[b] = 0.0
+
+
+def reward_of(margins: np.ndarray, margin_share: float, ruleset: Ruleset) -> np.ndarray:
+    """Return the rewards that go with expected margins, in Python.
+
+    Args:
+        margins: `[N]`, in seeds.
+        margin_share: The part of the margin in the reward, 0 to 1; the rest is the outcome.
+        ruleset: The game.
+
+    Returns:
+        float32 `[N]`, -1 to 1.
+    """
+    shares = np.clip(margins / ruleset.total_seeds, -1, 1)
+    outcomes = np.tanh(margins / SEEDS_OF_DOUBT)
+    return ((1 - margin_share) * outcomes + margin_share * shares).astype(np.float32)
 
 
 @kernel

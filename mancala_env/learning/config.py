@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 import yaml
-from yaml.composer import ComposerError
-from yaml.constructor import ConstructorError
 
+from mancala_env import plain_yaml
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -48,7 +47,7 @@ def configs_folder() -> Path:
 CONFIGS = configs_folder()
 CONFIG_FILE = "config.yaml"
 # All settings with their comments are 4,000 bytes.
-_MOST_BYTES, _MOST_DIGITS = 1 << 16, 40
+_MOST_BYTES = 1 << 16
 
 MAX_SEED = 2**31 - 1
 """The largest seed that every library below takes."""
@@ -467,36 +466,6 @@ def read_command(
         raise InvalidConfig(str(error)) from error
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads plain data that is as large as its text: no aliases, nothing twice, no endless numbers."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse a name that stands for what was written elsewhere."""
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise ComposerError(None, None, "aliases are not read; write the value out", mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Refuse what is set twice: of two groups of a name the first would be lost."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise ConstructorError(None, None, f"{key.value} stands there twice", key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-    def construct_yaml_int(self, node: Any) -> int:
-        """Refuse what no setting can be."""
-        if len(node.value) > _MOST_DIGITS:
-            raise ConstructorError(None, None, "a number of too many digits", node.start_mark)
-        return super().construct_yaml_int(node)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
-
-
 def read_file(path: Path) -> dict[str, Any]:
     """Return what a file of settings holds, by dotted name; old names are turned into today's.
 
@@ -508,7 +477,7 @@ def read_file(path: Path) -> dict[str, Any]:
             text = file.read(_MOST_BYTES + 1)
         if len(text) > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
-        content = yaml.load(text.decode(), _Loader)
+        content = plain_yaml.read(text.decode())
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InvalidConfig(f"the configuration {path} cannot be read: {error}") from error
     if not isinstance(content or {}, Mapping):

@@ -19,26 +19,12 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 
-from mancala_env.agents.puct import SEEDS_OF_DOUBT
+from mancala_env.agents.puct import reward_of
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import agreement, boltzmann_targets, expert, losses
 from mancala_env.learning.policy import SelfPlayPolicy
 from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
-from mancala_env.rulesets import Ruleset
-
-
-def reward_of(seeds: np.ndarray, reward: str, ruleset: Ruleset) -> np.ndarray:
-    """Return the reward that goes with the margin a search expects, float32 `[N]`.
-
-    Args:
-        seeds: `[N]`, the margin.
-        reward: What the learner plays for: "outcome", or "margin" over all seeds.
-        ruleset: The game.
-    """
-    if reward == "margin":
-        return np.clip(seeds / ruleset.total_seeds, -1, 1).astype(np.float32)
-    return np.tanh(seeds / SEEDS_OF_DOUBT).astype(np.float32)
 
 
 class _Losses(NamedTuple):
@@ -128,7 +114,7 @@ class ExpertPPO(SelfPlayPPO):
                 rollout.observations[steps, rows],
                 np.isfinite(found),
                 boltzmann_targets(found, settings.temperature),
-                reward_of(found.max(axis=1), config.selfplay.reward, config.game),
+                reward_of(found.max(axis=1), float(config.selfplay.reward == "margin"), config.game),
             ),
             steps,
             rows,

@@ -18,7 +18,7 @@ from test_policy_minimax import checkpoint_of
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.agents.minimax import ILLEGAL
+from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.batch import Batch
 from mancala_env.learning import loop as command
@@ -97,12 +97,13 @@ def test_perfect_values_are_exact() -> None:
 def test_experts_that_see_the_round_through_agree_on_its_margins() -> None:
     """Expert iteration makes rewards of them, so the stores count too."""
     searched = agents.make("minimax:40", LAYLI, num_threads=1)
+    assert isinstance(searched, MinimaxAgent)
     games = Batch(LAYLI, 200, seed=1, opening_turns=26).games
     positions = [Position.from_games(LAYLI, games, b) for b in range(len(games))]
     games = games[[position.seeds[position.owner < 0].sum() < 5 for position in positions]]
-    values = searched.action_values(games)  # type: ignore[attr-defined]
+    values = searched.action_values(games)
     assert len(games) > 10
-    assert (searched.last_depth < 40).all()  # type: ignore[attr-defined]
+    assert (searched.last_depth < 40).all()
     assert (without_illegal(values, ILLEGAL) == expert("perfect:1s", LAYLI, 6, 1)(games)).all()
 
 

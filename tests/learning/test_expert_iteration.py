@@ -13,10 +13,12 @@ from stable_baselines3.common.logger import Logger
 
 from mancala_env import agents
 from mancala_env.agents.checkpoint import read_identity
+from mancala_env.agents.puct import reward_of
 from mancala_env.learning import loop as command
+from mancala_env.learning.alphazero import AlphaZero
 from mancala_env.learning.config import InvalidConfig, read_config
 from mancala_env.learning.distillation import boltzmann_targets
-from mancala_env.learning.expert_iteration import ExpertPPO, reward_of
+from mancala_env.learning.expert_iteration import ExpertPPO
 from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.rulesets import lookup
@@ -50,8 +52,8 @@ def learn(model: command.Scheduled, updates: int) -> None:
 
 def test_a_margin_becomes_a_reward_of_what_is_played_for() -> None:
     seeds = np.array([-48.0, 0, 6, 48, 60])
-    np.testing.assert_allclose(reward_of(seeds, "outcome", LAYLI), np.tanh(seeds / 6), atol=1e-6)
-    np.testing.assert_allclose(reward_of(seeds, "margin", LAYLI), [-1, 0, 1 / 8, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(reward_of(seeds, 0.0, LAYLI), np.tanh(seeds / 6), atol=1e-6)
+    np.testing.assert_allclose(reward_of(seeds, 1.0, LAYLI), [-1, 0, 1 / 8, 1, 1], atol=1e-6)
 
 
 @pytest.mark.parametrize("spec", ["value+minimax:2", "minimax:3"])
@@ -78,13 +80,14 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
 def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
     more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
     model = learner_of(tmp_path, "--algorithm", algorithm, *more)
+    assert isinstance(model, ExpertPPO | AlphaZero)
     learn(model, 1)
-    remembered, waiting = len(model.replay), model.replay.num_waiting  # type: ignore[attr-defined]
+    remembered, waiting = len(model.replay), model.replay.num_waiting
     assert waiting > 0
     model._setup_learn(10**6, reset_num_timesteps=False)
-    assert model.replay.num_waiting == waiting  # type: ignore[attr-defined]
+    assert model.replay.num_waiting == waiting
     model._setup_learn(10**6)
-    assert (len(model.replay), model.replay.num_waiting) == (remembered, 0)  # type: ignore[attr-defined]
+    assert (len(model.replay), model.replay.num_waiting) == (remembered, 0)
 
 
 def test_without_a_share_of_the_search_values_are_how_games_ended(tmp_path: Path) -> None:

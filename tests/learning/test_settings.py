@@ -102,8 +102,9 @@ def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
         ('name: "\\0"', "cannot make the folder"),
         ("ppo: {epochs: 2}\nppo: {steps: 8}", "ppo stands there twice"),
         ("ppo: {epochs: 2, epochs: 3}", "epochs stands there twice"),
+        ("minutes: 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
     ],
-    ids=["alias", "depth", "digits", "size", "python", "long", "null", "group", "setting"],
+    ids=["alias", "depth", "digits", "size", "python", "long", "null", "group", "setting", "clock"],
 )
 def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
     content: str,
