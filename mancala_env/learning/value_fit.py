@@ -5,8 +5,9 @@ mancala fit-value runs/layli_goobalay/final.zip
 The checkpoint plays itself, its actions drawn by their probabilities, after openings and deviations that
 lead to positions as a search meets them. A first network learns how each game ended from there. Then it
 values the same positions by searching them a few turns deep, and a second one learns from both: the search
-sees what is coming, the end of the game what the search is blind to. The checkpoint is replaced by one that
-holds the second network too; everything else in it stays byte for byte.
+sees what is coming, the end of the game what the search is blind to. Boards that are held out for evaluation
+are not learned from, wherever a game meets them. The checkpoint is replaced by one that holds the second
+network too; everything else in it stays byte for byte.
 
 Symbols: N positions, H holes, C codes, U units.
 """
@@ -15,6 +16,7 @@ import argparse
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -46,14 +48,22 @@ from mancala_env.agents.value_network import (
     position_values,
 )
 from mancala_env.arena.matches import Table, play_matches
-from mancala_env.arena.openings import MAX_OPENING_TURNS, openings, openings_in_words, openings_to_evaluate
+from mancala_env.arena.openings import (
+    MAX_OPENING_TURNS,
+    InvalidMatch,
+    openings,
+    openings_in_words,
+    openings_to_evaluate,
+)
 from mancala_env.arguments import whole
+from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset
 
-GAMES, DEPTH = 40_000, 6
+GAMES, MOST_GAMES, DEPTH = 40_000, 10**7, 6
 # Games side by side; what an agent sees of more would not fit the cache.
 _GAMES_AT_ONCE = 4000
 # A game deviates in so many of its turns until a turn drawn below _STEADY; only what follows is learned from.
@@ -128,11 +138,13 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
 
 
 def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.ndarray:
-    """Draw openings, the shorter ones first.
+    """Draw openings that are not held out for evaluation, the shorter ones first.
+
+    On a board so small that all openings of some length are held out, those are drawn from all.
 
     Args:
         ruleset: The ruleset.
-        lengths: How many of 0 turns, of 1, and so on.
+        lengths: How many of 0 turns (the start, which no set has), of 1, and so on.
         seed: Seed of them all.
 
     Returns:
@@ -140,7 +152,21 @@ def openings_of_lengths(ruleset: Ruleset, lengths: np.ndarray, seed: int) -> np.
     """
     # A seed for each length: with one for all, a longer opening would go on from a shorter.
     seeds = np.random.SeedSequence(seed).generate_state(len(lengths), np.uint64).tolist()
-    return np.concatenate([openings(ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n])
+    return np.concatenate(
+        [training_openings(ruleset, n, turns, seeds[turns]) for turns, n in enumerate(lengths) if n]
+    )
+
+
+def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: int) -> np.ndarray:
+    """Draw openings that are not held out for evaluation, or any where no others have so many turns.
+
+    Returns:
+        uint64 `[count, NUM_COLUMNS]`.
+    """
+    if opening_turns:
+        with suppress(InvalidMatch):
+            return openings(ruleset, count, opening_turns, seed, opening_set="training")
+    return openings(ruleset, count, opening_turns, seed)
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:
@@ -185,6 +211,18 @@ def held_out(game: np.ndarray, seed: int) -> np.ndarray:
     return np.isin(game, games[: max(1, round(_HELD_OUT * len(games)))])
 
 
+def check_learned(num_positions: int, num_games: int) -> None:
+    """Check that games left something to learn from: most of a short one may be deviations and held out.
+
+    Raises:
+        InvalidArgument: They did not.
+    """
+    if not num_positions:
+        raise InvalidArgument(
+            f"games must be more than {num_games}: none of them left a position to learn from"
+        )
+
+
 def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -> ValueWeights:
     """Play, fit, search, and fit again.
 
@@ -194,11 +232,16 @@ def fit_to_play(agent: Agent, num_games: int, depth: int, seed: int, say: Say) -
         depth: Turns of the search that values positions with the first network; 0 keeps that one.
         seed: Seed of everything random.
         say: Told how far it is.
+
+    Raises:
+        InvalidArgument: The games are so few that there is nothing to learn from.
     """
     ruleset = agent.ruleset
     played = play(agent, num_games, seed)
     is_held_out = held_out(played.game, seed)
-    games, margins = played.games[~is_held_out], played.margins[~is_held_out]
+    is_learned = ~is_held_out & rows_in_set(ruleset, played.games, "training")
+    games, margins = played.games[is_learned], played.margins[is_learned]
+    check_learned(len(games), num_games)
     say(f"{len(games):,} positions of {num_games:,} games")
     weights = fit(ruleset, games, margins, seed)
     if depth:
@@ -281,7 +324,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    whole("games", options.games, 1)
+    whole("games", options.games, 1, MOST_GAMES)
     whole("depth", options.depth, 0, MOST_TURNS)
     whole("seed", options.seed, 0)
     out = options.out or options.checkpoint

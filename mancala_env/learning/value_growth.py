@@ -4,9 +4,10 @@ mancala grow-value layli_goobalay
 
 A search plays itself, a network is fitted to its games, the search plays itself with that network, and so on.
 Generation 0 is minimax on the count. Its games begin with openings and deviations that lead to positions as a
-search meets them. A network is fitted to the games of the last few generations, and the same search with it
-plays a match against the best so far. When several in a row have not won that match, the loop ends. The best
-is written, a safetensors file that value+minimax and value+mcts play with. No policy network is needed.
+search meets them; boards that are held out for evaluation are neither opened with nor learned from. A network
+is fitted to the games of the last few generations, and the same search with it plays a match against the best
+so far. When several in a row have not won that match, the loop ends. The best is written, a safetensors file
+that value+minimax and value+mcts play with. No policy network is needed.
 
 What a position is worth (its target) is a mean of what the search found there, what it found later in the
 game and how the game ended, weighted as in TD(lambda) (Sutton 1988). Where a search sees the round through,
@@ -33,11 +34,10 @@ from mancala_env.agents.tensors import SUFFIX
 from mancala_env.agents.value_file import ValueFile
 from mancala_env.agents.value_network import ValueWeights
 from mancala_env.arena.matches import MatchResult, play_openings
-from mancala_env.arena.openings import openings
+from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.learning.value_fit import Played, fit, play
+from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
 from mancala_env.position import Position
 from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
@@ -61,7 +61,7 @@ Say = Callable[[str], None]
 class GrowthSettings:
     """How a network is grown; the same settings give the same networks, on one thread of torch."""
 
-    games: int = setting("games each generation plays", 8_000, low=1, high=10**7)
+    games: int = setting("games each generation plays", 8_000, low=1, high=MOST_GAMES)
     depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
     generations: int = setting("generations at most", 12, low=1, high=10_000)
     seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
@@ -170,7 +170,7 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
     """
     most, depth, seed = settings.generations, settings.depth, settings.seed
     seeds = np.random.SeedSequence(seed).generate_state(most, np.uint64) >> np.uint64(1)
-    drawn = openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
+    drawn = training_openings(ruleset, _PAIRS, _OPENING_TURNS, seed)
     learned: list[tuple[np.ndarray, np.ndarray]] = []
     best: Generation | None = None
     solver = Solver(ruleset, memory_mb=_SOLVER_MB) if settings.solve else None
@@ -180,12 +180,12 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         played = play(searcher(ruleset, depth, weights, of_generation), settings.games, of_generation)
         turns += played.turns
         exact = exact_values(played, solver, settings.solve) if solver else None
-        learned = [*learned, (played.games, targets(played, exact))][-_REMEMBERED:]
+        worth = targets(played, exact)
+        # Boards held out for evaluation are met on the way, and are not learned from.
+        is_learned = rows_in_set(ruleset, played.games, "training")
+        learned = [*learned, (played.games[is_learned], worth[is_learned])][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
-        if not len(positions):  # each was over before its deviations were
-            raise InvalidArgument(
-                f"games must be more than {settings.games}: none of them left a position to learn from"
-            )
+        check_learned(len(positions), settings.games)
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
         match = play_openings(*players, drawn)

@@ -114,7 +114,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (
             fit_value.main,
             ["x.zip", "--games", "0"],
-            "mancala fit-value: games must be a whole number of at least 1, not 0",
+            "mancala fit-value: games must be a whole number from 1 to 10000000, not 0",
         ),
         (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
         (figures.main, ["--nothing"], "figures.py: .*nothing"),

@@ -10,7 +10,9 @@ from mancala_env.agents.value_file import read_value_file
 from mancala_env.arena import play_matches
 from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
+from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
+from mancala_env.learning import value_growth
 from mancala_env.learning.value_fit import Played, play
 from mancala_env.learning.value_growth import exact_values, searcher, targets
 from mancala_env.solver import Solver
@@ -77,6 +79,22 @@ def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: P
     card = one.with_suffix(".md").read_text()
     for part in (file.made["command"], "`minimax:6` | 10 |", "SHA-256", "Rating", "Regret", "Limits"):
         assert part in card
+
+
+def test_held_out_boards_are_not_learned_from(monkeypatch) -> None:
+    leyla, learned, fitted = rulesets.lookup("leyla"), [], value_growth.fit
+
+    def fit(ruleset, games, values, seed):
+        learned.append((games, values))
+        return fitted(ruleset, games, values, seed)
+
+    monkeypatch.setattr(value_growth, "fit", fit)
+    settings = value_growth.GrowthSettings(games=100, depth=2, generations=2)
+    grown = list(value_growth.generations_of(leyla, settings))
+    assert [one.positions for one in grown] == [len(games) for games, _ in learned]
+    for games, values in learned:
+        assert len(games) == len(values) > 0
+        assert rows_in_set(leyla, games, "training").all()
 
 
 def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_path: Path) -> None:
