@@ -242,6 +242,16 @@ def _check_directory(file: IO[bytes], size: int) -> None:
     file.seek(0)
 
 
+def what_a_folder_is(path: str | Path) -> str:
+    """Say of a run's folder, named instead of its checkpoint, what would be right; empty of all else."""
+    final = Path(path, "final.zip")
+    try:
+        is_folder = bool(str(path)) and final.is_file()
+    except (OSError, ValueError):  # no path at all
+        is_folder = False
+    return f"{path} is the folder of a run; its checkpoint is {final}" if is_folder else ""
+
+
 def first_line(error: Exception) -> str:
     """Return the first line of what an error says, printable and not too long."""
     return printable((str(error) or type(error).__name__).splitlines()[0])[:_LONGEST_LINE]

@@ -1,6 +1,6 @@
 """What every door of the package checks alike: whole numbers, choices, masks, seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,18 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise InvalidArgument(f"{name} must be a whole number {allowed}, not {value!r}")
     return int(value)
+
+
+def several(name: str, value: Any, meaning: str, size: int | None = None) -> tuple[Any, ...]:
+    """Return the elements of a list, a tuple or such, and no text.
+
+    Raises:
+        InvalidArgument: It is none, or has not so many elements; the message says what is meant.
+    """
+    elements = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
+    if elements is None or (size is not None and len(elements) != size):
+        raise InvalidArgument(f"{name} must be {meaning}, not {value!r}")
+    return elements
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:

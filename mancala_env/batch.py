@@ -50,6 +50,8 @@ _TURNS_OF_A_PIECE = 1 << 18
 _GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # unless told, and at most
 # An opening as long as a round ends in most draws, and is drawn again up to so many times.
 _DRAWS_OF_AN_OPENING = 100
+# Their states alone are 128 GB.
+_MOST_GAMES = 10**9
 
 
 class Outputs(NamedTuple):
@@ -251,7 +253,7 @@ class Batch:
             InvalidArgument: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = lookup(ruleset)
-        self.num_games = whole("num_games", num_games, 1)
+        self.num_games = whole("num_games", num_games, 1, _MOST_GAMES)
         self.num_threads = num_threads_of(num_threads)
         self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
         self.rounds: Rounds = rounds

@@ -1,5 +1,6 @@
 """YAML as files of settings and words of a command line hold it: plain data that is as large as its text."""
 
+import re
 from typing import Any
 
 import yaml
@@ -7,6 +8,8 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 _MOST_DIGITS = 40
+# YAML 1.1 reads 1:30 as 90, and 010 as 8.
+_NO_NUMBER = re.compile(r".*:|[-+]?0_*[0-9]")
 
 
 def read(text: str) -> Any:
@@ -20,7 +23,7 @@ def read(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads no aliases, nothing twice, no endless numbers, and 1:30 as text, which YAML 1.1 reads as 90."""
+    """Reads no aliases, nothing twice, no endless numbers, and as text what is a number in YAML 1.1 alone."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse a name that stands for what was written elsewhere."""
@@ -43,7 +46,7 @@ class _Loader(yaml.SafeLoader):
 def _whole(loader: _Loader, node: Any) -> int | str:
     if len(node.value) > _MOST_DIGITS:
         raise ConstructorError(None, None, "a number of too many digits", node.start_mark)
-    return node.value if ":" in node.value else loader.construct_yaml_int(node)
+    return node.value if _NO_NUMBER.match(node.value) else loader.construct_yaml_int(node)
 
 
 def _fraction(loader: _Loader, node: Any) -> float | str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import notation, squares
-from mancala_env.arguments import is_whole, truth, whole
+from mancala_env.arguments import is_whole, several, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -498,12 +498,17 @@ class Position:
     ) -> Scene:
         """Describe the picture of the position as plain shapes; arguments and errors as :meth:`to_svg`."""
         most = self.ruleset.num_holes - 1
+        if not isinstance(values, Mapping | None):
+            raise InvalidArgument(f"values must be a mapping from actions, not {values!r}")
+        pairs = [
+            several("an arrow", pair, "two holes", 2) for pair in several("arrows", arrows, "a list of pairs")
+        ]
         legal = [squares.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
         by_hole = {
             squares.hole_of(self.ruleset, self.player, whole("an action of values", action, 0, most)): value
             for action, value in (values or {}).items()
         }
-        for hole in (*last, *(hole for arrow in arrows for hole in arrow)):
+        for hole in (*several("last", last, "a list of holes"), *(hole for pair in pairs for hole in pair)):
             whole("a hole of last or arrows", hole, 0, most)
         return describe(
             self.ruleset, self.state, legal=legal, last=last, values=by_hole, arrows=arrows, caption=caption

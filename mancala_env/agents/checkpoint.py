@@ -25,7 +25,15 @@ from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.agents.value_file import FORMAT as VALUE_FORMAT
 from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
-from mancala_env.archive import Archive, InvalidArchive, NoMember, first_line, opened, tensors_only
+from mancala_env.archive import (
+    Archive,
+    InvalidArchive,
+    NoMember,
+    first_line,
+    opened,
+    tensors_only,
+    what_a_folder_is,
+)
 from mancala_env.arguments import is_whole
 from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import MancalaError
@@ -244,6 +252,8 @@ def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> Non
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
+    if wrong := what_a_folder_is(path):
+        raise InvalidCheckpoint(wrong)
     try:
         with opened(path) as archive:
             try:

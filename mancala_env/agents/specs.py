@@ -25,6 +25,7 @@ from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
 from mancala_env.agents.shipped import shipped_policy
 from mancala_env.agents.tensors import SUFFIX
+from mancala_env.archive import what_a_folder_is
 from mancala_env.rulesets import Ruleset, lookup
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
@@ -354,14 +355,8 @@ def _budget(text: str, kind: _Kind, word: str) -> Budget:
 
 
 def _refuse_folder(path: str) -> None:
-    """Raise InvalidSpec where a run's folder stands for its checkpoint."""
-    final = Path(path, "final.zip")
-    try:
-        is_folder = bool(path) and final.is_file()
-    except (OSError, ValueError):  # no path at all
-        is_folder = False
-    if is_folder:
-        raise InvalidSpec(f"{path} is the folder of a run; its checkpoint is {final}")
+    if wrong := what_a_folder_is(path):
+        raise InvalidSpec(wrong)
 
 
 def _hash_of(name: str) -> str:

@@ -22,7 +22,7 @@ from mancala_env.arena.regret import (
     regret_difference,
 )
 from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
-from mancala_env.arguments import truth, whole
+from mancala_env.arguments import several, truth, whole
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]
@@ -134,10 +134,13 @@ def evaluate(
     ladder, regret = truth("ladder", ladder), truth("regret", regret)
     if own_games != 0:
         num_pairs(own_games, "own_games")  # said now rather than after the matches
-    asked = [specs] if isinstance(specs, str | Agent) else list(specs)
+    is_one = isinstance(specs, str | Agent)
+    asked = list[str | Agent]([specs] if is_one else several("specs", specs, "agents, one or several"))
+    if not asked:
+        raise InvalidMatch("specs must be agents, one or several, not none at all")
     if len(asked) < 2 and not (ladder or regret or own_games):
         raise InvalidMatch(
-            f"nothing is asked about {asked[0] if asked else 'nobody'}: name a second agent to play, or "
+            f"nothing is asked about {asked[0]}: name a second agent to play, or "
             "leave the ladder or the regret in"
         )
     entrants = [entrant(spec, ruleset, num_threads) for spec in asked]

@@ -38,7 +38,7 @@ from mancala_env.arena.openings import (
     openings,
     openings_to_evaluate,
 )
-from mancala_env.arguments import is_whole, whole
+from mancala_env.arguments import is_whole, several, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
@@ -124,7 +124,7 @@ def round_robin(
         InvalidRecord: The file of records is one of something else.
         OSError: The file of records cannot be written.
     """
-    entrants = [entrant(spec, ruleset, num_threads) for spec in specs]
+    entrants = [entrant(spec, ruleset, num_threads) for spec in several("specs", specs, "a list of agents")]
     if len(entrants) < 2:
         raise InvalidMatch(f"a round robin needs at least two agents, not {len(entrants)}")
     check_distinct(entrants)

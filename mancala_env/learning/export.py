@@ -9,6 +9,7 @@ holds the weights alone, and plays here wherever the checkpoint does. Both carry
 """
 
 import argparse
+import logging
 import sys
 import warnings
 from pathlib import Path
@@ -69,9 +70,15 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     observer = Observer(ruleset, identity.network.observation, num_actions)
     example = torch.from_numpy(observer.empty(_GAMES)), torch.ones(_GAMES, num_actions, dtype=torch.bool)
     games = torch.export.Dim("B")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch about itself
-        program = _exported(model, example, games)
+    talk = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = talk.level
+    talk.setLevel(logging.ERROR)  # it warns that torchvision, which nothing here needs, is not installed
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch about itself
+            program = _exported(model, example, games)
+    finally:
+        talk.setLevel(level)
     assert program is not None
     found = program.model_proto
     onnx.checker.check_model(found)

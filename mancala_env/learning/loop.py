@@ -313,6 +313,13 @@ def _train(
     with RunProgress(console) as progress:
         run = Run(config, folder, clock, progress)
         run.last_checkpoint = checkpoint
+        if checkpoint is not None and run.is_over(steps_before):
+            console.print(
+                f"That is all of {config.limit_in_words}: nothing is left to learn. Give more minutes or "
+                "environment_steps to go on.",
+                highlight=False,
+                soft_wrap=True,
+            )
         with stop_on_signals(run):
             try:
                 if is_distillation_ahead(config.distillation, folder, steps_before):

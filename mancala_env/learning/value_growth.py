@@ -63,7 +63,7 @@ class GrowthSettings:
 
     games: int = setting("games each generation plays", 8_000, low=1, high=MOST_GAMES)
     depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
-    generations: int = setting("generations at most", 12, low=1, high=10_000)
+    generations: int = setting("generations at most", 40, low=1, high=10_000)
     seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
     # What it gains, nothing, is in docs/agents.md.
     solve: int = setting(

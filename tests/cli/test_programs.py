@@ -135,14 +135,22 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [["evaluate", "run", "--ruleset", "leyla"], ["show", "run"]])
-def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (["evaluate", "run", "--ruleset", "leyla"], "mancala"),
+        (["show", "run"], "mancala"),
+        (["export", "run", "--safetensors", "run.safetensors"], "mancala export"),
+        (["fit-value", "run"], "mancala fit-value"),
+    ],
+)
+def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, program, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "final.zip").touch()
     assert cli.main(words) == 2
     said = f"run is the folder of a run; its checkpoint is {Path('run', 'final.zip')}"
-    assert capsys.readouterr().err == f"mancala: {said}\n"
+    assert capsys.readouterr().err == f"{program}: {said}\n"
 
 
 def test_show_refuses_an_agent_that_is_none(capsys):

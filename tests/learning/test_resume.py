@@ -429,3 +429,8 @@ def test_weights_and_biases_offline_holds_every_update(
     kept = list((run / "wandb").glob(f"offline-run-*-{number}/run-{number}.wandb"))
     assert len(kept) == 2, "a start each, of one run"
     assert all(path.stat().st_size > 1000 for path in kept)
+
+
+def test_a_run_that_is_at_its_end_says_so(run: Path, capsys) -> None:
+    assert resume(run, 256) == 0
+    assert "That is all of 256 environment steps: nothing is left to learn." in capsys.readouterr().out

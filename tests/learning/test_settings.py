@@ -50,6 +50,10 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
             "--environment_steps 1:30",
             "environment_steps must be a whole number, at least 1, or null, not '1:30'",
         ),
+        (
+            "--environment_steps 010",
+            "environment_steps must be a whole number, at least 1, or null, not '010'",
+        ),
         ("--minutes 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
         ("--minutes inf", "minutes must be a finite number, above 0, or null, not inf"),
         ("--minutes 0", "minutes must be a finite number, above 0, or null, not 0.0"),
@@ -74,6 +78,10 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("--config nowhere.yaml", "the configuration nowhere.yaml cannot be read"),
         ("layli", "there is no configuration or ruleset 'layli'; did you mean layli_goobalay or"),
         ("leyla --resume runs/leyla", "leyla and --resume do not go together"),
+        (
+            f"--resume {OLD_RUN} --name other",
+            "--name and --resume do not go together: a run is",
+        ),
         ("--callbacks nothing", "must name module:Class"),
         ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
         ("--callbacks pathlib:Path", "it is no subclass of stable_baselines3's BaseCallback"),

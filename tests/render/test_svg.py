@@ -102,7 +102,18 @@ def test_values_stand_at_their_holes_and_the_best_is_marked():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"values": {12: 1}}, {"arrows": [(0, 12)]}, {"last": [-1]}, {"theme": "blue"}, {"width": 0}]
+    "wrong",
+    [
+        {"values": {12: 1}},
+        {"values": 3},
+        {"arrows": [(0, 12)]},
+        {"arrows": [(0, 1, 2)]},
+        {"arrows": 3},
+        {"last": [-1]},
+        {"last": 3},
+        {"theme": "blue"},
+        {"width": 0},
+    ],
 )
 def test_what_cannot_be_drawn_is_refused(wrong):
     with pytest.raises(InvalidArgument):
