@@ -333,7 +333,8 @@ def played_whole_lines(path):
 def test_an_agent_is_named_once():
     with pytest.raises(InvalidMatch, match="greedy and greedy are the same agent"):
         round_robin(["greedy", "random", "greedy"], "leyla", games=2)
-    for door in (evaluate, round_robin):
+    doors: list[Any] = [evaluate, round_robin]
+    for door in doors:
         with pytest.raises(InvalidArgument, match=r"specs must be .*agents.*, not None"):
             door(None, "leyla")
     with pytest.raises(InvalidMatch, match="specs must be agents, one or several, not none at all"):
