@@ -73,6 +73,7 @@ class Game:
         if kind == HUMAN:
             return None, name or HUMAN
         agent = agents.make(spec, self.ruleset, seed=seed, num_threads=1)
+        agent.check_rounds(self.rounds)
         return agent, agent.spec
 
     @property
