@@ -181,7 +181,8 @@ class Replay:
         self._rules = encode(start.ruleset)
         self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
         missing = start.ruleset.total_seeds - sum(start.counts)
-        if missing and rounds != 1 and start.ruleset.match != "single":
+        goes_on = rounds == "match" or rounds > start.round
+        if missing and goes_on and start.ruleset.match != "single":
             raise InvalidPosition(
                 f"{missing} of {start.ruleset.total_seeds} seeds are missing at the start, so no next round "
                 "can be set up; put them in stores, or record one round"

@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mancala_env.arguments import seed_of
+from mancala_env.engine.episode import Rounds
+from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.threads import num_threads_of
 from mancala_env.errors import IllegalMove, MancalaError
@@ -74,7 +76,15 @@ class Agent(ABC):
 
         Returns:
             int64 `[B]`, a legal action of each game's player to move.
+
+        Raises:
+            IllegalMove: A game is over.
+            InvalidPosition: A game is none that the ruleset can have: of another board, or of more seeds. The
+                quickest agents, random and greedy, do not look.
         """
+
+    def check_rounds(self, rounds: Rounds) -> None:  # noqa: B027  (most agents can play them all)
+        """Raise a MancalaError where the agent cannot play games of so many rounds; asked before a game."""
 
     def choose(self, position: Position) -> int:
         """Choose an action in one position.
@@ -89,12 +99,15 @@ class Agent(ABC):
             raise IllegalMove(f"the round is over ({position.end}); there is nothing to choose")
         return int(self.act(position.games)[0])
 
-    def _running(self, games: np.ndarray) -> np.ndarray:
+    def _running(self, games: np.ndarray, *, is_trusted: bool = False) -> np.ndarray:
         """Return the games as kernels take them.
 
         Raises:
+            InvalidPosition: The ruleset cannot have such a game; not looked for where they are trusted.
             IllegalMove: A game is over.
         """
+        if not is_trusted:
+            games = check_games(self.ruleset, games)
         over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
             raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")

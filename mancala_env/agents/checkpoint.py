@@ -35,7 +35,8 @@ from mancala_env.archive import (
     what_a_folder_is,
 )
 from mancala_env.arguments import is_whole
-from mancala_env.engine.episode import encode_rounds
+from mancala_env.engine.episode import Rounds, encode_rounds
+from mancala_env.engine.possible import check_games
 from mancala_env.errors import MancalaError
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
@@ -329,6 +330,23 @@ class CheckpointAgent(Agent):
                 f"that wrote it: {self.identity.versions.get('mancala-env', 'unknown')}"
             )
 
+    def check_rounds(self, rounds: Rounds) -> None:
+        """Refuse rounds of which the network does not know all actions; see :meth:`Agent.check_rounds`.
+
+        Raises:
+            InvalidCheckpoint: It was trained on single rounds, and between these territory changes hands.
+        """
+        most = self.ruleset.num_actions(rounds)
+        if self._num_actions < most:
+            raise self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}")
+
+    def _knows_too_little(self, where: str) -> InvalidCheckpoint:
+        return InvalidCheckpoint(
+            f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
+            f"{self._num_actions - 1}; {where}; mancala train --rounds match trains one that knows them all, "
+            "and policy+mcts plays on with this one"
+        )
+
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
         logits, _ = self.judge(games)
@@ -343,14 +361,11 @@ class CheckpointAgent(Agent):
 
         Raises:
             InvalidCheckpoint: A player to move has no legal action that the network knows.
+            InvalidPosition: The ruleset cannot have such a game.
         """
-        logits, values, is_known = self._judge(games)
+        logits, values, is_known = self._judge(check_games(self.ruleset, games))
         if not is_known.all():
-            raise InvalidCheckpoint(
-                f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
-                f"{self._num_actions - 1}; here the player to move has none of them; mancala train "
-                "--rounds match trains one that has, and policy+mcts plays on with this one"
-            )
+            raise self._knows_too_little("here the player to move has none of them")
         return logits, values
 
     def _judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

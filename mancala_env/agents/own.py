@@ -25,6 +25,7 @@ from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.specs import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.arguments import is_whole, one_of, truth
+from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.observation import Observer
 from mancala_env.position import Position
@@ -138,6 +139,22 @@ class PolicyAgent(_OwnAgent):
         """What it is shown."""
         return self._observer
 
+    def check_rounds(self, rounds: Rounds) -> None:
+        """Refuse rounds of which the policy does not know all actions; see :meth:`Agent.check_rounds`.
+
+        Raises:
+            InvalidSpec: It was trained on single rounds, and between these territory changes hands.
+        """
+        most = self.ruleset.num_actions(rounds)
+        if self._observer.num_actions < most:
+            raise InvalidSpec(self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}"))
+
+    def _knows_too_little(self, where: str) -> str:
+        return (
+            f"{self.spec} knows actions 0 to {self._observer.num_actions - 1}; {where}; "
+            'give rounds="match" for a policy that was trained on matches'
+        )
+
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`.
 
@@ -150,10 +167,7 @@ class PolicyAgent(_OwnAgent):
         legal = np.empty((len(games), self._observer.num_actions), np.bool_)
         self._observer.write(games, seen, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
-            raise IllegalMove(
-                f"{self.spec} knows actions 0 to {self._observer.num_actions - 1}, and here the player to "
-                'move has none of them; give rounds="match" for a policy that was trained on matches'
-            )
+            raise IllegalMove(self._knows_too_little("here the player to move has none of them"))
         with within_torch_threads(self.num_threads):
             actions = self._choose(seen, legal, self._rng)
         return self._checked(games, actions)

@@ -8,6 +8,7 @@ from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import CheckpointAgent, load_value_weights
 from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent, reward_of
 from mancala_env.agents.value_network import position_values
+from mancala_env.engine.episode import Rounds
 from mancala_env.rulesets import Ruleset
 
 
@@ -42,6 +43,9 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
         if self.identity.value_network is not None:
             self._network = load_value_weights(path, self.identity).packed()
             self._margin_share = MARGIN_SHARE
+
+    def check_rounds(self, rounds: Rounds) -> None:
+        """Play them all: where the network knows no action, the counts judge; see :meth:`judge`."""
 
     def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the network makes of running games; see :meth:`CheckpointAgent.judge`.

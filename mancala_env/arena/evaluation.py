@@ -114,7 +114,7 @@ def evaluate(
             already.
         records: File the games of the matches that are played now are appended to, turn by turn.
         seed: Seed of all openings and agents.
-        rounds: Rounds of a game, or "match"; the ladder is for 1.
+        rounds: Rounds of a game, or "match"; the ladder and `own_games` are for 1.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(what, done, total).
         play_chunks: What plays the games; see :func:`round_robin`.
@@ -134,6 +134,11 @@ def evaluate(
     ladder, regret = truth("ladder", ladder), truth("regret", regret)
     if own_games != 0:
         num_pairs(own_games, "own_games")  # said now rather than after the matches
+        if rounds != 1:
+            raise InvalidMatch(
+                f"own_games are single rounds, so they cannot be asked for with rounds={rounds!r}; leave one "
+                "of them out"
+            )
     is_one = isinstance(specs, str | Agent)
     asked = list[str | Agent]([specs] if is_one else several("specs", specs, "agents, one or several"))
     if not asked:

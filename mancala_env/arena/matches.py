@@ -371,7 +371,12 @@ class Table:
         *,
         keeps_turns: bool = False,
     ) -> None:
-        """Seat two agents at running games, uint64 `[B, NUM_COLUMNS]` (copied)."""
+        """Seat two agents at running games, uint64 `[B, NUM_COLUMNS]` (copied).
+
+        Raises:
+            InvalidMatch: They play different rulesets.
+            MancalaError: An agent cannot play so many rounds; the message says what would be right.
+        """
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
                 f"{first.spec} plays {first.ruleset.name}, but {second.spec} plays {second.ruleset.name}"
@@ -383,6 +388,8 @@ class Table:
         self.margins = np.zeros(len(games), np.int64)
         self._rounds: int | Literal["match"] = rounds
         self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
+        for agent in self.agents:
+            agent.check_rounds(rounds)
         # (rows, players, actions) of every call of play.
         self._turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = [] if keeps_turns else None
         self._rules = encode(first.ruleset)

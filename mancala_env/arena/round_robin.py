@@ -177,6 +177,8 @@ def play_pairings(
         check_appendable(records)  # said now rather than after the first games
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
+    for one in itertools.chain(*pairings):
+        one.agent.check_rounds(rounds)  # said now rather than after the games of others
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     keys = [_key(ruleset, *pairing, turns, chosen, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:

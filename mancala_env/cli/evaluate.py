@@ -49,7 +49,7 @@ def add_arguments(parser: Any) -> None:
         "--rounds",
         type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
         default=1,
-        help='rounds of a game, or "match" (without the ladder)',
+        help='rounds of a game, or "match" (without the ladder and --own_games)',
     )
     parser.add_argument(
         "--ladder",

@@ -3,10 +3,9 @@
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Literal, Union
+from typing import Any, Literal, Optional, Union
 
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.engine.episode import encode_rounds
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.programs import needing
@@ -27,9 +26,9 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--north", type=str, default="minimax:4", help="likewise; minimax:4 by default")
     parser.add_argument(
         "--rounds",
-        type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
-        default=1,
-        help='the round to play up to, or "match"',
+        type=Optional[Union[int, Literal["match"]]],  # noqa: UP007, UP045  (jsonargparse shows it in --help)
+        default=None,
+        help='the round to play up to, or "match"; by default the first, or that of --start',
     )
     parser.add_argument(
         "--start", type=str, default=None, help="a position to start from, as mancala show prints it"
@@ -57,7 +56,6 @@ def run(options: Any) -> int:
         value = getattr(options, name)
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
             raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
-    encode_rounds(options.rounds)
     if options.record is not None:
         check_appendable(options.record)  # said now rather than after the game
     game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)

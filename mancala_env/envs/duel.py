@@ -215,7 +215,12 @@ class Duel:
         Args:
             opponents: At least one agent that plays the ruleset.
             weights: How often each is met, in proportion; None: all alike.
+
+        Raises:
+            MancalaError: One of them cannot play so many rounds; nothing has changed.
         """
+        for opponent in opponents:
+            opponent.check_rounds(self.rounds)
         present, before, met = list(opponents), self.opponents, self.met
         leaving = [before[i] for i in np.unique(met).tolist() if before[i] not in present] if before else []
         self.opponents = [*present, *leaving]

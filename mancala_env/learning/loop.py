@@ -154,7 +154,9 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     for spec in (*pool, *experts.values(), *config.evaluation.opponents):
         if resumed is not None and agents.Spec.parse(spec).runs_code:
             raise InvalidConfig(f"{resumed} names {spec}; a run that is resumed runs no file that it names")
-        agents.make(spec, config.game, num_threads=1)
+        agent = agents.make(spec, config.game, num_threads=1)
+        if spec in pool:
+            agent.check_rounds(config.rounds)
     for setting, spec in experts.items():
         expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 

@@ -37,7 +37,7 @@ class Game:
         south: str = HUMAN,
         north: str = HUMAN,
         *,
-        rounds: Rounds = 1,
+        rounds: Rounds | None = None,
         seed: int | None = None,
     ) -> None:
         """Seat the players.
@@ -46,7 +46,7 @@ class Game:
             ruleset: The game, or the position to start from.
             south: Who plays South: "human", "human:NAME", or the spec of an agent.
             north: Who plays North.
-            rounds: The round to play up to, or "match".
+            rounds: The round to play up to, or "match"; None: the one that it starts in.
             seed: Seed of the agents; None draws one.
 
         Raises:
@@ -56,8 +56,13 @@ class Game:
         """
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset
-        self.rounds: Rounds = rounds
-        self._replay = Replay(self._start, rounds)
+        self.rounds: Rounds = self._start.round if rounds is None else rounds
+        self._replay = Replay(self._start, self.rounds)
+        if self.rounds != "match" and self.rounds < self._start.round:
+            raise InvalidArgument(
+                f"the game starts in round {self._start.round}, so rounds must be that or more, or 'match', "
+                f"not {rounds!r}"
+            )
         self.seed = secrets.randbits(32) if seed is None else seed
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**64:
             raise InvalidArgument(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
@@ -73,6 +78,7 @@ class Game:
         if kind == HUMAN:
             return None, name or HUMAN
         agent = agents.make(spec, self.ruleset, seed=seed, num_threads=1)
+        agent.check_rounds(self.rounds)
         return agent, agent.spec
 
     @property

@@ -27,8 +27,11 @@ from mancala_env.agents.checkpoint import (
     read_identity,
 )
 from mancala_env.agents.network import InvalidNetwork, NetworkConfig, build_network
+from mancala_env.arena import play_matches, round_robin
+from mancala_env.envs.single import MancalaEnv
 from mancala_env.errors import MancalaError
 from mancala_env.observation import games_from
+from mancala_env.play.game import Game
 
 LAYLI = rulesets.lookup("layli_goobalay")
 
@@ -164,6 +167,29 @@ def test_a_network_of_single_rounds_says_so_in_a_match_it_cannot_play(tmp_path: 
         agent.choose(position)
     whole = write_checkpoint(tmp_path / "match.zip", identity_of("gabata_i", rounds="match"))
     assert agents.make(str(whole), "gabata_i").choose(position) == 6
+
+
+def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of("gabata_i"))
+    agent, single = agents.make(str(path), "gabata_i"), agents.make(f"policy+mcts:1:{path}", "gabata_i")
+    said = r"knows actions 0 to 5; games of rounds='match' have 0 to 11; mancala train --rounds match"
+    played: list[object] = []
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: play_matches(agent, "random", "gabata_i", rounds="match"),
+        lambda: round_robin(
+            ["random", "greedy", agent], "gabata_i", rounds="match", progress=lambda *_: played.append(0)
+        ),
+        lambda: MancalaEnv("gabata_i", opponent=agent, rounds="match"),
+        lambda: Game("gabata_i", str(path), rounds="match"),
+    )
+    for play in refused:
+        with pytest.raises(InvalidCheckpoint, match=said):
+            play()
+    assert not played
+    for rounds, one in ((1, agent), ("match", single)):
+        MancalaEnv("gabata_i", opponent=one, rounds=rounds)  # type: ignore[arg-type]
+    layli = write_checkpoint(tmp_path / "layli.zip", identity_of("layli_goobalay"))
+    agents.make(str(layli), "layli_goobalay").check_rounds("match")  # territory never changes hands there
 
 
 class Planted:

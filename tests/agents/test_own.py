@@ -149,6 +149,14 @@ def test_a_model_that_was_trained_on_is_another_entrant():
     assert agent.entrant != before
 
 
+def test_a_policy_of_single_rounds_is_refused_before_the_first_game_of_a_match():
+    network = Network(Observer("gabata_i").shape[0], 6)
+    said = r"mine knows actions 0 to 5; games of rounds=2 have 0 to 11; give rounds=\"match\""
+    with pytest.raises(InvalidSpec, match=said):
+        play_matches(agents.from_policy(network, "gabata_i", name="mine"), "random", "gabata_i", rounds=2)
+    agents.from_policy(network, "gabata_i", rounds="match", name="mine").check_rounds(2)
+
+
 def test_logits_of_another_shape_are_refused():
     agent = agents.from_policy(Network(Observer("leyla").shape[0], 4), "leyla")
     with pytest.raises(InvalidSpec, match=r"logits of shape \(1, 4\), not \(1, 6\)"):

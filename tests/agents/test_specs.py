@@ -11,7 +11,7 @@ import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
 import mancala_env
-from mancala_env import agents, rulesets
+from mancala_env import Batch, InvalidPosition, agents, rulesets
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.budget import Budget
 from mancala_env.arena import round_robin
@@ -179,3 +179,19 @@ def test_a_kind_is_loaded_when_it_is_asked_for():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "spec", ["minimax:1", "mcts:1", "match+mcts:1", "trained", "value+mcts:1", "policy+mcts:1", "perfect"]
+)
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("layli_goobalay_8", "game 0 is no game of layli_goobalay: seeds lie in holes"),
+        ("leyla_gobale_ii", "game 0 is no game of layli_goobalay: it holds more seeds"),
+    ],
+)
+def test_games_of_another_board_or_of_more_seeds_are_refused(spec, other, said):
+    agent = agents.make(spec, "layli_goobalay", num_threads=1)
+    with pytest.raises(InvalidPosition, match=said):
+        agent.act(Batch(other, 2, seed=1).games)

@@ -30,6 +30,7 @@ COMMANDS = (
     "rulesets",
 )
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
+ROUND_3 = f"{NEAR_THE_END} round=3"
 
 
 def mancala(*arguments):
@@ -381,6 +382,11 @@ def test_the_console_script_is_the_module():
         (["evaluate", "nothing.zip"], r"nothing\.zip"),
         (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*leave it out"),
         (["evaluate", "random", "greedy", "--rounds", "some"], "rounds.*some"),
+        (
+            ["evaluate", "random", "greedy", "--own_games", "2", "--rounds", "match"],
+            "own_games are single rounds.*rounds='match'; leave one",
+        ),
+        (["play", "--start", ROUND_3, "--rounds", "2"], "starts in round 3, so rounds .* not 2"),
         (["evaluate"], "required.*specs"),
         (["evaluate", "random", "--colour", "blue"], "--colour"),
         (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),

@@ -12,6 +12,7 @@ from ray.rllib.algorithms.ppo import PPOConfig as RLlibPPOConfig
 from sb3_contrib import MaskablePPO
 
 from mancala_env import rulesets
+from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.learning import loop as command
 from mancala_env.learning.algorithm_names import RLLIB, STABLE_BASELINES3, renamed
 from mancala_env.learning.config import (
@@ -275,3 +276,10 @@ def test_when_a_run_ends_in_words(minutes: float | None, steps: int | None, said
 def test_a_range_is_said_with_both_its_ends() -> None:
     with pytest.raises(InvalidConfig, match=r"distillation\.share must be .*, above 0, at most 1, not 1\.5"):
         read_config(["--distillation.share", "1.5"])
+
+
+def test_an_opponent_of_single_rounds_is_refused_where_matches_are_learned():
+    words = ["--ruleset", "gabata_i", "--rounds", "match", "--pool.share", "0.5"]
+    words += ["--pool.opponents", "[trained]"]
+    with pytest.raises(InvalidCheckpoint, match="knows actions 0 to 5; games of rounds='match' have 0 to 11"):
+        command.check_agents(read_config(words)[0])

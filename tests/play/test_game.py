@@ -6,6 +6,7 @@ import pytest
 
 from mancala_env import IllegalMove, InvalidRuleset, MancalaError, Position, records
 from mancala_env.agents import InvalidSpec
+from mancala_env.errors import InvalidArgument
 from mancala_env.play.analysis import Analyst
 from mancala_env.play.game import Game
 
@@ -64,6 +65,19 @@ def test_two_agents_leave_nothing_to_take_back():
     assert not game.has_human
     assert game.undo() == 0
     assert game.is_over
+
+
+def test_a_game_from_a_later_round_goes_up_to_that_round_unless_told():
+    later = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 22-22 S round=3")
+    assert Game(later).rounds == 3
+    study = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 0-0 S round=3")
+    assert Game(study).rounds == 3  # no round follows that would want the missing seeds
+    for rounds in (1, 2):
+        with pytest.raises(InvalidArgument, match=f"starts in round 3, so rounds must .*, not {rounds}"):
+            Game(later, rounds=rounds)
+    game = Game(later, rounds=4)
+    finish(game)
+    assert game.outcome().rounds == 4
 
 
 def test_what_is_wrong_is_said():
