@@ -98,18 +98,19 @@ class Metrics(RunCallback):
 
     def _on_step(self) -> bool:
         run, steps = self.run, self.model.num_timesteps
-        rate = (steps - self._steps_before) / max(1e-9, run.clock.seconds - self._seconds_before)
-        self.logger.record("time/environment_steps_per_second", rate)
-        spent = self.model.seconds
-        for name, seconds in spent.items():
-            self.logger.record(f"time/{name}", seconds / max(1e-9, sum(spent.values())))
+        said = f"{steps:,} environment steps learned from"
+        if steps > self._steps_before:  # before the first update there is no speed to tell
+            rate = (steps - self._steps_before) / max(1e-9, run.clock.seconds - self._seconds_before)
+            self.logger.record("time/environment_steps_per_second", rate)
+            said += f", {rate:,.0f}/s"
+            spent = self.model.seconds
+            for name, seconds in spent.items():
+                self.logger.record(f"time/{name}", seconds / max(1e-9, sum(spent.values())))
         for spec, score in self.training_env.pool_scores.items():
             self.logger.record(f"pool/{opponent_name(spec, run.config.pool.opponents)}", score)
         for name, value in figures(self.training_env.statistics.take()).items():
             self.logger.record(name, value)
-        run.progress.update(
-            run.clock.part_done(steps), f"{steps:,} environment steps learned from, {rate:,.0f}/s"
-        )
+        run.progress.update(run.clock.part_done(steps), said)
         return True
 
 

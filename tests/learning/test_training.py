@@ -375,7 +375,8 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert start["git"] is not None
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 2
-    assert {"train/value_loss", "time/environment_steps_per_second"} <= lines[-1].keys()
+    assert {"train/value_loss", "time/environment_steps_per_second", "time/learning"} <= lines[-1].keys()
+    assert not {"time/environment_steps_per_second", "time/learning"} & lines[0].keys()  # not known yet
     assert list(folder.glob("events.out.tfevents.*"))
     evaluation = json.loads((folder / "evaluation.json").read_text())
     (match,) = evaluation["matches"]
