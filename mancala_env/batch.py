@@ -22,6 +22,7 @@ from mancala_env.engine.kernel import kernel
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.possible import check_running
 from mancala_env.engine.state import (
+    MOST_GAMES,
     NORTH,
     NUM_COLUMNS,
     RUNNING,
@@ -50,8 +51,6 @@ _TURNS_OF_A_PIECE = 1 << 18
 _GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # unless told, and at most
 # An opening as long as a round ends in most draws, and is drawn again up to so many times.
 _DRAWS_OF_AN_OPENING = 100
-# Their states alone are 128 GB.
-_MOST_GAMES = 10**9
 
 
 class Outputs(NamedTuple):
@@ -233,7 +232,7 @@ class Batch:
 
         Args:
             ruleset: Name of a ruleset, or your own.
-            num_games: B, at least 1.
+            num_games: B, at least 1; as many as there is memory for.
             rounds: Most rounds of an episode, 1 to 1,000, or "match" to play until it is over (RULES 5).
             seed: Seed of everything random here; None draws one from the system.
             num_threads: CPU threads; None takes every core this process may use.
@@ -253,7 +252,7 @@ class Batch:
             InvalidArgument: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = lookup(ruleset)
-        self.num_games = whole("num_games", num_games, 1, _MOST_GAMES)
+        self.num_games = whole("num_games", num_games, 1, MOST_GAMES)
         self.num_threads = num_threads_of(num_threads)
         self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
         self.rounds: Rounds = rounds

@@ -498,8 +498,10 @@ class Position:
     ) -> Scene:
         """Describe the picture of the position as plain shapes; arguments and errors as :meth:`to_svg`."""
         most = self.ruleset.num_holes - 1
-        if not isinstance(values, Mapping | None):
-            raise InvalidArgument(f"values must be a mapping from actions, not {values!r}")
+        if values is not None and not _is_by_action(values):
+            raise InvalidArgument(
+                f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
+            )
         pairs = [
             several("an arrow", pair, "two holes", 2) for pair in several("arrows", arrows, "a list of pairs")
         ]
@@ -530,6 +532,11 @@ def refuse_of_films(**shown: Any) -> None:
     given = next((name for name, value in shown.items() if value is not None and len(value)), None)
     if given is not None:
         raise InvalidArgument(f"{given} is for the picture of a position; a turn or a game shows none")
+
+
+def _is_by_action(values: Any) -> bool:
+    known = str | int | float | np.integer | np.floating
+    return isinstance(values, Mapping) and all(isinstance(value, known) for value in values.values())
 
 
 def _bits_set(bits: int) -> tuple[int, ...]:

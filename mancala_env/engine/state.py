@@ -147,6 +147,8 @@ class Game(NamedTuple):
 
 # Columns of a games array: the three board words, then the other fields of Game in order, and one spare.
 NUM_COLUMNS = 16
+MOST_GAMES = 1 << 32
+"""Games of one array at most: beside those that they end in, a terabyte."""
 OWNED_COLUMN, STORE_COLUMN, PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = 3, 5, 7, 8, 9
 TERRITORY_COLUMN, ROUND_COLUMN, STARTER_COLUMN, DEBT_COLUMN = 10, 11, 12, 13
 

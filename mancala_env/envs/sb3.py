@@ -22,6 +22,7 @@ from mancala_env.agents import Agent
 from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.arguments import FirstPlayer, Reward, UnknownRenderMode, render_mode_of
 from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
@@ -129,7 +130,7 @@ class MancalaVecEnv(GamesVecEnv):
         self.render_mode = render_mode_of(render_mode)
         self._duel = make_duel(
             self.ruleset,
-            whole("num_envs", num_envs, 1),
+            whole("num_envs", num_envs, 1, MOST_GAMES),
             opponent=opponent,
             seat=seat,
             rounds=rounds,

@@ -13,6 +13,7 @@ from mancala_env.agents import Agent
 from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -108,7 +109,7 @@ class MancalaVectorEnv(VectorEnv):
             ValueError: Another argument is out of range; the message says what would be right.
         """
         refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
-        self.num_envs = whole("num_envs", num_envs, 1)
+        self.num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
         self.ruleset = ruleset_of(game, ruleset)
         self.render_mode = render_mode_of(render_mode)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)

@@ -255,6 +255,14 @@ def newest(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
     return saved[-1]
 
 
+def going_on(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
+    """Say where a run goes on, and whether anything is left of it."""
+    line = f"Going on from {checkpoint} after {environment_steps:,} environment steps."
+    if clock.part_done(environment_steps) >= 1:
+        line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
+    return line
+
+
 def train(
     config: TrainConfig,
     folder: RunFolder,
@@ -310,18 +318,11 @@ def _train(
     model.set_logger(logger_of(config, folder))
     folder.note_start()
     if checkpoint is not None:
-        line = f"Going on from {checkpoint} after {steps_before:,} environment steps."
+        line = going_on(config, checkpoint, steps_before, clock)
         console.print(line, highlight=False, soft_wrap=True)
     with RunProgress(console) as progress:
         run = Run(config, folder, clock, progress)
         run.last_checkpoint = checkpoint
-        if checkpoint is not None and run.is_over(steps_before):
-            console.print(
-                f"That is all of {config.limit_in_words}: nothing is left to learn. Give more minutes or "
-                "environment_steps to go on.",
-                highlight=False,
-                soft_wrap=True,
-            )
         with stop_on_signals(run):
             try:
                 if is_distillation_ahead(config.distillation, folder, steps_before):

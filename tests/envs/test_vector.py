@@ -323,8 +323,9 @@ def test_an_env_can_be_pickled_in_the_middle_of_episodes():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"num_envs": 0}, ValueError, "num_envs must be a whole number of at least 1, not 0"),
-        ({"num_envs": 2.5}, ValueError, "num_envs must be a whole number of at least 1, not 2.5"),
+        ({"num_envs": 0}, ValueError, "num_envs must be a whole number from 1 to 4294967296, not 0"),
+        ({"num_envs": 2.5}, ValueError, "num_envs must be a whole number from 1 to 4294967296, not 2.5"),
+        ({"num_envs": 10**30}, ValueError, "num_envs must be a whole number from 1 to 4294967296, not 1000"),
         ({"opponent": "gredy"}, InvalidSpec, "did you mean greedy"),
         ({"seat": 1}, ValueError, "seat must be 'south' or 'north' or 'random', not 1"),
         ({"render_mode": "text"}, ValueError, "one of 'ansi', 'svg', 'rgb_array', 'human', not 'text'"),

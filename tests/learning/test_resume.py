@@ -433,4 +433,4 @@ def test_weights_and_biases_offline_holds_every_update(
 
 def test_a_run_that_is_at_its_end_says_so(run: Path, capsys) -> None:
     assert resume(run, 256) == 0
-    assert "That is all of 256 environment steps: nothing is left to learn." in capsys.readouterr().out
+    assert "Its end of 256 environment steps is reached: set a later" in capsys.readouterr().out

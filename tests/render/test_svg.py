@@ -106,6 +106,7 @@ def test_values_stand_at_their_holes_and_the_best_is_marked():
     [
         {"values": {12: 1}},
         {"values": 3},
+        {"values": {0: None}},
         {"arrows": [(0, 12)]},
         {"arrows": [(0, 1, 2)]},
         {"arrows": 3},

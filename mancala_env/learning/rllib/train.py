@@ -50,6 +50,7 @@ from mancala_env.learning.logs import check_logs, logger_of
 from mancala_env.learning.loop import (
     TrainingDiverged,
     check_agents,
+    going_on,
     newest,
     rates_before,
     stop_on_signals,
@@ -498,8 +499,8 @@ def train(
         try:
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
-            if resume:
-                line = f"Going on from {checkpoint} after {run.steps:,} environment steps."
+            if checkpoint is not None:
+                line = going_on(config, checkpoint, run.steps, run.clock)
                 console.print(line, highlight=False, soft_wrap=True)
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)
