@@ -25,13 +25,13 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     return int(value)
 
 
-def several(name: str, value: Any, meaning: str, size: int | None = None) -> tuple[Any, ...]:
+def several(name: str, value: Any, meaning: str, size: int | None = None) -> list[Any]:
     """Return the elements of a list, a tuple or such, and no text.
 
     Raises:
         InvalidArgument: It is none, or has not so many elements; the message says what is meant.
     """
-    elements = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
+    elements = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if elements is None or (size is not None and len(elements) != size):
         raise InvalidArgument(f"{name} must be {meaning}, not {value!r}")
     return elements

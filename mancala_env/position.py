@@ -502,18 +502,20 @@ class Position:
             raise InvalidArgument(
                 f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
             )
-        pairs = [
-            several("an arrow", pair, "two holes", 2) for pair in several("arrows", arrows, "a list of pairs")
-        ]
+        pairs = []
+        for arrow in several("arrows", arrows, "a list of pairs"):
+            start, end = several("an arrow", arrow, "two holes", 2)
+            pairs.append((start, end))
         legal = [squares.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
         by_hole = {
             squares.hole_of(self.ruleset, self.player, whole("an action of values", action, 0, most)): value
             for action, value in (values or {}).items()
         }
-        for hole in (*several("last", last, "a list of holes"), *(hole for pair in pairs for hole in pair)):
+        ringed = several("last", last, "a list of holes")
+        for hole in (*ringed, *(hole for pair in pairs for hole in pair)):
             whole("a hole of last or arrows", hole, 0, most)
         return describe(
-            self.ruleset, self.state, legal=legal, last=last, values=by_hole, arrows=arrows, caption=caption
+            self.ruleset, self.state, legal=legal, last=ringed, values=by_hole, arrows=pairs, caption=caption
         )
 
     def _repr_svg_(self) -> str:

@@ -139,10 +139,9 @@ def evaluate(
                 f"own_games are single rounds, so they cannot be asked for with rounds={rounds!r}; leave one "
                 "of them out"
             )
-    is_one = isinstance(specs, str | Agent)
-    asked = list[str | Agent]([specs] if is_one else several("specs", specs, "agents, one or several"))
+    asked = [specs] if isinstance(specs, str | Agent) else several("specs", specs, "agents, one or more")
     if not asked:
-        raise InvalidMatch("specs must be agents, one or several, not none at all")
+        raise InvalidMatch("specs must be agents, one or more, not none at all")
     if len(asked) < 2 and not (ladder or regret or own_games):
         raise InvalidMatch(
             f"nothing is asked about {asked[0]}: name a second agent to play, or "

@@ -31,7 +31,7 @@ _SLOW = ("mcts:1000",)
 _LIMITS = """\
 - It plays single rounds and looks no further than what it is shown. `lines` and `leaves` are four turns of
   lookahead that the engine plays for it; by the count alone they would make it play as `minimax:4` does.
-- It was trained once, from one seed; others come to much the same (docs/agents.md has three).
+- It was trained once, from one seed; three seeds of an earlier version were alike (docs/agents.md).
 - Positions that no sensible play leads to may be judged badly."""
 
 

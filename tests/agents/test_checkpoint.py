@@ -171,7 +171,7 @@ def test_a_network_of_single_rounds_says_so_in_a_match_it_cannot_play(tmp_path: 
 
 def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of("gabata_i"))
-    agent, single = agents.make(str(path), "gabata_i"), agents.make(f"policy+mcts:1:{path}", "gabata_i")
+    agent, guided = agents.make(str(path), "gabata_i"), agents.make(f"policy+mcts:1:{path}", "gabata_i")
     said = r"knows actions 0 to 5; games of rounds='match' have 0 to 11; mancala train --rounds match"
     played: list[object] = []
     refused: tuple[Callable[[], object], ...] = (
@@ -186,8 +186,8 @@ def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(
         with pytest.raises(InvalidCheckpoint, match=said):
             play()
     assert not played
-    for rounds, one in ((1, agent), ("match", single)):
-        MancalaEnv("gabata_i", opponent=one, rounds=rounds)  # type: ignore[arg-type]
+    MancalaEnv("gabata_i", opponent=agent)
+    MancalaEnv("gabata_i", opponent=guided, rounds="match")
     layli = write_checkpoint(tmp_path / "layli.zip", identity_of("layli_goobalay"))
     agents.make(str(layli), "layli_goobalay").check_rounds("match")  # territory never changes hands there
 

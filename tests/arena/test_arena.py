@@ -337,7 +337,7 @@ def test_an_agent_is_named_once():
     for door in doors:
         with pytest.raises(InvalidArgument, match=r"specs must be .*agents.*, not None"):
             door(None, "leyla")
-    with pytest.raises(InvalidMatch, match="specs must be agents, one or several, not none at all"):
+    with pytest.raises(InvalidMatch, match="specs must be agents, one or more, not none at all"):
         evaluate([], "leyla")
     with pytest.raises(InvalidMatch, match="at least two agents, not 1"):
         round_robin(["greedy"], "leyla", games=2)

@@ -1,6 +1,7 @@
 """Positions and turns as SVG."""
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -99,6 +100,12 @@ def test_values_stand_at_their_holes_and_the_best_is_marked():
     svg = Position("leyla").to_svg(values={0: -2, 1: 3, 2: 0.25, 3: "?"}, arrows=[(0, 7)], last=(2, 9))
     assert {"-2", "+3", "0.25", "?"} <= set(texts(svg))
     assert svg.count('stroke="var(--m-best)"') == 1
+
+
+def test_holes_and_arrows_may_come_one_by_one():
+    listed = Position("leyla").to_svg(last=[2], arrows=[(0, 7)])
+    one_by_one: dict[str, Any] = {"last": iter([2]), "arrows": iter([(0, 7)])}
+    assert Position("leyla").to_svg(**one_by_one) == listed
 
 
 @pytest.mark.parametrize(
