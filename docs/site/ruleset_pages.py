@@ -14,7 +14,7 @@ from mancala_env import Position, Ruleset, rulesets
 from mancala_env.arena import NoLadder, Ratings, stored_ladder
 from mancala_env.arena.openings import openings_in_words
 from mancala_env.envs.families import FAMILIES, Family
-from mancala_env.observation import KINDS, Observer, version
+from mancala_env.observation import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
 from mancala_env.solver.book import load_book, sure_part
 
@@ -232,14 +232,14 @@ def _spaces(ruleset: Ruleset) -> str:
         episodes = {"every episode": ruleset.num_actions(1)}
     rows = []
     for episode, num_actions in episodes.items():
-        for kind in KINDS:
+        for kind in kinds_of(ruleset):
             observer = Observer(ruleset, kind, num_actions)
             rows.append(
                 (
                     *(episode, f"`Discrete({num_actions})`", f"`{kind}`", str(observer.dtype)),
                     " x ".join(map(str, observer.shape)),
                     f"{observer.low.min():g} to {observer.high.max():g}",
-                    version(kind),
+                    version(kind, ruleset),
                 )
             )
     parts = ", ".join(f"`{name}`" for name in Observer(ruleset).parts)

@@ -19,12 +19,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env.agents import tensors
+from mancala_env import tensors
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
-from mancala_env.agents.value_file import FORMAT as VALUE_FORMAT
-from mancala_env.agents.value_network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.archive import (
     Archive,
     InvalidArchive,
@@ -40,6 +38,8 @@ from mancala_env.engine.possible import check_games
 from mancala_env.errors import MancalaError
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
+from mancala_env.values.files import FORMAT as VALUE_FORMAT
+from mancala_env.values.network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
@@ -315,13 +315,13 @@ class CheckpointAgent(Agent):
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
         self.path = Path(path)
         self.identity = read_identity(path)
+        check_ruleset(self.path, self.identity, self.ruleset)
         self._num_actions = self.ruleset.num_actions(self.identity.rounds)
         self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
         self._check_fit()
         self.network = load_network(path, self.identity)
 
     def _check_fit(self) -> None:
-        check_ruleset(self.path, self.identity, self.ruleset)
         kind, version = self.identity.network.observation, self._observer.version
         if self.identity.observation_version != version:
             raise InvalidCheckpoint(

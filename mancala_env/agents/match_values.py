@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env.agents.agent import InvalidSpec
-from mancala_env.agents.shipped import of_the_same_dials, rulesets_with
 from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.rounds import match_margin, next_round
@@ -31,6 +30,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.rulesets import Ruleset
+from mancala_env.shipped import of_the_same_dials, rulesets_with
 
 
 class NoMatchValues(InvalidSpec):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.agents.budget import Budget
-from mancala_env.agents.search import ACTIVE, SearchAgent, margin_for, num_seeds
+from mancala_env.agents.search import ACTIVE, SearchAgent
 from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
@@ -35,8 +35,10 @@ from mancala_env.engine.state import (
     UUR,
     action_of,
     load,
+    margin_for,
     nth_bit,
     num_bits,
+    num_seeds,
     owned_by,
     seeds_within,
     store_of,

@@ -14,6 +14,7 @@ from mancala_env.observation import ObservationKind, Observer, board
 from mancala_env.observation.actions import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
 from mancala_env.settings import InvalidSetting, check, setting
+from mancala_env.values.network import UNIT
 
 try:
     import torch
@@ -23,6 +24,8 @@ except ImportError as error:
 
 # Leads and seeds divided by this lie near 1, whatever the board.
 _SEED_SCALE = 8.0
+# The parts of "values" that judge the lines; the first lines have boards as well.
+_WORTHS = ("reply_values", "third_values", "fourth_values")
 # What the number of the round was divided by when checkpoints of format 1 were trained.
 _ROUND_SCALE = 2.0**24
 # Low enough to have no probability, high enough to survive a softmax in float32.
@@ -39,7 +42,7 @@ class NetworkConfig:
 
     observation: ObservationKind = setting(
         "what the network sees: the position, or what each action leads to, one, two or four turns ahead; "
-        "leaves: four, and the boards on the way"
+        "leaves: four, and the boards on the way; values: the same, judged by the shipped value network"
     )
     hidden: int = setting("units of each hidden layer", low=1, high=4096)
     layers: int = setting("hidden layers", low=1, high=16)
@@ -135,6 +138,10 @@ class ActionNetwork(nn.Module):
         self._legal = parts["legal"].start
         of_leads = [part for name, part in parts.items() if name not in BOARDS and name != "legal"]
         self._leads = slice(of_leads[0].start, of_leads[-1].stop)
+        scale = torch.full((of_leads[-1].stop,), 1 / _SEED_SCALE)
+        for part in (part for name, part in parts.items() if name in _WORTHS):
+            scale[part.start : part.stop] /= UNIT
+        self.register_buffer("_lead_scale", scale[self._leads], persistent=False)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
         self._build_layers(self.encoder.num_outputs + self._leads.stop - self._leads.start, config)
         self.policy_head = nn.Linear(config.hidden, 1)
@@ -165,7 +172,7 @@ class ActionNetwork(nn.Module):
 
     def _seen(self, rows: Tensor) -> Tensor:
         """Return position and leads of actions `[N, G]` as numbers of size about 1, float32 `[N, E]`."""
-        leads = rows[:, self._leads].float() / _SEED_SCALE
+        leads = rows[:, self._leads].float() * self._lead_scale
         return torch.cat([self.encoder(rows[:, self._position]), leads], dim=1)
 
     def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -199,17 +206,49 @@ class LineNetwork(ActionNetwork):
         # The first hidden layer is the sum of these two: what an action is, and what its line is.
         self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
 
-    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def _lines(self, rows: Tensor) -> Tensor:
+        """Return what the first layer makes of the lines of actions, float32 `[N, NUM_LINES, hidden]`."""
         boards = self.encoder(rows[:, self._leaves].reshape(-1, self._num_features))
-        lines = self.line_layer(boards.view(-1, NUM_LINES, BOARDS_OF_A_LINE * self.encoder.num_outputs))
-        hidden = self.body(lines + self.action_layer(self._seen(rows)).unsqueeze(1))
+        return self.line_layer(boards.view(-1, NUM_LINES, BOARDS_OF_A_LINE * self.encoder.num_outputs))
+
+    def _scores(self, rows: Tensor, hidden: Tensor) -> Tensor:
+        """Return the logits of lines, float32 `[N, NUM_LINES]`."""
+        return self.policy_head(hidden).squeeze(2)
+
+    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = self.body(self._lines(rows) + self.action_layer(self._seen(rows)).unsqueeze(1))
         # Best for whoever moves next; past the last reply, its line again: counted once.
         sign = 2.0 * rows[:, self._to_move].float().unsqueeze(1) - 1.0
         is_repeated = self._numbers >= rows[:, self._num_replies].float().clamp(min=1.0).unsqueeze(1)
-        scored = (sign * self.policy_head(hidden).squeeze(2)).masked_fill(is_repeated, _NEVER)
+        scored = (sign * self._scores(rows, hidden)).masked_fill(is_repeated, _NEVER)
         judged = torch.tanh(self.value_head(hidden)).squeeze(2)
         chances = torch.softmax(scored.detach(), dim=1)
         return (sign.squeeze(1) * torch.logsumexp(scored, dim=1)), (chances * judged).sum(dim=1)
+
+
+class ValuedLineNetwork(LineNetwork):
+    """The same of lines that a value network has judged: what it says, and what is to be added to that.
+
+    A line's logit starts from its value in seeds, times a factor that is learned too.
+    """
+
+    def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
+        super().__init__(ruleset, num_actions, config)
+        parts = Observer(ruleset, config.observation, num_actions).parts
+        self._worths = [slice(parts[name].start, parts[name].start + NUM_LINES) for name in _WORTHS]
+
+    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
+        super()._build_layers(num_seen, config)
+        self.worth_layer = nn.Linear(len(_WORTHS), config.hidden, bias=False)
+        self.worth_factor = nn.Parameter(torch.ones(1))
+
+    def _lines(self, rows: Tensor) -> Tensor:
+        worths = torch.stack([rows[:, part].float() for part in self._worths], dim=2)
+        return super()._lines(rows) + self.worth_layer(worths / (UNIT * _SEED_SCALE))
+
+    def _scores(self, rows: Tensor, hidden: Tensor) -> Tensor:
+        at_the_end = rows[:, self._worths[-1]].float() / UNIT
+        return super()._scores(rows, hidden) + self.worth_factor * at_the_end
 
 
 def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
@@ -222,5 +261,6 @@ def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> 
     """
     observer = Observer(ruleset, config.observation, num_actions)
     if "leaves" in observer.parts:
-        return LineNetwork(ruleset, num_actions, config)
+        network = ValuedLineNetwork if _WORTHS[0] in observer.parts else LineNetwork
+        return network(ruleset, num_actions, config)
     return (ActionNetwork if observer.is_per_action else BoardNetwork)(ruleset, num_actions, config)

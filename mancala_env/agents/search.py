@@ -11,30 +11,12 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.budget import Budget
-from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
-from mancala_env.engine.state import SOUTH, count_of, seeds_within
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.rulesets import Ruleset
 
 ACTIVE = 0
 """Column of every search's progress: 1 while a game's search is under way."""
-
-
-@kernel
-def num_seeds(game):
-    """Return all seeds of a game, in holes and stores; turns never change it."""
-    return seeds_within(game.board, 0xFFFFFF) + game.store_south + game.store_north
-
-
-@kernel
-def margin_for(rules, game, total, player):
-    """Return how far a player's count leads (RULES 4): final once the round is over, else as it stands.
-
-    This is what every leaf is worth. `total` is num_seeds of the game.
-    """
-    margin = 2 * count_of(rules, game, SOUTH) - total
-    return margin if player == SOUTH else -margin
 
 
 class SearchAgent(Agent):

@@ -23,12 +23,16 @@ from typing import Any, NamedTuple
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
-from mancala_env.agents.shipped import shipped_policy
-from mancala_env.agents.tensors import SUFFIX
 from mancala_env.archive import what_a_folder_is
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.shipped import of_the_same_dials, rulesets_with
+from mancala_env.tensors import SUFFIX
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
+
+
+class NoTrainedNetwork(InvalidSpec):
+    """A ruleset for which no trained network is shipped."""
 
 
 class _Kind(NamedTuple):
@@ -281,7 +285,7 @@ class Spec:
 
             return replace(self, table=str(shipped_values(ruleset)))
         if "network" in parts:
-            from mancala_env.agents.value_file import shipped_network
+            from mancala_env.values.files import shipped_network
 
             return replace(self, network=str(shipped_network(ruleset)))
         return self
@@ -309,7 +313,7 @@ class Spec:
             ImportError: torch is missing.
         """
         if self.network is not None:
-            from mancala_env.agents.value_file import ruleset_of
+            from mancala_env.values.files import ruleset_of
 
             return ruleset_of(self.network)
         if self.checkpoint is None:
@@ -432,3 +436,18 @@ def make(
     )
     agent.filed_as = parsed.identity
     return agent
+
+
+def shipped_policy(ruleset: Ruleset) -> Path:
+    """Return the file of the trained network that the package ships for a ruleset, by its dials.
+
+    Raises:
+        NoTrainedNetwork: There is none; the message says what to do.
+    """
+    file = of_the_same_dials("policy", ruleset)
+    if file is None:
+        raise NoTrainedNetwork(
+            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
+            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
+        )
+    return file

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mancala_env.agents import make
-from mancala_env.agents.tensors import SUFFIX
-from mancala_env.agents.value_file import read_value_file
 from mancala_env.arena.evaluation import evaluate
 from mancala_env.arena.ladder import ANCHORS, NoLadder, stored_ladder
 from mancala_env.arena.matches import MatchResult, play_matches
@@ -19,6 +17,8 @@ from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.errors import MancalaError
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
+from mancala_env.tensors import SUFFIX
+from mancala_env.values.files import read_value_file
 
 GAMES, SEED = 1000, 1
 # Against the same search on the count: of the same depth, and of the same time for a position.

@@ -10,13 +10,13 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent
 from mancala_env.agents.match_values import after_rounds, finished_rounds
-from mancala_env.agents.shipped import shipped_file
 from mancala_env.arena.matches import Table
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.shipped import shipped_file
 
 SPEC, ROUNDS = "mcts:100", 500
 

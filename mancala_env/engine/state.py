@@ -405,6 +405,22 @@ def count_of(rules, game, player):
 
 
 @kernel
+def num_seeds(game):
+    """Return all seeds of a game, in holes and stores; turns never change it."""
+    return seeds_within(game.board, 0xFFFFFF) + game.store_south + game.store_north
+
+
+@kernel
+def margin_for(rules, game, total, player):
+    """Return how far a player's count leads (RULES 4): final once the round is over, else as it stands.
+
+    This is what every leaf is worth. `total` is num_seeds of the game.
+    """
+    margin = 2 * count_of(rules, game, SOUTH) - total
+    return margin if player == SOUTH else -margin
+
+
+@kernel
 def with_turn(game, player, stall, end):
     """Return the game with that player to move, that stall counter and that end."""
     return Game(

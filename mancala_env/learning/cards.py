@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mancala_env.agents.checkpoint import Identity, read_identity
-from mancala_env.agents.shipped import shipped_file
 from mancala_env.arena.cards import (
     GAMES,
     SEED,
@@ -25,6 +24,7 @@ from mancala_env.learning.export import to_safetensors
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import names
 from mancala_env.settings import flat
+from mancala_env.shipped import shipped_file
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)

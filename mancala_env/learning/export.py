@@ -20,11 +20,11 @@ from torch import Tensor, nn
 
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.network import ActionNetwork
-from mancala_env.agents.tensors import SUFFIX
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.observation import Observer
 from mancala_env.programs import Parser, check_out, in_one_line, needing
+from mancala_env.tensors import SUFFIX
 
 _OPSET = 18
 # Two games, so that nothing is taken for a constant.

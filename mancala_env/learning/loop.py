@@ -107,7 +107,7 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         (
             "version of the observation",
             identity.observation_version,
-            observation.version(config.network.observation),
+            observation.version(config.network.observation, config.game),
         ),
     ):
         if theirs != ours:

@@ -167,7 +167,7 @@ class RunFolder:
         identity = Identity(
             ruleset=config.game,
             rounds=config.rounds,
-            observation_version=observation.version(config.network.observation),
+            observation_version=observation.version(config.network.observation, config.game),
             network=config.network,
             turns=model.num_timesteps,
             config=config.as_dict(),

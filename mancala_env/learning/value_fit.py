@@ -37,16 +37,6 @@ from mancala_env.agents.checkpoint import (
     read_identity,
 )
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.tensors import SUFFIX
-from mancala_env.agents.value_network import (
-    NUM_CODES,
-    NUM_UNITS,
-    ValueNetworkConfig,
-    ValueWeights,
-    certain_leads,
-    codes_of,
-    position_values,
-)
 from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import (
     MAX_OPENING_TURNS,
@@ -62,6 +52,16 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset
+from mancala_env.tensors import SUFFIX
+from mancala_env.values.network import (
+    NUM_CODES,
+    NUM_UNITS,
+    ValueNetworkConfig,
+    ValueWeights,
+    certain_leads,
+    codes_of,
+    position_values,
+)
 
 GAMES, MOST_GAMES, DEPTH = 40_000, 10**7, 6
 # Games side by side; what an agent sees of more would not fit the cache.

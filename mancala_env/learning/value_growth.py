@@ -30,9 +30,6 @@ from rich.console import Console
 
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.tensors import SUFFIX
-from mancala_env.agents.value_file import ValueFile
-from mancala_env.agents.value_network import ValueWeights
 from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
@@ -43,6 +40,9 @@ from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
+from mancala_env.tensors import SUFFIX
+from mancala_env.values.files import ValueFile
+from mancala_env.values.network import ValueWeights
 from mancala_env.version import __version__
 
 _SOLVER_MB = 64

@@ -27,9 +27,10 @@ from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, enco
 from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, ActionKind
+from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, VALUES, ActionKind
 from mancala_env.observation.board import VERSION, BoardKind, Part, bounds, games_from, num_features, parts
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.values.files import NoValueNetwork
 
 __all__ = [
     "KINDS",
@@ -39,21 +40,23 @@ __all__ = [
     "Part",
     "bounds",
     "games_from",
+    "kinds_of",
     "num_features",
     "observe",
     "parts",
     "version",
 ]
 
-ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves"]
+ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves", "values"]
 _KINDS: dict[str, BoardKind | ActionKind] = {
     "board": BoardKind(),
     "afterstates": AFTERSTATES,
     "replies": REPLIES,
     "lines": LINES,
     "leaves": LEAVES,
+    "values": VALUES,
 }
-KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines", "leaves")
+KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines", "leaves", "values")
 """Every kind of observation."""
 
 _TO_MOVE = -1
@@ -69,7 +72,8 @@ class Observer:
         is_flat: Whether what is seen of all actions is one vector, for networks that take nothing else.
         shape: Shape of the observation of one game: `(F,)` for "board", else `(A, G)`, or `(A * G,)` flat.
         dtype: float32 for "board", int16 for the others, which take up half of it.
-        version: Changes whenever the meaning or the order of a feature does; checkpoints carry it.
+        version: Changes whenever the meaning or the order of a feature does; checkpoints carry it. That of
+            "values" ends in a hash of the value network.
         is_per_action: Whether the first axis is the actions, so that a row belongs to an action.
         low: Lowest value of each feature, of `shape` and `dtype`.
         high: Highest value of each feature, of `shape` and `dtype`.
@@ -93,6 +97,7 @@ class Observer:
 
         Raises:
             InvalidRuleset: No such ruleset.
+            NoValueNetwork: The kind is "values", and none is shipped for the ruleset.
             InvalidArgument: No such kind, `num_actions` is out of range or `flatten` no bool.
         """
         self.ruleset = lookup(ruleset)
@@ -112,7 +117,7 @@ class Observer:
             (int(np.prod(self._written_shape)),) if self.is_flat else self._written_shape
         )
         self.dtype = np.dtype(self._kind.dtype)
-        self.version = self._kind.version
+        self.version = self._kind.version(self.ruleset)
         low, high = self._kind.bounds(self.ruleset, self.num_actions)
         self.low, self.high = low.reshape(self.shape), high.reshape(self.shape)
 
@@ -215,10 +220,32 @@ def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | Non
     return Observer(ruleset).observe(np.ascontiguousarray(games), players)
 
 
-def version(kind: str) -> str:
-    """Return the version of an observation kind; checkpoints carry it.
+def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
+    """Return every kind that can be shown of a ruleset: all, but "values" where no value network is shipped.
 
     Raises:
-        InvalidArgument: No such kind.
+        InvalidRuleset: No such ruleset.
     """
-    return _KINDS[one_of("observation", kind, KINDS)].version
+    try:
+        version("values", ruleset)
+    except NoValueNetwork:
+        return tuple(kind for kind in KINDS if kind != "values")
+    return KINDS
+
+
+def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
+    """Return the version of an observation kind; checkpoints carry it.
+
+    Args:
+        kind: One of KINDS.
+        ruleset: Whose it is. Only that of "values" depends on it, and has to be told.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+        NoValueNetwork: The kind is "values", and none is shipped for the ruleset.
+        InvalidArgument: No such kind, or "values" of no ruleset.
+    """
+    chosen = _KINDS[one_of("observation", kind, KINDS)]
+    if chosen is VALUES and ruleset is None:
+        raise InvalidArgument("the version of 'values' is another for each ruleset; name one")
+    return chosen.version(None if ruleset is None else lookup(ruleset))

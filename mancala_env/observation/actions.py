@@ -9,9 +9,15 @@ left with what people do too: judge positions that lie still.
 reply of whoever moves next, ``"lines"`` also the leads that the best play of one and of two more turns
 brings: a lookahead of one, two and four turns, done by the engine. ``"leaves"`` adds boards of the three
 best of these lines, after the reply and at the end: a network can judge where they lead, and not only count.
+``"values"`` is laid out as ``"leaves"``, but the lines are chosen by the value network that the package ships
+for the ruleset (:mod:`mancala_env.values`) in place of the count, and in place of leads it shows what that
+network makes of them.
 
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
+
+from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 
@@ -27,14 +33,19 @@ from mancala_env.engine.state import (
     load,
     nth_bit,
     num_bits,
+    num_seeds,
 )
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.observation import board
 from mancala_env.observation.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
+from mancala_env.shipped import rulesets_with
+from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
+from mancala_env.values.network import UNIT, leaf_value, unit_of
 
-_NO_LEAD = -1000  # below every lead
+# Beyond every lead, in sixteenths of a seed too.
+_NO_LEAD = -(1 << 20)
 _HIGHEST = int(np.iinfo(np.int16).max)
 # Changes whenever the meaning or the order of a feature of an action does.
 _VERSION = 1
@@ -65,11 +76,21 @@ class ActionKind:
 
     is_per_action = True
     dtype = np.int16
-    version = f"{board.VERSION}.{_VERSION}"
 
-    def __init__(self, plies: int, lines: int = 0) -> None:
-        """Show so many turns ahead: 1, 2 or 4; of four, so many lines with their boards."""
-        self._plies, self._lines = plies, lines
+    def __init__(self, plies: int, lines: int = 0, *, has_judge: bool = False) -> None:
+        """Show so many turns ahead: 1, 2 or 4; of four, so many lines with their boards.
+
+        With a judge lines are worth what the shipped value network says, else the lead that they bring.
+        """
+        self._plies, self._lines, self._has_judge = plies, lines, has_judge
+
+    def version(self, ruleset: Ruleset | None) -> str:
+        """Return what changes whenever the meaning or the order of a feature does, or the judge.
+
+        Only a judge needs the ruleset.
+        """
+        version = f"{board.VERSION}.{_VERSION}"
+        return f"{version}.{_judge_of(ruleset)[1]}" if self._has_judge and ruleset is not None else version
 
     def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
         """Return `(A, G)`."""
@@ -100,6 +121,11 @@ class ActionKind:
             ("legal", 1, "1 where the action is legal"),
             ("lead", 1, "my count minus the opponent's after the action"),
         ]
+        # What a line is worth: a lead in seeds, or a judge's value in parts of a seed.
+        worth, unit, measure = "leads", 1, "my count minus the opponent's"
+        if self._has_judge:
+            worth, unit = "values", UNIT
+            measure = f"what the value network expects me to win by, in seeds times {UNIT},"
         if self._plies >= _REPLIES:
             last = "reply" if self._plies == _REPLIES else "fourth turn"
             layout += [
@@ -109,16 +135,16 @@ class ActionKind:
                     "legal actions of whoever moves next, A at most; 0 when the round is over",
                 ),
                 (
-                    "reply_leads",
+                    f"reply_{worth}",
                     num_actions,
-                    f"my count minus the opponent's after each reply, the replier's best {last} first; past "
-                    "the last reply its value again; when the round is over the lead",
+                    f"{measure} after each reply, the replier's best {last} first; past the last reply its "
+                    "value again; when the round is over the lead",
                 ),
             ]
         if self._plies >= _LINES:
             layout += [
-                ("third_leads", num_actions, "the same after the turn with the best count that follows it"),
-                ("fourth_leads", num_actions, "the same after best play of two turns that follow it"),
+                (f"third_{worth}", num_actions, "the same after the best turn, by this, that follows it"),
+                (f"fourth_{worth}", num_actions, "the same after best play of two turns that follow it"),
             ]
         if self._lines:
             layout.append(
@@ -130,11 +156,12 @@ class ActionKind:
                     "when the round is over the board after the action",
                 )
             )
-        # All others are leads.
+        # All others are leads and values.
         ranges = {"legal": (0, 1), "num_replies": (0, num_actions)} | dict.fromkeys(BOARDS, (-1, _HIGHEST))
         result, start = {}, 0
         for name, size, meaning in layout:
-            low, high = ranges.get(name, (-ruleset.total_seeds, ruleset.total_seeds))
+            most = ruleset.total_seeds * (unit if name.endswith(f"_{worth}") else 1)
+            low, high = ranges.get(name, (-most, most))
             result[name] = Part(start, start + size, low, high, meaning)
             start += size
         return result
@@ -156,10 +183,10 @@ class ActionKind:
         num_actions = out.shape[1]
         rows = out.reshape(-1, out.shape[2])
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
+        show = (num_actions, base, self._plies, self._lines)
+        judge = _judge_of(ruleset)[0] if self._has_judge else None
         run_in_slices(
-            lambda a, b: _write_actions(
-                rules, games, players, wanted, num_actions, base, self._plies, self._lines, rows, a, b
-            ),
+            lambda a, b: _write_actions(rules, judge, games, players, wanted, *show, rows, a, b),
             len(games),
             num_threads,
             fewest=_FEWEST_GAMES_PER_THREAD,
@@ -169,6 +196,24 @@ class ActionKind:
 
 AFTERSTATES, REPLIES, LINES = ActionKind(_AFTERSTATES), ActionKind(_REPLIES), ActionKind(_LINES)
 LEAVES = ActionKind(_LINES, NUM_LINES)
+VALUES = ActionKind(_LINES, NUM_LINES, has_judge=True)
+
+
+@lru_cache(maxsize=64)
+def _judge_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
+    """Return the shipped value network of a ruleset as kernels take it, and a hash of it.
+
+    Raises:
+        NoValueNetwork: There is none.
+    """
+    try:
+        judge = read_for(shipped_network(ruleset), ruleset).packed()
+    except NoValueNetwork as error:
+        raise NoValueNetwork(
+            f"the observation 'values' shows what the shipped value network says, and there is none of "
+            f"{ruleset.name}, only of {', '.join(rulesets_with('value'))}; 'leaves' needs none"
+        ) from error
+    return judge, sha256(judge.astype("<i8").tobytes()).hexdigest()[:8]
 
 
 @kernel
@@ -179,8 +224,13 @@ def _lead(rules, game, player):
 
 
 @kernel
-def _write_actions(rules, games, players, wanted, num_actions, base, plies, num_lines, rows, start, stop):
-    """Write the features of every action of games start to stop; row b * A + a is action a of game b."""
+def _write_actions(
+    rules, judge, games, players, wanted, num_actions, base, plies, num_lines, rows, start, stop
+):
+    """Write the features of every action of games start to stop; row b * A + a is action a of game b.
+
+    `judge` is a packed value network, or None: lines are then worth the lead.
+    """
     for b in range(start, stop):
         if not wanted[b]:
             continue
@@ -203,7 +253,7 @@ def _write_actions(rules, games, players, wanted, num_actions, base, plies, num_
             # The lines are noted where the first boards come, so those are written last.
             at = base + 3 + 3 * num_actions if num_lines else 0
             if plies >= _REPLIES:
-                _write_replies(rules, after, mover, lead, num_actions, base + 2, plies, at, rows, row)
+                _write_replies(rules, judge, after, mover, num_actions, base + 2, plies, at, rows, row)
             for n in range(num_lines - 1, -1, -1):
                 line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
                 reply = _played(rules, after, line, 0, 1)
@@ -214,12 +264,12 @@ def _write_actions(rules, games, players, wanted, num_actions, base, plies, num_
 
 
 @kernel
-def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, rows, row):
-    """Write how many replies there are and the mover's leads after each, best for the replier first.
+def _write_replies(rules, judge, after, mover, num_actions, at, plies, lines_at, rows, row):
+    """Write how many replies there are and what each is worth to the mover, best for the replier first.
 
     The line of each reply is noted from column `lines_at` on, in the same order; 0: nowhere.
     """
-    replier = after.player
+    replier, total = after.player, num_seeds(after)
     replies = as_actions(rules, replier, legal_holes(rules, after))
     legal_replies = num_bits(replies) if after.end == RUNNING else 0
     # Where territory has changed hands, more may be legal than a network of single rounds has columns for.
@@ -230,11 +280,11 @@ def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, 
         rows[row, lines_at] = _NO_LINE
     for n in range(legal_replies):
         reply = play_turn(rules, after, hole_of(rules, replier, nth_bit(replies, n)))[0]
-        value = second = third = _lead(rules, reply, mover)
+        value = second = third = leaf_value(rules, reply, total, mover, judge)
         line = 0
         if plies == _LINES:
-            third = _best_lead(rules, reply, mover)[0]
-            value, third_turn, fourth_turn = _best_lead_of_two(rules, reply, mover)
+            third = _best_of_one(rules, judge, reply, total, mover, -_NO_LEAD)[0]
+            value, third_turn, fourth_turn = _best_of_two(rules, judge, reply, total, mover)
             line = n | third_turn << _BITS | fourth_turn << 2 * _BITS
         i = first + min(n, num_actions - 1)
         j = i if plies == _REPLIES else i + 2 * num_actions  # by what the replies are sorted
@@ -255,16 +305,17 @@ def _write_replies(rules, after, mover, lead, num_actions, at, plies, lines_at, 
             rows[row, j] = value
         if lines_at:
             rows[row, lines_at + i - first] = line
+    over = unit_of(judge) * _lead(rules, after, mover)
     for part in range(1 if plies == _REPLIES else 3):
         start = first + part * num_actions
-        last = rows[row, start + num_replies - 1] if num_replies else lead
+        last = rows[row, start + num_replies - 1] if num_replies else over
         for i in range(start + num_replies, start + num_actions):
             rows[row, i] = last
 
 
 @kernel
 def _is_better(value, than, is_mine):
-    """Tell whether a lead of the mover's is better for the replier, who may be the mover as well."""
+    """Tell whether what is worth so much to the mover is better for the replier, maybe the mover as well."""
     return value > than if is_mine else value < than
 
 
@@ -280,32 +331,39 @@ def _played(rules, game, line, first, last):
 
 
 @kernel
-def _best_lead(rules, game, mover):
-    """Return the mover's lead after the turn that is best at once for whoever moves next, and which it is."""
+def _best_of_one(rules, judge, game, total, mover, enough):
+    """Return what the best turn at once of whoever moves next is worth to the mover, and which it is.
+
+    It looks no further once a turn is worth `enough` to whoever moves next.
+    """
     if game.end != RUNNING:
-        return _lead(rules, game, mover), _NO_TURN
+        return leaf_value(rules, game, total, mover, judge), _NO_TURN
     player = game.player
     actions = as_actions(rules, player, legal_holes(rules, game))
     best, best_turn = _NO_LEAD, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
-        lead = _lead(rules, after, player)
-        if lead > best:
-            best, best_turn = lead, n
+        value = leaf_value(rules, after, total, player, judge)
+        if value > best:
+            best, best_turn = value, n
+            if best >= enough:
+                break
     return best if player == mover else -best, best_turn
 
 
 @kernel
-def _best_lead_of_two(rules, game, mover):
-    """Return the mover's lead after best play over the next two turns, and which turns these are."""
+def _best_of_two(rules, judge, game, total, mover):
+    """Return what best play over the next two turns is worth to the mover, and which turns these are."""
     if game.end != RUNNING:
-        return _lead(rules, game, mover), _NO_TURN, _NO_TURN
+        return leaf_value(rules, game, total, mover, judge), _NO_TURN, _NO_TURN
     player = game.player
     actions = as_actions(rules, player, legal_holes(rules, game))
     best, best_turn, best_answer = _NO_LEAD, _NO_TURN, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
-        lead, answer = _best_lead(rules, after, player)
-        if lead > best:
-            best, best_turn, best_answer = lead, n, answer
+        # An answer that makes this turn no better than the best one settles it.
+        enough = -_NO_LEAD if after.player == player else -best
+        value, answer = _best_of_one(rules, judge, after, total, player, enough)
+        if value > best:
+            best, best_turn, best_answer = value, n, answer
     return best if player == mover else -best, best_turn, best_answer

@@ -131,7 +131,10 @@ class BoardKind:
 
     is_per_action = False
     dtype = np.float32
-    version = str(VERSION)
+
+    def version(self, ruleset: Ruleset | None) -> str:
+        """Return what changes whenever the meaning or the order of a feature does, in whatever ruleset."""
+        return str(VERSION)
 
     def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
         """Return `(F,)`."""

@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.agents import value_network
 from mancala_env.engine import state
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import _WRONG
@@ -50,6 +49,7 @@ from mancala_env.rulesets import (
     names,
 )
 from mancala_env.targets import wasm_exports
+from mancala_env.values import network as value_network
 
 WEB = Path(__file__).resolve().parent.parent / "web"
 WASM, DESCRIPTION = "mancala.wasm", "mancala.json"

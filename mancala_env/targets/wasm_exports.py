@@ -29,7 +29,6 @@ from numba.extending import intrinsic
 from mancala_env.agents import mcts, minimax
 from mancala_env.agents.search import ACTIVE
 from mancala_env.agents.simple import greedy_action, random_action
-from mancala_env.agents.value_network import write_packed
 from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, OUTCOME, Episode
 from mancala_env.engine.kernel import kernel
@@ -49,6 +48,7 @@ from mancala_env.engine.turn import STALL_LIMIT, legal_holes
 from mancala_env.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
 from mancala_env.solver import search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
+from mancala_env.values.network import write_packed
 
 # A block is cut into arrays that begin on a cache line, which the solver's table needs.
 _LINE = 64

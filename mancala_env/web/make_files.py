@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mancala_env.agents.shipped import rulesets_with
-from mancala_env.agents.value_file import read_for, shipped_network
 from mancala_env.engine.timeline import KINDS
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
+from mancala_env.shipped import rulesets_with
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
+from mancala_env.values.files import read_for, shipped_network
 
 FOLDER = Path(__file__).parent
 _COMMAND = "python -m mancala_env.web.make_files"

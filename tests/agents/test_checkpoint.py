@@ -44,7 +44,7 @@ def identity_of(
     return Identity(
         ruleset=rulesets.lookup(ruleset),
         rounds=rounds,
-        observation_version=observation.version(kind),
+        observation_version=observation.version(kind, ruleset),
         network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
         turns=123,
         config={"seed": 1},
@@ -418,3 +418,39 @@ def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
     assert (num_replies[legal] == 1).any()
     assert (num_replies[legal] == 0).any()
     assert (moves_again & legal).any() == (ruleset.name == "gabata_i")
+
+
+@pytest.mark.parametrize("ruleset", [LAYLI, rulesets.lookup("gabata_i")])
+def test_who_has_learned_nothing_chooses_by_the_values_of_the_lines(ruleset: rulesets.Ruleset) -> None:
+    config = NetworkConfig(observation="values", hidden=8, layers=2, seed_levels=3)
+    network = build_network(ruleset, 6, config)
+    network.requires_grad_(False)
+    for name, weights in network.named_parameters():
+        if name.startswith("policy_head"):
+            weights.zero_()
+    batch = Batch(ruleset, 500, seed=1, num_threads=1)
+    batch.play_random(12)
+    observer = observation.Observer(ruleset, "values")
+    seen = torch.from_numpy(observer.observe(batch.games))
+    legal = torch.from_numpy(batch.legal_mask == 1)
+    logits, _ = network(seen, legal)
+    start = observer.parts["fourth_values"].start
+    worths = seen[:, :, start : start + 3].float() / 16
+    replies = seen[:, :, observer.parts["num_replies"].start]
+    to_move = observer.parts["position"].start + observation.parts(ruleset)["to_move"].start
+    sign = torch.where(seen[:, :, to_move] == 1, 1.0, -1.0)
+    signed = sign.unsqueeze(2) * worths
+    is_there = torch.arange(3) < replies.clamp(min=1).unsqueeze(2)
+    expected = sign * torch.logsumexp(signed.masked_fill(~is_there, -1e8), dim=2)
+    torch.testing.assert_close(logits[legal], expected[legal], rtol=1e-4, atol=1e-3)
+    # The first line is the search's, and the others only soften it.
+    assert ((logits - worths[:, :, 0]).abs()[legal] <= np.log(3) + 1e-3).all()
+
+
+def test_a_checkpoint_that_saw_another_value_network_is_refused(tmp_path: Path) -> None:
+    identity = identity_of(kind="values")
+    kind, _, judge = identity.observation_version.rpartition(".")
+    former = replace(identity, observation_version=f"{kind}.{'0' * len(judge)}")
+    path = write_checkpoint(tmp_path / "former.zip", former)
+    with pytest.raises(InvalidCheckpoint, match=rf"version 1\.1\.0+ .* has version 1\.1\.{judge};"):
+        agents.make(str(path), "layli_goobalay")

@@ -18,10 +18,10 @@ from mancala_env.agents.match_values import (
     read_values,
     worths,
 )
-from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
+from mancala_env.shipped import rulesets_with, shipped_file
 
 WITH_MATCHES = [name for name in rulesets.names() if rulesets.lookup(name).match != "single"]
 _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13

@@ -20,7 +20,10 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
-from mancala_env.agents.value_network import (
+from mancala_env.arena import play_matches
+from mancala_env.learning import value_fit as fit_value
+from mancala_env.learning.export import to_safetensors
+from mancala_env.values.network import (
     NUM_CODES,
     NUM_UNITS,
     UNIT,
@@ -30,9 +33,6 @@ from mancala_env.agents.value_network import (
     codes_of,
     position_values,
 )
-from mancala_env.arena import play_matches
-from mancala_env.learning import value_fit as fit_value
-from mancala_env.learning.export import to_safetensors
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 

@@ -12,13 +12,14 @@ import pytest
 from safetensors.numpy import load_file, save
 from test_policy_minimax import weights_of
 
-from mancala_env import Batch, Position, agents, rulesets
-from mancala_env.agents import Spec, tensors, value_file
+from mancala_env import Batch, Position, agents, rulesets, tensors
+from mancala_env.agents import Spec
 from mancala_env.agents.specs import entrant_of
-from mancala_env.agents.value_file import NoValueNetwork, ValueFile, read_for, read_value_file
-from mancala_env.agents.value_network import InvalidValueNetwork, position_values
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.rulesets import Ruleset
+from mancala_env.values import files as value_file
+from mancala_env.values.files import NoValueNetwork, ValueFile, read_for, read_value_file
+from mancala_env.values.network import InvalidValueNetwork, position_values
 
 LAYLI = rulesets.lookup("layli_goobalay")
 # Those of the written sources (RULES 6); Ludii's may have one too.

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from test_observation_kinds import expected
+from test_observation_kinds import FOUR_TURNS, expected
 
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS
@@ -13,7 +13,7 @@ from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.observation import KINDS, Observer, observe, version
+from mancala_env.observation import KINDS, Observer, kinds_of, observe, version
 from mancala_env.observation.actions import BOARDS
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
@@ -35,7 +35,7 @@ def test_the_mover_sees_his_actions_and_the_other_agent_nothing(kind, ruleset, r
     rng = np.random.default_rng(3)
     env.reset(seed=2)
     num_actions = env.action_space("player_0").n
-    for turn in range(40 if kind in ("lines", "leaves") else 90):
+    for turn in range(40 if kind in FOUR_TURNS else 90):
         if not env.terminations["player_0"] and turn % 8 == 0:
             mover = env.position.player
             seen = env.observe(AGENTS[mover])["observation"]
@@ -110,8 +110,11 @@ def test_a_vector_env_shows_each_game_as_the_single_env_does(kind, threads):
     assert ended > 100
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ruleset", [*rulesets.names(), SMALL], ids=str)
+@pytest.mark.parametrize(
+    ("ruleset", "kind"),
+    [(ruleset, kind) for ruleset in [*rulesets.names(), SMALL] for kind in kinds_of(ruleset)],
+    ids=str,
+)
 def test_nothing_seen_is_out_of_bounds_and_the_bounds_are_declared(ruleset, kind):
     ruleset = rulesets.lookup(ruleset)
     rounds: Any = 1 if ruleset.row_width > 8 else "match"
@@ -152,7 +155,7 @@ def test_the_metadata_names_kind_and_version(family, kind):
         gymnasium.make_vec(family.gym_id, num_envs=2, observation=kind),
     ):
         assert env.metadata["observation"] == kind
-        assert env.metadata["observation_version"] == version(kind)
+        assert env.metadata["observation_version"] == version(kind, family.default)
         assert "ansi" in env.metadata["render_modes"]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
-from mancala_env.agents.shipped import rulesets_with, shipped_file
 from mancala_env.learning.cards import command_of, main
+from mancala_env.shipped import rulesets_with, shipped_file
 
 SHIPPED = shipped_file("policy", "gabata_five_holes")
 

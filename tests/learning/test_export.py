@@ -11,16 +11,17 @@ from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Batch, agents
 from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidCheckpoint, read_identity
-from mancala_env.agents.value_file import ValueFile
 from mancala_env.cli import main
 from mancala_env.observation import Observer
+from mancala_env.values.files import ValueFile
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
 
 @pytest.mark.parametrize(
-    ("kind", "ruleset"), [("board", "leyla"), ("replies", "layli_goobalay"), ("leaves", "gabata_i")]
+    ("kind", "ruleset"),
+    [("board", "leyla"), ("replies", "layli_goobalay"), ("leaves", "gabata_i"), ("values", "leyla")],
 )
 def test_onnx_computes_what_torch_computes(kind, ruleset: str, tmp_path: Path, capsys) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of(ruleset, kind))

@@ -190,7 +190,7 @@ def test_a_name_is_that_of_a_configuration_or_of_a_ruleset() -> None:
     assert (leyla.ruleset, leyla.name, leyla.network.observation, leyla.minutes) == (
         "leyla",
         "leyla",
-        "leaves",
+        "values",
         5,
     )
     assert not (CONFIGS / "ludii_leyla.yaml").exists()

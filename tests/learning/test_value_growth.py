@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, rulesets
-from mancala_env.agents.value_file import read_value_file
 from mancala_env.arena import play_matches
 from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
@@ -16,6 +15,7 @@ from mancala_env.learning import value_growth
 from mancala_env.learning.value_fit import Played, play
 from mancala_env.learning.value_growth import exact_values, searcher, targets
 from mancala_env.solver import Solver
+from mancala_env.values.files import read_value_file
 
 TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
 

@@ -1,16 +1,23 @@
 """What the observation kinds show equals what Position plays."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, observation, rulesets
+from mancala_env import Batch, Position, agents, observation, rulesets
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import KINDS, Observer, version
+from mancala_env.observation import KINDS, Observer, kinds_of, version
 from mancala_env.observation.actions import NUM_LINES
+from mancala_env.rulesets import Ruleset
+from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
+from mancala_env.values.network import UNIT, position_values
 
 NUM_GAMES = 24
+FOUR_TURNS = ("lines", "leaves", "values")
 
 
 def seen_of(batch: Batch, kind: str, num_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -33,15 +40,29 @@ def lead(position: Position, player: int) -> int:
     return position.counts[player] - position.counts[1 - player]
 
 
-def best_line(position: Position, player: int, depth: int) -> tuple[int, Position]:
-    """Plain minimax of the lead, and where the first of the best lines ends."""
+@lru_cache
+def judge(ruleset: Ruleset) -> np.ndarray:
+    return read_for(shipped_network(ruleset), ruleset).packed()
+
+
+def judged(position: Position, player: int) -> int:
+    """What the shipped value network says, in sixteenths of a seed."""
+    (value,) = UNIT * position_values(position.ruleset, position.games, judge(position.ruleset))
+    return int(value if position.player == player else -value)
+
+
+Worth = Callable[[Position, int], int]
+
+
+def best_line(position: Position, player: int, depth: int, worth: Worth) -> tuple[int, Position]:
+    """Plain minimax of what leaves are worth, and where the first of the best lines ends."""
     if depth == 0 or position.is_over:
-        return lead(position, player), position
+        return worth(position, player), position
     lines = []
     for action in position.legal_actions:
         after = position.copy()
         after.play(action)
-        lines.append(best_line(after, player, depth - 1))
+        lines.append(best_line(after, player, depth - 1, worth))
     return (max if position.player == player else min)(lines, key=lambda line: line[0])
 
 
@@ -53,30 +74,33 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
     me, after = position.player, position.copy()
     after.play(action)
     features = [*observation.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
-    if kind in ("replies", "lines", "leaves"):
+    if kind in ("replies", *FOUR_TURNS):
+        worth, unit = (judged, UNIT) if kind == "values" else (lead, 1)
         depths = (0,) if kind == "replies" else (0, 1, 2)
         replies = []
         for reply in after.legal_actions:
             following = after.copy()
             following.play(reply)
-            replies.append([best_line(following, me, depth) for depth in depths])
+            replies.append([best_line(following, me, depth, worth) for depth in depths])
         replies.sort(key=lambda lines: lines[-1][0], reverse=after.player == me)
         replies = replies[:num_actions]
-        shown = replies or [[(lead(after, me), after)] * len(depths)]
+        shown = replies or [[(unit * lead(after, me), after)] * len(depths)]
         shown = shown + [shown[-1]] * (num_actions - len(shown))
         features.append(len(replies))
         for part in zip(*shown, strict=True):
             features += [found for found, _ in part]
-        if kind == "leaves":
+        if kind in ("leaves", "values"):
             for (_, reply), _, (_, end) in shown[:NUM_LINES]:
                 for seen in (reply, end):
                     features += observation.observe(position.ruleset, seen.games, me)[0].tolist()
     return features
 
 
-@pytest.mark.parametrize("ruleset", rulesets.names())
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> None:
+SHOWN = [(kind, name) for name in rulesets.names() for kind in kinds_of(name)]
+
+
+@pytest.mark.parametrize(("kind", "ruleset"), SHOWN)
+def test_every_action_is_shown_as_position_plays_it(kind: str, ruleset: str) -> None:
     for turns in (0, 9, 12):
         batch = played(turns, ruleset)
         seen, legal = seen_of(batch, kind)
@@ -85,14 +109,14 @@ def test_every_action_is_shown_as_position_plays_it(ruleset: str, kind: str) -> 
             assert (seen == batch.observation).all()
             continue
         # Four turns ahead are ten thousand lines on the long board.
-        for b in range(0, NUM_GAMES, 12 if kind in ("lines", "leaves") else 3):
+        for b in range(0, NUM_GAMES, 12 if kind in FOUR_TURNS else 3):
             position = Position.from_games(batch.ruleset, batch.games, b)
             for action in range(batch.num_actions):
                 wanted = expected(position, action, kind, batch.num_actions)
                 assert seen[b, action].tolist() == wanted, (position.to_text(), action)
 
 
-@pytest.mark.parametrize("kind", ["replies", "leaves"])
+@pytest.mark.parametrize("kind", ["replies", "leaves", "values"])
 def test_actions_on_captured_territory_are_shown(kind: str) -> None:
     batch = Batch("gabata_i", NUM_GAMES, "match", seed=1, num_threads=1)
     batch.play_random(300)
@@ -106,7 +130,7 @@ def test_actions_on_captured_territory_are_shown(kind: str) -> None:
             assert seen[b, action].tolist() == expected(position, action, kind, 12)
 
 
-@pytest.mark.parametrize("kind", ["replies", "lines", "leaves"])
+@pytest.mark.parametrize("kind", ["replies", *FOUR_TURNS])
 def test_of_more_replies_than_columns_the_best_are_shown(kind: str) -> None:
     # South has taken all of North's holes but one.
     board = "gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 {} round=2 territory=SSSSSSSSSSSN"
@@ -128,7 +152,7 @@ def test_parts_cover_every_feature_once() -> None:
         assert parts[-1].stop == observer.shape[1]
 
 
-@pytest.mark.parametrize("kind", ["replies", "leaves"])
+@pytest.mark.parametrize("kind", ["replies", "leaves", "values"])
 def test_threads_change_nothing(kind: str) -> None:
     batch = Batch("layli_goobalay", 2000, seed=5, num_threads=1)
     batch.play_random(11)
@@ -138,6 +162,34 @@ def test_threads_change_nothing(kind: str) -> None:
 def test_versions_tell_the_kinds_apart() -> None:
     assert version("board") == str(observation.VERSION)
     assert version("afterstates").startswith(f"{observation.VERSION}.")
+
+
+def test_the_version_of_values_tells_value_networks_apart() -> None:
+    of_layli, of_leyla = version("values", "layli_goobalay"), version("values", rulesets.lookup("leyla"))
+    assert of_layli != of_leyla
+    assert of_layli.startswith(f"{version('leaves')}.")
+    assert Observer("leyla", "values").version == of_leyla
+    with pytest.raises(InvalidArgument, match="name one"):
+        version("values")
+
+
+def test_values_need_a_shipped_network() -> None:
+    mine = replace(rulesets.lookup("layli_goobalay"), name="mine", seeds_per_hole=6)
+    with pytest.raises(NoValueNetwork, match=r"none of mine, only of .*leyla"):
+        Observer(mine, "values")
+    assert kinds_of(mine) == KINDS[:-1]
+    assert kinds_of("leyla") == KINDS
+    # How the next round is set up is nothing to a network of rounds.
+    matched = replace(rulesets.lookup("gabata_i"), name="mine", match="single")
+    assert version("values", matched) == version("values", "gabata_i")
+
+
+def test_values_are_those_of_a_search_with_the_network() -> None:
+    batch = played(7, "leyla")
+    seen, legal = seen_of(batch, "values")
+    first = Observer("leyla", "values").parts["fourth_values"].start
+    found = agents.make("value+minimax:4", "leyla").action_values(batch.games)  # type: ignore[attr-defined]
+    assert (seen[:, :, first][legal] / UNIT == found[legal]).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,9 +12,9 @@ import pytest
 from conftest import Site
 
 from mancala_env import Position, rulesets
-from mancala_env.agents.value_file import ValueFile
-from mancala_env.agents.value_network import ValueNetworkConfig, ValueWeights
 from mancala_env.records import GameRecord, games_text
+from mancala_env.values.files import ValueFile
+from mancala_env.values.network import ValueNetworkConfig, ValueWeights
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

@@ -465,7 +465,7 @@ def export(learned: Learned, config: TrainConfig, steps: int) -> bytes:
     identity = Identity(
         ruleset=config.game,
         rounds=config.rounds,
-        observation_version=observation.version(config.network.observation),
+        observation_version=observation.version(config.network.observation, config.game),
         network=config.network,
         turns=steps,
         config=config.as_dict(),

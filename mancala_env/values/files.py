@@ -2,7 +2,7 @@
 
 A file is in the safetensors format: four arrays of float32, and texts that say what they are. A page or a
 program in another language can play with it: the text "network" holds the sizes, "codes" what looks a table
-row up, and the four arrays are those of the formula in :mod:`mancala_env.agents.value_network`. ``mancala
+row up, and the four arrays are those of the formula in :mod:`mancala_env.values.network`. ``mancala
 grow-value`` makes them.
 """
 
@@ -10,9 +10,11 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mancala_env.agents import tensors
-from mancala_env.agents.shipped import rulesets_with, shipped_file
-from mancala_env.agents.value_network import (
+from mancala_env import tensors
+from mancala_env.archive import first_line
+from mancala_env.rulesets import Ruleset
+from mancala_env.shipped import rulesets_with, shipped_file
+from mancala_env.values.network import (
     MINE,
     MOST_SEEDS,
     THEIRS,
@@ -20,8 +22,6 @@ from mancala_env.agents.value_network import (
     ValueNetworkConfig,
     ValueWeights,
 )
-from mancala_env.archive import first_line
-from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env value network"
 # What the arrays are called, and what the texts say to those who have no Python.

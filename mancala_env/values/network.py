@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.search import margin_for, num_seeds
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     PLAYER_COLUMN,
@@ -31,6 +30,8 @@ from mancala_env.engine.state import (
     SOUTH,
     encode,
     load,
+    margin_for,
+    num_seeds,
     owned_by,
     row_of,
     seeds_within,

@@ -8,16 +8,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from mancala_env.agents.agent import InvalidSpec
-from mancala_env.agents.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.tensors import SUFFIX
 
 Kind = Literal["policy", "value", "match", "openings"]
 _SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz", "openings": ".npz"}
-
-
-class NoTrainedNetwork(InvalidSpec):
-    """A ruleset for which no trained network is shipped."""
 
 
 def shipped_file(kind: Kind, name: str) -> Path:
@@ -34,18 +29,3 @@ def of_the_same_dials(kind: Kind, ruleset: Ruleset) -> Path | None:
     """Return the file of a kind that is shipped for a ruleset of the same dials, or None."""
     same = (name for name in rulesets_with(kind) if lookup(name).dials == ruleset.dials)
     return next((shipped_file(kind, name) for name in same), None)
-
-
-def shipped_policy(ruleset: Ruleset) -> Path:
-    """Return the file of the trained network that the package ships for a ruleset, by its dials.
-
-    Raises:
-        NoTrainedNetwork: There is none; the message says what to do.
-    """
-    file = of_the_same_dials("policy", ruleset)
-    if file is None:
-        raise NoTrainedNetwork(
-            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
-            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
-        )
-    return file
