@@ -244,7 +244,7 @@ class Batch:
                 episode begins at the start.
             reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts over all seeds).
             observation: What the player to move sees: "board", or what each action leads to, "afterstates",
-                "replies", "lines" or "leaves".
+                "replies", "lines", "leaves" or "values".
             autoreset: Whether an episode that ends is followed by the next one at once.
 
         Raises:

@@ -52,9 +52,7 @@ TASKS: dict[str, Task] = {
     "afterstates": Task(
         "afterstates", "afterstates", ("board", "afterstates"), "the position that each action leads to"
     ),
-    "anything": Task(
-        "anything", "replies", (), "whatever helps: lines, values, searches with the rules"
-    ),
+    "anything": Task("anything", "replies", (), "whatever helps: lines, values, searches with the rules"),
 }
 """All tasks by name."""
 

@@ -78,7 +78,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
                 a draw at each reset. ``opening_turns``: uniformly random turns before the episode begins (0).
                 ``opening_set``: "all" of those openings (the default), or only those for "training", which
                 the arena holds none of. ``observation``: what agents see, "board" (the default), or what
-                each action leads to, "afterstates", "replies", "lines" or "leaves"; see
+                each action leads to, "afterstates", "replies", "lines", "leaves" or "values"; see
                 :mod:`mancala_env.observation`. ``flatten``: whether that is one vector whatever is seen.
                 ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 

@@ -49,9 +49,9 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
     ## Observation Space
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
     ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
-    ``"replies"``, ``"lines"`` or ``"leaves"`` int16 `[A, G]`, what each action leads to, all zeros for one
-    that is not legal and for all when the episode is over; ``mancala_env.observation.Observer`` names the
-    features. With ``flatten=True`` the same as one vector.
+    ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` int16 `[A, G]`, what each action leads to,
+    all zeros for one that is not legal and for all when the episode is over;
+    ``mancala_env.observation.Observer`` names the features. With ``flatten=True`` the same as one vector.
 
     ## Starting State
     The start of round 1, `opening_turns` random turns (four, without which a learner meets a handful of
@@ -109,7 +109,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
-                "replies", "lines" or "leaves"; see :mod:`mancala_env.observation`.
+                "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observation`.
             flatten: Whether the observation is one vector whatever is seen.
             render_mode: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
             unknown: Refused, with the nearest names.

@@ -95,7 +95,8 @@ class MancalaVectorEnv(VectorEnv):
             opening_set: "all" openings, or only those for "training", which the arena holds none of.
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
-            observation: What the learner sees: "board", "afterstates", "replies", "lines" or "leaves".
+            observation: What the learner sees: "board", "afterstates", "replies", "lines", "leaves" or
+                "values".
             flatten: Whether the observation of a game is one vector whatever is seen.
             render_mode: None, "ansi", "svg", "rgb_array" or "human"; see
                 :meth:`render`.
