@@ -131,6 +131,8 @@ class ActionNetwork(nn.Module):
     actions' values under the policy.
     """
 
+    _lead_scale: Tensor
+
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__()
         parts = Observer(ruleset, config.observation, num_actions).parts
