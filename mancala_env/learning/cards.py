@@ -29,8 +29,9 @@ from mancala_env.shipped import shipped_file
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)
 _LIMITS = """\
-- It plays single rounds and looks no further than what it is shown. `lines` and `leaves` are four turns of
-  lookahead that the engine plays for it; by the count alone they would make it play as `minimax:4` does.
+- It plays single rounds and looks no further than what it is shown. `lines`, `leaves` and `values` are four
+  turns of lookahead that the engine plays for it; alone, the first two would make it play as `minimax:4`
+  does, and `values` as `value+minimax:4`.
 - It was trained once, from one seed; three seeds of an earlier version were alike (docs/agents.md).
 - Positions that no sensible play leads to may be judged badly."""
 
