@@ -1,6 +1,6 @@
 """Position: one game, for people, notebooks and search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -473,8 +473,8 @@ class Position:
             The document, which needs nothing else to be shown; its `data-position` is the position's text.
 
         Raises:
-            InvalidArgument: A key of `values`, a hole, the width or the theme is none, or something goes with
-                `action` that does not.
+            InvalidArgument: A key of `values`, a hole, the caption, the width or the theme is none, or
+                something goes with `action` that does not.
             IllegalMove: The action is not legal.
         """
         check_look(theme, width)
@@ -502,6 +502,8 @@ class Position:
             raise InvalidArgument(
                 f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
             )
+        if not isinstance(caption, str | None):
+            raise InvalidArgument(f"caption must be a text, not {caption!r}")
         pairs = []
         for arrow in several("arrows", arrows, "a list of pairs"):
             start, end = several("an arrow", arrow, "two holes", 2)
@@ -531,7 +533,8 @@ def refuse_of_films(**shown: Any) -> None:
     Raises:
         InvalidArgument: Something is given; the message names it.
     """
-    given = next((name for name, value in shown.items() if value is not None and len(value)), None)
+    is_nothing = {name: isinstance(value, Sized) and not len(value) for name, value in shown.items()}
+    given = next((name for name, value in shown.items() if value is not None and not is_nothing[name]), None)
     if given is not None:
         raise InvalidArgument(f"{given} is for the picture of a position; a turn or a game shows none")
 

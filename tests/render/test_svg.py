@@ -119,6 +119,8 @@ def test_holes_and_arrows_may_come_one_by_one():
         {"arrows": 3},
         {"last": [-1]},
         {"last": 3},
+        {"caption": 3},
+        {"caption": ["hm"]},
         {"theme": "blue"},
         {"width": 0},
     ],
@@ -138,7 +140,16 @@ def test_a_width_that_is_none_is_refused(width):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("values", {0: 1}), ("arrows", [(0, 7)]), ("last", np.array([2])), ("caption", "hm")]
+    ("name", "value"),
+    [
+        ("values", {0: 1}),
+        ("values", 3),
+        ("arrows", [(0, 7)]),
+        ("arrows", iter([(0, 7)])),
+        ("last", np.array([2, 3])),
+        ("caption", "hm"),
+        ("caption", 3),
+    ],
 )
 def test_what_a_turn_does_not_show_is_refused(name, value):
     with pytest.raises(InvalidArgument, match=f"{name} is for the picture of a position"):
