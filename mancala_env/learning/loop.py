@@ -137,6 +137,8 @@ def check_device(config: TrainConfig) -> None:
 def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     """Make every agent the configuration names once, so that a wrong one is found before the training.
 
+    The one that learns is among them: what it is to see has to be there for the ruleset.
+
     A run's folder may come from somebody else, so none that runs a file is taken from there.
 
     Args:
@@ -146,6 +148,7 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     Raises:
         MancalaError: It says what would be right.
     """
+    observation.version(config.network.observation, config.game)
     for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):
         agents.Spec.parse(spec)  # a slip is found where it is not asked for, too
     pool = config.pool.opponents if config.pool.share else []
