@@ -23,14 +23,12 @@ import numpy as np
 
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
-    NORTH,
     RUNNING,
-    SOUTH,
     as_actions,
-    count_of,
     encode,
     hole_of,
     load,
+    margin_for,
     nth_bit,
     num_bits,
     num_seeds,
@@ -217,13 +215,6 @@ def _judge_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
 
 
 @kernel
-def _lead(rules, game, player):
-    """Return the count of a player minus the other's."""
-    south = count_of(rules, game, SOUTH) - count_of(rules, game, NORTH)
-    return south if player == SOUTH else -south
-
-
-@kernel
 def _write_actions(
     rules, judge, games, players, wanted, num_actions, base, plies, num_lines, rows, start, stop
 ):
@@ -235,7 +226,7 @@ def _write_actions(
         if not wanted[b]:
             continue
         game = load(games, b)
-        mover = game.player
+        mover, total = game.player, num_seeds(game)
         legal = as_actions(rules, mover, legal_holes(rules, game))
         if players[b] >= 0 and players[b] != mover:
             legal = 0
@@ -248,12 +239,11 @@ def _write_actions(
             after = play_turn(rules, game, hole_of(rules, mover, action))[0]
             write_board(rules, after, mover, rows, row)
             rows[row, base] = 1
-            lead = _lead(rules, after, mover)
-            rows[row, base + 1] = lead
+            rows[row, base + 1] = margin_for(rules, after, total, mover)
             # The lines are noted where the first boards come, so those are written last.
             at = base + 3 + 3 * num_actions if num_lines else 0
             if plies >= _REPLIES:
-                _write_replies(rules, judge, after, mover, num_actions, base + 2, plies, at, rows, row)
+                _write_replies(rules, judge, after, total, mover, num_actions, base + 2, plies, at, rows, row)
             for n in range(num_lines - 1, -1, -1):
                 line = rows[row, at + min(n, max(rows[row, base + 2] - 1, 0))]
                 reply = _played(rules, after, line, 0, 1)
@@ -264,12 +254,12 @@ def _write_actions(
 
 
 @kernel
-def _write_replies(rules, judge, after, mover, num_actions, at, plies, lines_at, rows, row):
+def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, lines_at, rows, row):
     """Write how many replies there are and what each is worth to the mover, best for the replier first.
 
     The line of each reply is noted from column `lines_at` on, in the same order; 0: nowhere.
     """
-    replier, total = after.player, num_seeds(after)
+    replier = after.player
     replies = as_actions(rules, replier, legal_holes(rules, after))
     legal_replies = num_bits(replies) if after.end == RUNNING else 0
     # Where territory has changed hands, more may be legal than a network of single rounds has columns for.
@@ -305,7 +295,7 @@ def _write_replies(rules, judge, after, mover, num_actions, at, plies, lines_at,
             rows[row, j] = value
         if lines_at:
             rows[row, lines_at + i - first] = line
-    over = unit_of(judge) * _lead(rules, after, mover)
+    over = unit_of(judge) * margin_for(rules, after, total, mover)
     for part in range(1 if plies == _REPLIES else 3):
         start = first + part * num_actions
         last = rows[row, start + num_replies - 1] if num_replies else over
