@@ -32,7 +32,7 @@ _LIMITS = """\
 - It plays single rounds and looks no further than what it is shown. `lines`, `leaves` and `values` are four
   turns of lookahead that the engine plays for it; alone, the first two would make it play as `minimax:4`
   does, and `values` as `value+minimax:4`.
-- It was trained once, from one seed; three seeds of an earlier version were alike (docs/agents.md).
+- It was trained once, from one seed; a second seed was alike (docs/agents.md).
 - Positions that no sensible play leads to may be judged badly."""
 
 
