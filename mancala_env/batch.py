@@ -249,6 +249,7 @@ class Batch:
 
         Raises:
             InvalidRuleset: No such ruleset.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
             InvalidArgument: Another argument is out of range; the message says what would be right.
         """
         self.ruleset = lookup(ruleset)

@@ -57,7 +57,11 @@ CHAPTERS = {
             "mancala_env.open_spiel",
         ),
     ),
-    "observation": Chapter("Observations", "What a player is shown of a game.", ("mancala_env.observation",)),
+    "observation": Chapter(
+        "Observations",
+        "What a player is shown of a game.",
+        ("mancala_env.observation", "mancala_env.values.files"),
+    ),
     "agents": Chapter(
         "Agents",
         "Everything that can sit in a player's seat. [Agents](../agents.md) says how strong each is.",

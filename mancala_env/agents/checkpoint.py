@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mancala_env import tensors
+from mancala_env import observation, tensors
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
@@ -39,6 +39,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 from mancala_env.values.files import FORMAT as VALUE_FORMAT
+from mancala_env.values.files import NoValueNetwork
 from mancala_env.values.network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 
 FORMAT = "mancala-env checkpoint"
@@ -160,14 +161,36 @@ def read_identity(path: str | Path) -> Identity:
         raise InvalidCheckpoint(f"{path}: {error}") from error
 
 
+def _check_observation(path: str | Path, identity: Identity) -> None:
+    """Refuse a checkpoint that saw what this package does not show."""
+    kind, theirs = identity.network.observation, identity.observation_version
+    try:
+        ours = observation.version(kind, identity.ruleset)
+    except NoValueNetwork as error:
+        raise InvalidCheckpoint(
+            f"{path} saw {kind!r} of {identity.ruleset.name}, and this package has no value network of it"
+        ) from error
+    if theirs != ours:
+        # Behind the second dot is a hash of the value network that the observation shows.
+        is_same_but_for_judge = ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
+        why = ", which ships another value network" if is_same_but_for_judge else ""
+        raise InvalidCheckpoint(
+            f"{path} was trained on version {theirs} of the observation {kind!r}, and this package has "
+            f"version {ours}{why}; train it again or install the package that wrote it: "
+            f"{identity.versions.get('mancala-env', 'unknown')}"
+        )
+
+
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     """Build the network of a checkpoint and fill in its weights; nothing is unpickled.
 
     Nothing of the size that the identity claims is allocated before the file has shown to hold as much.
 
     Raises:
-        InvalidCheckpoint: The weights are missing, damaged or do not fit the identity.
+        InvalidCheckpoint: It saw what this package does not show, or the weights are missing, damaged or do
+            not fit the identity.
     """
+    _check_observation(path, identity)
     num_actions = identity.ruleset.num_actions(identity.rounds)
     with torch.device("meta"):  # shapes without numbers
         claimed = build_network(identity.ruleset, num_actions, identity.network).state_dict()
@@ -317,18 +340,8 @@ class CheckpointAgent(Agent):
         self.identity = read_identity(path)
         check_ruleset(self.path, self.identity, self.ruleset)
         self._num_actions = self.ruleset.num_actions(self.identity.rounds)
-        self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
-        self._check_fit()
         self.network = load_network(path, self.identity)
-
-    def _check_fit(self) -> None:
-        kind, version = self.identity.network.observation, self._observer.version
-        if self.identity.observation_version != version:
-            raise InvalidCheckpoint(
-                f"{self.path} was trained on version {self.identity.observation_version} of the observation "
-                f"{kind!r}, and this package has version {version}; train it again or install the package "
-                f"that wrote it: {self.identity.versions.get('mancala-env', 'unknown')}"
-            )
+        self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
 
     def check_rounds(self, rounds: Rounds) -> None:
         """Refuse rounds of which the network does not know all actions; see :meth:`Agent.check_rounds`.

@@ -234,10 +234,15 @@ class ValuedLineNetwork(LineNetwork):
     A line's logit starts from its value in seeds, times a factor that is learned too.
     """
 
+    _worth_columns: Tensor
+
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__(ruleset, num_actions, config)
         parts = Observer(ruleset, config.observation, num_actions).parts
-        self._worths = [slice(parts[name].start, parts[name].start + NUM_LINES) for name in _WORTHS]
+        # With fewer actions than lines the last one stands for those that are not there.
+        shown = [min(n, num_actions - 1) for n in range(NUM_LINES)]
+        columns = torch.tensor([[parts[name].start + n for name in _WORTHS] for n in shown])
+        self.register_buffer("_worth_columns", columns, persistent=False)
 
     def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
         super()._build_layers(num_seen, config)
@@ -245,12 +250,14 @@ class ValuedLineNetwork(LineNetwork):
         self.worth_factor = nn.Parameter(torch.ones(1))
 
     def _lines(self, rows: Tensor) -> Tensor:
-        worths = torch.stack([rows[:, part].float() for part in self._worths], dim=2)
-        return super()._lines(rows) + self.worth_layer(worths / (UNIT * _SEED_SCALE))
+        return super()._lines(rows) + self.worth_layer(self._worths(rows) / _SEED_SCALE)
 
     def _scores(self, rows: Tensor, hidden: Tensor) -> Tensor:
-        at_the_end = rows[:, self._worths[-1]].float() / UNIT
-        return super()._scores(rows, hidden) + self.worth_factor * at_the_end
+        return super()._scores(rows, hidden) + self.worth_factor * self._worths(rows)[:, :, -1]
+
+    def _worths(self, rows: Tensor) -> Tensor:
+        """Return what lines are worth after two, three and four turns, seeds, float32 `[N, NUM_LINES, 3]`."""
+        return rows[:, self._worth_columns].float() / UNIT
 
 
 def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
@@ -263,6 +270,6 @@ def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> 
     """
     observer = Observer(ruleset, config.observation, num_actions)
     if "leaves" in observer.parts:
-        network = ValuedLineNetwork if _WORTHS[0] in observer.parts else LineNetwork
-        return network(ruleset, num_actions, config)
+        of_lines = ValuedLineNetwork if _WORTHS[0] in observer.parts else LineNetwork
+        return of_lines(ruleset, num_actions, config)
     return (ActionNetwork if observer.is_per_action else BoardNetwork)(ruleset, num_actions, config)

@@ -203,6 +203,7 @@ def from_function(
     Raises:
         InvalidArgument: An argument is wrong.
         InvalidRuleset: No such ruleset.
+        NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
     """
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}")

@@ -35,6 +35,21 @@ class NoTrainedNetwork(InvalidSpec):
     """A ruleset for which no trained network is shipped."""
 
 
+def shipped_policy(ruleset: Ruleset) -> Path:
+    """Return the file of the trained network that the package ships for a ruleset, by its dials.
+
+    Raises:
+        NoTrainedNetwork: There is none; the message says what to do.
+    """
+    file = of_the_same_dials("policy", ruleset)
+    if file is None:
+        raise NoTrainedNetwork(
+            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
+            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
+        )
+    return file
+
+
 class _Kind(NamedTuple):
     """A kind of agent.
 
@@ -436,18 +451,3 @@ def make(
     )
     agent.filed_as = parsed.identity
     return agent
-
-
-def shipped_policy(ruleset: Ruleset) -> Path:
-    """Return the file of the trained network that the package ships for a ruleset, by its dials.
-
-    Raises:
-        NoTrainedNetwork: There is none; the message says what to do.
-    """
-    file = of_the_same_dials("policy", ruleset)
-    if file is None:
-        raise NoTrainedNetwork(
-            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
-            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
-        )
-    return file

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional
 
 from mancala_env.agents import Spec
 from mancala_env.cli.parser import add_common
@@ -47,7 +47,7 @@ def add_arguments(parser: Any) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=Union[int, Literal["match"]],  # noqa: UP007  (jsonargparse shows it in --help)
+        type=int | Literal["match"],
         default=1,
         help='rounds of a game, or "match" (without the ladder and --own_games)',
     )

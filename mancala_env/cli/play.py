@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument
@@ -26,7 +26,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--north", type=str, default="minimax:4", help="likewise; minimax:4 by default")
     parser.add_argument(
         "--rounds",
-        type=Union[int, Literal["match"], None],  # noqa: UP007  (jsonargparse shows it in --help)
+        type=int | Literal["match"] | None,
         default=None,
         help='the round to play up to, or "match"; by default the first, or that of --start',
     )

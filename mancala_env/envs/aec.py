@@ -84,6 +84,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
             UnknownOption: No such argument; the message has the nearest.
             ValueError: Another argument is out of range; the message says what would be right.
         """

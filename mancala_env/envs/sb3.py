@@ -121,6 +121,7 @@ class MancalaVecEnv(GamesVecEnv):
 
         Raises:
             InvalidRuleset: No such ruleset.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
             InvalidSpec: No such opponent, or it cannot play the ruleset.
             ValueError: Another argument is out of range; the message says what would be right.
         """

@@ -116,6 +116,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
         Raises:
             InvalidRuleset: No such ruleset, or not one of the game.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
             InvalidSpec: No such opponent, or it cannot play the ruleset.
             ValueError: Another argument is out of range; the message says what would be right.
         """

@@ -221,16 +221,20 @@ def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | Non
 
 
 def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
-    """Return every kind that can be shown of a ruleset: all, but "values" where no value network is shipped.
+    """Return the kinds that can be shown of a ruleset: all, or all but "values", which need a value network.
 
     Raises:
         InvalidRuleset: No such ruleset.
     """
+    return tuple(kind for kind in KINDS if _can_be_shown(kind, ruleset))
+
+
+def _can_be_shown(kind: str, ruleset: str | Ruleset) -> bool:
     try:
-        version("values", ruleset)
+        version(kind, ruleset)
     except NoValueNetwork:
-        return tuple(kind for kind in KINDS if kind != "values")
-    return KINDS
+        return False
+    return True
 
 
 def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
@@ -246,6 +250,4 @@ def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
         InvalidArgument: No such kind, or "values" of no ruleset.
     """
     chosen = _KINDS[one_of("observation", kind, KINDS)]
-    if chosen is VALUES and ruleset is None:
-        raise InvalidArgument("the version of 'values' is another for each ruleset; name one")
     return chosen.version(None if ruleset is None else lookup(ruleset))

@@ -35,6 +35,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import board
 from mancala_env.observation.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
@@ -49,12 +50,13 @@ _HIGHEST = int(np.iinfo(np.int16).max)
 _VERSION = 1
 # A game is several turns here, so threads pay from fewer games on.
 _FEWEST_GAMES_PER_THREAD = 128
-# Lines of so many take a tenth of a second; then Python hears Ctrl-C.
-_MOST_GAMES_PER_PIECE = 8192
+# So many take a tenth of a second on 2x12 holes, or less; then Python hears Ctrl-C.
+_MOST_GAMES_PER_PIECE, _MOST_LINES_PER_PIECE = 8192, 256
 # Turns a kind plays ahead: the action itself, each reply to it, best play of two more.
 _AFTERSTATES, _REPLIES, _LINES = 1, 2, 4
-# "leaves" show the lines of so many replies. With one, a network fitted to a search found its best action in
-# 81 of 100 positions and with three in 83 (without any in 77), for twice the time.
+# "leaves" and "values" show the lines of so many replies. With one, a network on leaves that was fitted to a
+# search found its best action in 81 of 100 positions and with three in 83 (without any in 77), for twice the
+# time.
 NUM_LINES = 3
 # Of each line the board after the reply, and that at the end (which alone: 81 of 100).
 BOARDS_OF_A_LINE = 2
@@ -85,10 +87,18 @@ class ActionKind:
     def version(self, ruleset: Ruleset | None) -> str:
         """Return what changes whenever the meaning or the order of a feature does, or the judge.
 
-        Only a judge needs the ruleset.
+        Raises:
+            NoValueNetwork: There is no judge of the ruleset.
+            InvalidArgument: There is a judge, and which depends on a ruleset that is None.
         """
         version = f"{board.VERSION}.{_VERSION}"
-        return f"{version}.{_judge_of(ruleset)[1]}" if self._has_judge and ruleset is not None else version
+        if not self._has_judge:
+            return version
+        if ruleset is None:
+            raise InvalidArgument(
+                "the version of 'values' is another for each ruleset; name one: version('values', 'leyla')"
+            )
+        return f"{version}.{_judge_of(ruleset)[1]}"
 
     def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
         """Return `(A, G)`."""
@@ -123,7 +133,10 @@ class ActionKind:
         worth, unit, measure = "leads", 1, "my count minus the opponent's"
         if self._has_judge:
             worth, unit = "values", UNIT
-            measure = f"what the value network expects me to win by, in seeds times {UNIT},"
+            measure = (
+                f"{UNIT} times what I win by, in seeds, as the value network expects it (where the round is "
+                "over or territory has changed hands, as the counts stand)"
+            )
         if self._plies >= _REPLIES:
             last = "reply" if self._plies == _REPLIES else "fourth turn"
             layout += [
@@ -136,7 +149,7 @@ class ActionKind:
                     f"reply_{worth}",
                     num_actions,
                     f"{measure} after each reply, the replier's best {last} first; past the last reply its "
-                    "value again; when the round is over the lead",
+                    "value again; without a reply the same after the action",
                 ),
             ]
         if self._plies >= _LINES:
@@ -188,7 +201,7 @@ class ActionKind:
             len(games),
             num_threads,
             fewest=_FEWEST_GAMES_PER_THREAD,
-            most=_MOST_GAMES_PER_PIECE,
+            most=_MOST_LINES_PER_PIECE if self._plies == _LINES else _MOST_GAMES_PER_PIECE,
         )
 
 

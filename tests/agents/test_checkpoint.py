@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -28,6 +28,7 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.network import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.arena import play_matches, round_robin
+from mancala_env.cli import main
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.errors import MancalaError
 from mancala_env.observation import games_from
@@ -428,8 +429,8 @@ def test_who_has_learned_nothing_chooses_by_the_values_of_the_lines(ruleset: rul
     for name, weights in network.named_parameters():
         if name.startswith("policy_head"):
             weights.zero_()
-    batch = Batch(ruleset, 500, seed=1, num_threads=1)
-    batch.play_random(12)
+    batch = Batch(ruleset, 2000, seed=1, num_threads=1)
+    batch.play_random(24)
     observer = observation.Observer(ruleset, "values")
     seen = torch.from_numpy(observer.observe(batch.games))
     legal = torch.from_numpy(batch.legal_mask == 1)
@@ -445,12 +446,72 @@ def test_who_has_learned_nothing_chooses_by_the_values_of_the_lines(ruleset: rul
     torch.testing.assert_close(logits[legal], expected[legal], rtol=1e-4, atol=1e-3)
     # The first line is the search's, and the others only soften it.
     assert ((logits - worths[:, :, 0]).abs()[legal] <= np.log(3) + 1e-3).all()
+    assert {0, 1} < set(replies[legal].tolist())
+    assert ((seen[:, :, to_move] == 1) & (replies > 0) & legal).any() == (ruleset.name == "gabata_i")
 
 
-def test_a_checkpoint_that_saw_another_value_network_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_a_line_is_told_its_own_values_eight_seeds_to_a_one(column: int) -> None:
+    config = NetworkConfig(observation="values", hidden=16, layers=2, seed_levels=3)
+    network: Any = build_network(LAYLI, 6, config)
+    network.requires_grad_(False)
+    network.line_layer.weight.zero_()
+    observer = observation.Observer(LAYLI, "values")
+    part = observer.parts[("reply_values", "third_values", "fourth_values")[column]]
+    rows = torch.zeros(1, observer.shape[1], dtype=torch.int16)
+    rows[0, part.start : part.stop] = torch.arange(6) * 8 * 16
+    told = network.worth_layer.weight[:, column]
+    torch.testing.assert_close(network._lines(rows)[0], torch.stack([0 * told, told, 2 * told]))
+
+
+def test_an_action_sees_leads_and_values_in_one_measure() -> None:
+    config = NetworkConfig(observation="values", hidden=8, layers=2, seed_levels=3)
+    network: Any = build_network(LAYLI, 6, config)
+    observer = observation.Observer(LAYLI, "values")
+    rows = torch.zeros(1, observer.shape[1], dtype=torch.int16)
+    nothing = network._seen(rows)
+    for name, eight_seeds in (
+        ("lead", 8),
+        ("reply_values", 128),
+        ("third_values", 128),
+        ("fourth_values", 128),
+    ):
+        part = observer.parts[name]
+        rows.zero_()
+        rows[:, part.start : part.stop] = eight_seeds
+        changed = network._seen(rows) - nothing
+        assert set(changed[0].tolist()) == {0, 1}
+        assert changed.sum() == part.stop - part.start
+
+
+def test_a_network_of_two_actions_is_told_the_last_line_again() -> None:
+    config = NetworkConfig(observation="values", hidden=8, layers=2, seed_levels=3)
+    network: Any = build_network(LAYLI, 2, config)
+    parts = observation.Observer(LAYLI, "values", 2).parts
+    starts = [parts[name].start for name in ("reply_values", "third_values", "fourth_values")]
+    assert network._worth_columns.tolist() == [[start + n for start in starts] for n in (0, 1, 1)]
+
+
+def test_a_checkpoint_that_saw_another_value_network_is_refused(tmp_path: Path, capsys) -> None:
     identity = identity_of(kind="values")
     kind, _, judge = identity.observation_version.rpartition(".")
     former = replace(identity, observation_version=f"{kind}.{'0' * len(judge)}")
     path = write_checkpoint(tmp_path / "former.zip", former)
-    with pytest.raises(InvalidCheckpoint, match=rf"version 1\.1\.0+ .* has version 1\.1\.{judge};"):
+    wanted = rf"version 1\.1\.0+ .* has version 1\.1\.{judge}, which ships another value network;"
+    with pytest.raises(InvalidCheckpoint, match=wanted):
         agents.make(str(path), "layli_goobalay")
+    for option, name in (("--safetensors", "a.safetensors"), ("--onnx", "a.onnx")):
+        assert main(["export", str(path), option, str(tmp_path / name)]) == 2
+        assert "which ships another value network" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["former.zip"]
+
+
+def test_a_checkpoint_that_saw_values_is_named_where_there_are_none(tmp_path: Path) -> None:
+    mine = replace(LAYLI, name="mine", seeds_per_hole=6)
+    path = tmp_path / "mine.zip"
+    identity = replace(identity_of(kind="values"), ruleset=mine)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("identity.json", identity.to_json())
+    for load in (lambda: agents.make(str(path), mine), lambda: load_network(path, identity)):
+        with pytest.raises(InvalidCheckpoint, match=r"mine\.zip saw 'values' of mine, .* no value network"):
+            load()

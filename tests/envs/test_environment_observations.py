@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_observation_kinds import FOUR_TURNS, expected
 
-from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
+from mancala_env import Batch, Ruleset, agents, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS
 from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.sb3 import MancalaVecEnv
@@ -15,6 +15,7 @@ from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.observation import KINDS, Observer, kinds_of, observe, version
 from mancala_env.observation.actions import BOARDS
+from mancala_env.values.files import NoValueNetwork
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]
@@ -157,6 +158,33 @@ def test_the_metadata_names_kind_and_version(family, kind):
         assert env.metadata["observation"] == kind
         assert env.metadata["observation_version"] == version(kind, family.default)
         assert "ansi" in env.metadata["render_modes"]
+
+
+def test_the_version_of_values_is_that_of_the_ruleset():
+    family = next(family for family in FAMILIES.values() if family.landing == "uur")
+    shown: Any = {"ruleset": "leyla_gobale_ii", "observation": "values"}
+    wanted = version("values", "leyla_gobale_ii")
+    assert wanted != version("values", family.default)
+    for env in (
+        layli_goobalay_v0.env(**shown),
+        gymnasium.make(family.gym_id, **shown),
+        gymnasium.make_vec(family.gym_id, num_envs=2, **shown),
+    ):
+        assert env.metadata["observation_version"] == wanted
+
+
+def test_every_door_refuses_values_where_there_is_no_value_network():
+    shown: Any = {"ruleset": SMALL, "observation": "values"}
+    for make in (
+        lambda: layli_goobalay_v0.env(**shown),
+        lambda: gymnasium.make("mancala/LayliGoobalay-v0", **shown),
+        lambda: gymnasium.make_vec("mancala/LayliGoobalay-v0", num_envs=2, **shown),
+        lambda: MancalaVecEnv(2, **shown),
+        lambda: Batch(SMALL, 2, observation="values"),
+        lambda: agents.from_function(lambda seen, legal: legal.argmax(1), SMALL, observation="values"),
+    ):
+        with pytest.raises(NoValueNetwork, match="none of narrow, only of layli_goobalay"):
+            make()
 
 
 def test_environments_show_the_board_unless_told_otherwise():

@@ -399,7 +399,7 @@ def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
     assert sorted(total.values()) in ([-1, 1], [0, 0])
 
 
-@pytest.mark.parametrize("kind", ["board", "afterstates"])
+@pytest.mark.parametrize("kind", ["board", "values"])
 def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
     network = replace(BOARD, observation=kind)
     register_env("layli_goobalay", lambda _: PettingZooEnv(layli_goobalay_v0.env(observation=kind)))

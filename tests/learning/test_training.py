@@ -697,7 +697,7 @@ def test_a_short_run_learns(tmp_path: Path) -> None:
     assert result.win_rate > 0.7
 
 
-@pytest.mark.parametrize("kind", ["board", "afterstates"])
+@pytest.mark.parametrize("kind", ["board", "afterstates", "values"])
 @pytest.mark.parametrize("ruleset", ["leyla", "gabata_i"])
 def test_every_kind_trains_on_every_family(tmp_path: Path, ruleset: str, kind: str) -> None:
     words = smoke(

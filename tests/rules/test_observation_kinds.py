@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, agents, observation, rulesets
+from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import KINDS, Observer, kinds_of, version
 from mancala_env.observation.actions import NUM_LINES
@@ -188,7 +189,9 @@ def test_values_are_those_of_a_search_with_the_network() -> None:
     batch = played(7, "leyla")
     seen, legal = seen_of(batch, "values")
     first = Observer("leyla", "values").parts["fourth_values"].start
-    found = agents.make("value+minimax:4", "leyla").action_values(batch.games)  # type: ignore[attr-defined]
+    search = agents.make("value+minimax:4", "leyla")
+    assert isinstance(search, ValueMinimaxAgent)
+    found = search.action_values(batch.games)
     assert (seen[:, :, first][legal] / UNIT == found[legal]).all()
 
 

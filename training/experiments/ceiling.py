@@ -124,11 +124,15 @@ def main(arguments: list[str] | None = None) -> int:
     words = parser.parse_args(arguments)
     torch.set_num_threads(1)
     console = Console()
-    unknown = sorted(set(words.kinds) - set(observation.KINDS))
+    ruleset = rulesets.lookup(words.ruleset)
+    kinds = observation.kinds_of(ruleset)
+    unknown = sorted(set(words.kinds) - set(kinds))
     if unknown:
-        raise MancalaError(f"--kinds must be of {', '.join(observation.KINDS)}, not {', '.join(unknown)}")
+        raise MancalaError(
+            f"--kinds of {ruleset.name} must be of {', '.join(kinds)}, not {', '.join(unknown)}"
+        )
     rows = measure(
-        rulesets.lookup(words.ruleset),
+        ruleset,
         words.expert,
         words.positions,
         words.kinds,
