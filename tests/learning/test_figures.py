@@ -245,7 +245,11 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["--kinds", "pixels"], "--kinds must be of"), (["--expert", "greedy"], "not 'greedy'")],
+    [
+        (["--ruleset", "ludii_leyla", "--kinds", "values"], "for ludii_leyla, not values"),
+        (["--kinds", "pixels"], "--kinds must be of"),
+        (["--expert", "greedy"], "not 'greedy'"),
+    ],
 )
 def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
     assert ceiling.main(words) == 2

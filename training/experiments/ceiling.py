@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = sorted(set(words.kinds) - set(kinds))
     if unknown:
         raise MancalaError(
-            f"--kinds of {ruleset.name} must be of {', '.join(kinds)}, not {', '.join(unknown)}"
+            f"--kinds must be of {', '.join(kinds)} for {ruleset.name}, not {', '.join(unknown)}"
         )
     rows = measure(
         ruleset,
