@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from mancala_env.agents import Agent, Spec, make
+from mancala_env.engine.episode import Rounds
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
@@ -61,16 +62,17 @@ class House:
         self._agents: _Shelf[Agent] = _Shelf(_MOST_AGENTS)
         self._solvers: _Shelf[Solver] = _Shelf(_MOST_SOLVERS)
 
-    async def choose(self, spec: Spec, position: Position) -> int:
-        """Return the action an agent chooses.
+    async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
+        """Return the action an agent chooses in a position of a game of so many rounds.
 
         Raises:
-            MancalaError: The agent cannot be made, or cannot play this ruleset.
+            MancalaError: The agent cannot be made, or cannot play this ruleset or so many rounds.
         """
         key = (str(spec), _stamp(spec), position.ruleset)
         agent, lock = self._agents.find(key) or self._agents.keep(
             key, await self._run(lambda: make(spec, position.ruleset, num_threads=1))
         )
+        agent.check_rounds(rounds)
         async with lock:
             return await self._run(lambda: agent.choose(position))
 

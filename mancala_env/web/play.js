@@ -204,7 +204,8 @@ export class PlayView {
     const agent = this.players[game.player], { served } = this.app;
     if (agent.kind !== "served") return this.searches.ask("choose", game, this.#agentOptions(game.player), listening);
     if (!served) throw new Error(t("play.not_served", { agent: agent.label }));
-    return served.ask("choose", game, agent, listening);
+    const { rounds } = this.line;
+    return served.ask("choose", game, { ...agent, rounds: rounds === MATCH ? "match" : rounds }, listening);
   }
 
   #agentOptions(player) {

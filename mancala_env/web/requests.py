@@ -5,8 +5,8 @@ A request is a JSON object with a whole number ``id``, which every answer to it 
 ==========  ================================================================================================
 about       which agents and checkpoints there are, and the limits
 choose      ``position`` (text of :mod:`mancala_env.notation`; ``dials`` for a ruleset of one's own),
-            ``agent`` (a spec without files) and, for a trained one, ``checkpoint`` (a name that ``about``
-            lists): the agent's action
+            ``agent`` (a spec without files), for a trained one ``checkpoint`` (a name that ``about``
+            lists), and ``rounds`` of the game (1 by default, or "match"): the agent's action
 analyse     ``position``, ``seconds``: bounds of the exact value of every action, again and again until they
             are exact or time is up
 cancel      ``of``: the id of a request that is to end
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mancala_env.agents import Spec
+from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
@@ -133,6 +134,17 @@ def seconds_of(request: dict[str, Any], limits: Limits) -> float:
             f"seconds must be a number above 0, at most {limits.analysis_seconds:g}, not {_short(value)}"
         )
     return float(value)
+
+
+def rounds_of(request: dict[str, Any]) -> Rounds:
+    """Return how many rounds the game lasts that a position is of.
+
+    Raises:
+        MancalaError: No such number.
+    """
+    rounds = request.get("rounds", 1)
+    encode_rounds(rounds)
+    return rounds
 
 
 def cancelled_id(request: dict[str, Any]) -> int:

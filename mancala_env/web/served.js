@@ -34,15 +34,15 @@ export class Served {
   /** Ask for an action or for exact values, as Searches.ask does.
    * @param {"choose" | "values"} task
    * @param {import("./engine.js").Game} game
-   * @param {{agent?: string, checkpoint?: string, milliseconds?: number}} options
+   * @param {{agent?: string, checkpoint?: string, rounds?: number | "match", milliseconds?: number}} options  The rounds of the game.
    * @param {{onProgress?: (found: any) => void, signal?: AbortSignal}} [listening]
    * @returns {Promise<any>}  {action}, or {lower, upper, actions, nodes, isExact, hasEnded}
    */
-  async ask(task, game, { agent, checkpoint, milliseconds } = {}, { onProgress, signal } = {}) {
+  async ask(task, game, { agent, checkpoint, rounds, milliseconds } = {}, { onProgress, signal } = {}) {
     const socket = await this.#connected();
     const id = ++this.#number;
     const asked = { id, position: game.text, dials: game.ruleset.dials };
-    Object.assign(asked, task === "choose" ? { do: "choose", agent, checkpoint } : { do: "analyse", seconds: this.#seconds(milliseconds) });
+    Object.assign(asked, task === "choose" ? { do: "choose", agent, checkpoint, rounds } : { do: "analyse", seconds: this.#seconds(milliseconds) });
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(aborted());
       this.#asked.set(id, { resolve, reject, onProgress });

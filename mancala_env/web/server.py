@@ -8,6 +8,7 @@ answer is a JSON object with the request's ``id`` and either ``error`` or what w
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -241,7 +242,7 @@ class _Session:
         try:
             await work
         except MancalaError as error:
-            await self._send({"id": number, "error": str(error)})
+            await self._send({"id": number, "error": self._without_folder(str(error))})
         except asyncio.CancelledError:
             await self._send({"id": number, "cancelled": True, "done": True})
         except (OSError, ImportError) as error:
@@ -250,14 +251,19 @@ class _Session:
             _log.exception("request %d failed", number)
             await self._send({"id": number, "error": "this request cannot be answered"})
 
+    def _without_folder(self, text: str) -> str:
+        """Say which checkpoint it is by the name that a page knows, not by where it lies."""
+        return text.replace(f"{self._checkpoints.resolve()}{os.sep}", "") if self._checkpoints else text
+
     async def _tell(self, request: dict[str, Any]) -> None:
         await self._send({"id": request["id"], **await asyncio.to_thread(self._about), "done": True})
 
     async def _choose(self, request: dict[str, Any]) -> None:
         position = requests.position_of(request)
+        rounds = requests.rounds_of(request)
         spec = requests.spec_of(request, self._limits, self._checkpoints, self._agents)
         started = time.monotonic()
-        action = await self._house.choose(spec, position)
+        action = await self._house.choose(spec, position, rounds)
         seconds = round(time.monotonic() - started, 4)
         await self._send({"id": request["id"], "action": action, "seconds": seconds, "done": True})
 

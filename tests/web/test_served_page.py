@@ -27,7 +27,7 @@ class _At:
 def site(tmp_path: Path):
     (tmp_path / "small.zip").write_bytes(CHECKPOINT.read_bytes())
     with ExitStack() as stack:
-        address = stack.enter_context(served(checkpoints=tmp_path, memory_mb=64))
+        address = stack.enter_context(served(checkpoints=tmp_path, agents=("trained",), memory_mb=64))
         yield _At(f"http://{address}/", stack.close)
 
 
@@ -62,3 +62,13 @@ def test_a_server_killed_and_started_again_goes_on_with_the_game(
             page.keyboard.press(key)
             assert wait_for_you(page)
     assert page.get_by_role("list", name="Turns").get_by_role("listitem").count() > 2
+
+
+def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_match(open_page: Open) -> None:
+    page = open_page()
+    page.get_by_label("Game").select_option("gabata_five_holes")
+    page.get_by_label("Length").select_option("match")
+    page.get_by_label("You play").select_option("north")
+    page.get_by_label("Opponent").select_option("served:trained")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("trained on 1 round(s)").wait_for(timeout=60_000)

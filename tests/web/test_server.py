@@ -107,6 +107,20 @@ def test_a_checkpoint_plays_as_it_does_elsewhere(server):
     assert answer["action"] == make(str(CHECKPOINT), position.ruleset).choose(position)
 
 
+def test_a_network_of_single_rounds_is_refused_a_match_at_its_first_turn(server):
+    position = Position("gabata_five_holes")
+    request = {"do": "choose", "position": position.to_text(), "agent": "trained"}
+    one, match = talk(server, {"id": 1, **request}, {"id": 2, **request, "rounds": "match"})
+    assert one["action"] in position.legal_actions
+    assert "trained on 1 round(s)" in match["error"]
+
+
+def test_an_error_names_a_checkpoint_as_the_page_does(server):
+    request = {"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "small.zip"}
+    (answer,) = talk(server, {"id": 1, **request})
+    assert answer["error"].startswith("small.zip was trained on")
+
+
 def test_a_ruleset_of_ones_own_is_played(server):
     dials = {"name": "tiny", "row_width": 3, "landing": "weg", "round_end": "both_stuck"}
     position = Position(rulesets.Ruleset(**dials))
@@ -161,6 +175,8 @@ BAD = [
     ({"do": "choose", "position": LATE, "agent": ["random"]}, "without files"),
     ({"do": "choose", "position": LATE, "dials": {"row_width": 99, "name": "x"}}, "row_width"),
     ({"do": "choose", "position": LATE, "dials": {"colour": "red"}}, "dials must be"),
+    ({"do": "choose", "position": LATE, "agent": "greedy", "rounds": 0}, "rounds must be"),
+    ({"do": "choose", "position": LATE, "agent": "greedy", "rounds": ["match"]}, "rounds must be"),
     ({"do": "analyse", "position": LATE, "seconds": -1}, "seconds must be"),
     ({"do": "analyse", "position": LATE, "seconds": 1e9}, "seconds must be"),
     ({"do": "cancel", "of": "all"}, "of must be"),
