@@ -2,6 +2,6 @@
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.own import from_function, from_policy
-from mancala_env.agents.specs import Spec, make, spec_forms
+from mancala_env.agents.specs import AgentLike, Spec, make, spec_forms
 
-__all__ = ["Agent", "InvalidSpec", "Spec", "from_function", "from_policy", "make", "spec_forms"]
+__all__ = ["Agent", "AgentLike", "InvalidSpec", "Spec", "from_function", "from_policy", "make", "spec_forms"]

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from os.path import isfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
@@ -405,8 +405,12 @@ def entrant_of(agent: Agent) -> str:
     return agent.entrant
 
 
+AgentLike: TypeAlias = str | Spec | Agent
+"""What can be put in a player's seat: a spec, as text or taken apart, or an agent."""
+
+
 def make(
-    spec: "str | Spec | Agent",
+    spec: AgentLike,
     ruleset: str | Ruleset,
     *,
     seed: int | None = None,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from mancala_env.agents import Agent
+from mancala_env.agents import AgentLike
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.arena.matches import MatchResult, Progress, num_pairs
 from mancala_env.arena.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
@@ -77,7 +77,7 @@ class Evaluation:
 
 
 def evaluate(
-    specs: str | Agent | Sequence[str | Agent],
+    specs: AgentLike | Sequence[AgentLike],
     ruleset: str | Ruleset,
     *,
     games: int = 200,
@@ -139,7 +139,7 @@ def evaluate(
                 f"own_games are single rounds, so they cannot be asked for with rounds={rounds!r}; leave one "
                 "of them out"
             )
-    asked = [specs] if isinstance(specs, str | Agent) else several("specs", specs, "agents, one or more")
+    asked = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
     if not asked:
         raise InvalidMatch("specs must be agents, one or more, not none at all")
     if len(asked) < 2 and not (ladder or regret or own_games):

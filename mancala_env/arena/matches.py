@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.arena.intervals import design_effect, mean_interval, share_interval
 from mancala_env.arena.openings import (
     InvalidMatch,
@@ -190,8 +190,8 @@ class MatchResult:
 
 
 def play_matches(
-    first: str | Agent,
-    second: str | Agent,
+    first: AgentLike,
+    second: AgentLike,
     ruleset: str | Ruleset,
     *,
     games: int = 200,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.agents import Agent, make
+from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
 from mancala_env.arena.openings import (
@@ -243,7 +243,7 @@ def has_exact_positions(ruleset: str | Ruleset) -> bool:
     return ruleset.name in rulesets_with_positions() and lookup(ruleset.name) == ruleset
 
 
-def measure_regret(agent: str | Agent, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
+def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
     """Measure an agent's regret over the fixed positions shipped with the package.
 
     >>> from mancala_env import agents

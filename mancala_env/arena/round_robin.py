@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.balanced import openings_hash
 from mancala_env.arena.lines import InvalidResults, LinesFile
@@ -65,7 +65,7 @@ class Entrant(NamedTuple):
     identity: str
 
 
-def entrant(spec: str | Agent, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
+def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
     """Make an agent and say what its results are filed under.
 
     Raises:
@@ -76,7 +76,7 @@ def entrant(spec: str | Agent, ruleset: str | Ruleset, num_threads: int | None =
 
 
 def round_robin(
-    specs: Sequence[str | Agent],
+    specs: Sequence[AgentLike],
     ruleset: str | Ruleset,
     *,
     games: int = 200,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents import Agent
+from mancala_env.agents import AgentLike
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import num_pairs, play_matches
 from mancala_env.arena.openings import InvalidMatch, Openings
@@ -58,7 +58,7 @@ class Scoring(NamedTuple):
     opening_set: Openings
     seed: int
 
-    def score(self, player: str | Agent, ruleset: Ruleset) -> Score:
+    def score(self, player: AgentLike, ruleset: Ruleset) -> Score:
         """Score a player, on one thread."""
         rated = entrant(player, ruleset, num_threads=1)
         rated.agent.num_threads = 1

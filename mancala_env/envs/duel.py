@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env import agents
-from mancala_env.agents import Agent, Spec
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
@@ -401,7 +401,7 @@ def make_duel(
     ruleset: Ruleset,
     num_games: int,
     *,
-    opponent: str | Agent | Sequence[str | Agent],
+    opponent: AgentLike | Sequence[AgentLike],
     rounds: Rounds,
     observation: str,
     flatten: bool,
@@ -418,7 +418,7 @@ def make_duel(
     one_of("seat", options["seat"], ("south", "north", "random"))
     several: Any = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
     for one in several:
-        if not isinstance(one, str | Spec | Agent):
+        if not isinstance(one, AgentLike):
             raise InvalidArgument(f"opponent must be an agent or its spec, such as 'random', not {one!r}")
     return Duel(
         ruleset,

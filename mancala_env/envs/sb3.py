@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from mancala_env.agents import Agent
+from mancala_env.agents import AgentLike
 from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
@@ -85,7 +85,7 @@ class MancalaVecEnv(GamesVecEnv):
         num_envs: int,
         ruleset: str | Ruleset | None = None,
         *,
-        opponent: str | Agent | Sequence[str | Agent] = "random",
+        opponent: AgentLike | Sequence[AgentLike] = "random",
         seat: Seat = "random",
         rounds: Rounds = 1,
         reward: Reward = "outcome",

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
@@ -79,7 +79,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: str | Agent | Sequence[str | Agent] = "random",
+        opponent: AgentLike | Sequence[AgentLike] = "random",
         seat: Seat = "south",
         rounds: Rounds = 1,
         reward: Reward = "outcome",

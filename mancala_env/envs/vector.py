@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mancala_env.agents import Agent
+from mancala_env.agents import Agent, AgentLike
 from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
@@ -65,7 +65,7 @@ class MancalaVectorEnv(VectorEnv):
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: str | Agent | Sequence[str | Agent] = "random",
+        opponent: AgentLike | Sequence[AgentLike] = "random",
         seat: Seat = "south",
         rounds: Rounds = 1,
         reward: Reward = "outcome",

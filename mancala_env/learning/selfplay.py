@@ -30,7 +30,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
-from mancala_env.agents import Agent, Spec
+from mancala_env.agents import Agent, AgentLike, Spec
 from mancala_env.batch import Batch
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.duel import Duel
@@ -84,7 +84,7 @@ class SelfPlayEnv(GamesVecEnv):
         reward: Any = "outcome",
         opening_turns: int = 0,
         opening_share: float = 0.0,
-        pool: Sequence[str | Agent] = (),
+        pool: Sequence[AgentLike] = (),
         pool_scores: Mapping[str, float] | None = None,
         pool_share: float = 0.0,
         pool_priority: float = 0.0,
@@ -166,7 +166,7 @@ class SelfPlayEnv(GamesVecEnv):
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
-    def set_pool(self, pool: Sequence[str | Agent], scores: Mapping[str, float] | None = None) -> None:
+    def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of pool games; games that are under way go on against the old ones.
 
         Args:

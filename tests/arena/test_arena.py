@@ -20,6 +20,7 @@ from mancala_env.arena import (
     NoLadder,
     evaluate,
     ladder,
+    measure_regret,
     openings,
     play_matches,
     play_openings,
@@ -341,6 +342,15 @@ def test_an_agent_is_named_once():
         evaluate([], "leyla")
     with pytest.raises(InvalidMatch, match="at least two agents, not 1"):
         round_robin(["greedy"], "leyla", games=2)
+
+
+def test_a_spec_taken_apart_is_taken_wherever_its_text_is() -> None:
+    spec = agents.Spec.parse("greedy")
+    matches = [play_matches(one, "random", "leyla", games=4, seed=1).as_dict() for one in (spec, "greedy")]
+    assert matches[0] == matches[1]
+    assert measure_regret(spec, "leyla").agent == "greedy"
+    rated = [evaluate(one, "leyla", games=2, regret=False).as_dict() for one in (spec, [spec], "greedy")]
+    assert rated[0] == rated[1] == rated[2]
 
 
 # --- the ladder
