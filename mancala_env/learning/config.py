@@ -444,8 +444,11 @@ def read_command(
         resumed = Path(words.resume)
         if not (resumed / CONFIG_FILE).is_file():
             raise InvalidConfig(f"--resume {resumed}: it has no {CONFIG_FILE}, so it is no run's folder")
-        if "name" in vars(words):
-            raise InvalidConfig("--name and --resume do not go together: a run is named by its folder")
+        where = next((name for name in ("name", "folder") if name in vars(words)), None)
+        if where is not None:
+            raise InvalidConfig(
+                f"--{where} and --resume do not go together: a run stays in its folder, which names it"
+            )
         files.insert(0, resumed / CONFIG_FILE)
     for file in files:
         found = read_file(file)

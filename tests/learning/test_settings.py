@@ -81,8 +81,9 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("leyla --resume runs/leyla", "leyla and --resume do not go together"),
         (
             f"--resume {OLD_RUN} --name other",
-            "--name and --resume do not go together: a run is",
+            "--name and --resume do not go together: a run stays",
         ),
+        (f"--resume {OLD_RUN} --folder other", "--folder and --resume do not go together: a run stays"),
         ("--callbacks nothing", "must name module:Class"),
         ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
         ("--callbacks pathlib:Path", "it is no subclass of stable_baselines3's BaseCallback"),
