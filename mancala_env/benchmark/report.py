@@ -235,6 +235,10 @@ class Outcome:
             )
         return standings
 
+    def entries(self) -> list[str]:
+        """Return all that learn, in every contest, in order: an entry has one colour in all plots."""
+        return sorted({row.key.entry for row in self.rows})
+
     def lines_of(self, contest: Contest) -> list[Row]:
         """Return those who do not learn and were scored alike on its ruleset, the least regret first."""
         found = [
@@ -249,16 +253,20 @@ class Outcome:
 
         Returns:
             For each measuring point the median of what was spent, in the unit of the budget, and the
-            interquartile means of mean regret and rating.
+            interquartile means of mean regret and rating. Once a run is over, the curve is of the runs that
+            are, and of points at which all of them were measured: it is of the same seeds from end to end.
         """
         points: dict[float, list[Row]] = {}
         for row in self.rows:
             if row.key.entry == entry and _belongs(row, contest):
                 is_last = self._final.get(row.key) is row
                 points.setdefault(np.inf if is_last else row.point, []).append(row)
+        over = {row.key for row in points.get(np.inf, [])}
         found = []
         for point in sorted(points):
-            rows = points[point]
+            rows = [row for row in points[point] if row.key in over or not over]
+            if len(rows) < len(over):
+                continue
             spent = np.median([_spent(row) for row in rows])
             regret = estimate_iqm([np.array([row.score.regret for row in rows])])
             found.append((float(spent), regret, estimate_iqm([np.array([row.score.elo for row in rows])])))
@@ -340,8 +348,10 @@ def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | Non
         axes: Where to; None makes a figure.
     """
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
-    for number, entry in enumerate(sorted({row.key.entry for row in outcome.rows if _belongs(row, contest)})):
+    for number, entry in enumerate(outcome.entries()):
         curve = outcome.curve(contest, entry)
+        if not curve:
+            continue
         x = [spent for spent, _, _ in curve]
         found = np.array([regret if what == "regret" else elo for _, regret, elo in curve])
         color, dashes = BARS[number % len(BARS)], ("-", "--", ":")[number // len(BARS) % 3]

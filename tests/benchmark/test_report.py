@@ -3,11 +3,12 @@
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.report import ALL, Outcome, write_report
+from mancala_env.benchmark.report import ALL, Outcome, plot_curves, write_report
 from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
 from mancala_env.errors import MancalaError
@@ -62,8 +63,28 @@ def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     (found,) = outcome.standings(contest)
     assert (found.regret.value, found.seeds, found.steps) == (2, 1, 100)
     curve = outcome.curve(contest, "td")
-    assert [(spent, regret.value) for spent, regret, _ in curve] == [(50, 6.5), (100, 2)]
+    assert [(spent, regret.value) for spent, regret, _ in curve] == [(50, 4), (100, 2)]  # of the same seeds
     assert "fewer than 5 seeds" in outcome.notes[0]
+
+
+def test_a_curve_leaves_out_points_at_which_not_all_its_seeds_were_measured():
+    first, second = key(seed=1), key(seed=2)
+    rows = [row(first, 7, steps=25, point=0), row(first, 4, steps=50, point=1), row(first, 2, point=2)]
+    rows += [row(second, 6, steps=50, point=1), row(second, 4, point=2)]
+    outcome = Outcome(results_of(rows, [(first, ""), (second, "")]))
+    (contest,) = outcome.contests()
+    assert [(spent, regret.value) for spent, regret, _ in outcome.curve(contest, "td")] == [(50, 5), (100, 3)]
+
+
+def test_an_entry_has_one_colour_in_the_plots_of_all_contests():
+    def colours(outcome: Outcome) -> list[dict[Any, Any]]:
+        plots = [plot_curves(outcome, contest, "regret").axes[0] for contest in outcome.contests()]
+        return [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in plots]
+
+    few, many = Limit("steps", 100), Limit("steps", 1000)
+    rows = [row(key(name, limit=few), 2) for name in ("one", "two")] + [row(key("two", limit=many), 2)]
+    small, large = colours(Outcome(over(rows)))
+    assert small["two"] == large["two"] != small["one"]
 
 
 def test_refused_runs_and_entries_since_changed_do_not_count():
