@@ -82,8 +82,10 @@ def read_entry(path: str | Path) -> Entry:
         ImportError: It needs a package that is not installed; its message says which.
     """
     path = Path(path)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix != ".py":
         raise InvalidEntry(f"an entry is a Python file, such as training/benchmark/td.py, not {str(path)!r}")
+    if not path.is_file():
+        raise InvalidEntry(f"there is no entry {str(path)!r}; those of a checkout lie in training/benchmark")
     content = path.read_bytes()
     module = _run(path)
     learn = getattr(module, "learn", None)

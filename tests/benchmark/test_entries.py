@@ -236,7 +236,8 @@ TD = str(ROOT / "training" / "benchmark" / "td.py")
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["no.py", "--steps", "10"], "an entry is a Python file, such as training/benchmark/td.py"),
+        (["no.md", "--steps", "10"], "an entry is a Python file, such as training/benchmark/td.py"),
+        (["no.py", "--steps", "10"], "there is no entry 'no.py'"),
         ([], "holds no results; name entries"),
         ([TD], "name a budget"),
         ([TD, "--core_minutes", "0"], "core_minutes must be above 0"),
