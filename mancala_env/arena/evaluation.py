@@ -161,7 +161,8 @@ def evaluate(
         if (rounds, asked_for) != (1, rated):
             raise InvalidMatch(
                 f"the ladder was rated over single rounds from {openings_in_words(*rated)}, so it cannot be "
-                f"used with rounds={rounds!r} from {openings_in_words(*asked_for)}; leave it out"
+                f"used with rounds={rounds!r} from {openings_in_words(*asked_for)}; leave the ladder out "
+                "(ladder=False, --no_ladder) and name whom to play"
             )
         identities = {one.identity for one in entrants}
         others = [anchor for anchor in stored.quick_anchors if anchor not in identities]

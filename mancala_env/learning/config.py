@@ -427,7 +427,7 @@ def read_command(
     parser = _parser(kind, known, program)
     words, rest = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
     if rest:
-        raise InvalidConfig(f"{program} has no option {rest[0]}{_hint(rest[0], known)}")
+        raise InvalidConfig(f"there is no option {rest[0]}{_hint(rest[0], known)}")
     files, values = [Path(file) for file in words.config], {}
     if words.configuration is not None:
         if words.resume is not None:

@@ -380,7 +380,7 @@ def test_the_console_script_is_the_module():
         (["evaluate", "random", "greedy", "--report", "report.pdf"], r"\.html or \.png, not 'report\.pdf'"),
         (["evaluate", "random", "greedy", "--report", "no/such/r.png"], "no folder 'no/such'"),
         (["evaluate", "nothing.zip"], r"nothing\.zip"),
-        (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*leave it out"),
+        (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*--no_ladder"),
         (["evaluate", "random", "greedy", "--rounds", "some"], "rounds.*some"),
         (
             ["evaluate", "random", "greedy", "--own_games", "2", "--rounds", "match"],
