@@ -194,7 +194,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     learned = read_learned(run / "final.zip")
     assert learned.progress.updates == 4
     assert 0 < learned.progress.seconds < 60
-    assert resume(run, 1024, "--folder", str(tmp_path)) == 0
+    assert resume(run, 1024) == 0
     assert read_identity(run / "final.zip").turns == 1024
     with zipfile.ZipFile(run / "final.zip") as archive:
         assert "progress.json" in archive.namelist()
