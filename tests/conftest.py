@@ -4,6 +4,7 @@ import os
 import signal
 from contextlib import suppress
 
+import pytest
 from hypothesis import settings
 
 # Networks this small gain nothing from a second thread, and on a busy machine threads that wait for each
@@ -20,3 +21,9 @@ settings.load_profile("mancala")
 with suppress(ValueError):  # another thread than the main one
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sb3_logs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the folder that SB3 makes for each learner without a logger of its own among pytest's."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
