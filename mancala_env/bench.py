@@ -1,5 +1,6 @@
 """A small measurement of the engine on this machine: what `mancala bench` runs."""
 
+import math
 import os
 import platform
 import statistics
@@ -47,10 +48,10 @@ def measure(
         mask (choosing the actions is not part of it), each for 4,096 games.
 
     Raises:
-        InvalidArgument: seconds is not positive.
+        InvalidArgument: seconds is not positive, or infinite; num_threads is no number of threads.
     """
-    if not seconds > 0:
-        raise InvalidArgument(f"seconds must be more than 0, not {seconds}")
+    if not 0 < seconds < math.inf:
+        raise InvalidArgument(f"seconds must be a finite number above 0, not {seconds}")
     ruleset = lookup(ruleset)
     batch = Batch(ruleset, NUM_GAMES, seed=1, num_threads=num_threads)
     threads = f"{batch.num_threads} thread{'s' if batch.num_threads > 1 else ''}"

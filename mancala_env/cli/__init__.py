@@ -4,6 +4,7 @@ Tables go to standard output, progress and errors to standard error; `--json` pr
 and nothing else. :mod:`mancala_env.programs` says what becomes of mistakes.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from mancala_env.cli import (
     train,
 )
 from mancala_env.cli.parser import PROGRAM, new_parser
-from mancala_env.programs import in_one_line
+from mancala_env.programs import in_one_line, refuse
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
@@ -50,6 +51,9 @@ _PROGRAMS: dict[str, Any] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    nothing = next((word for word in words if re.fullmatch(r"--\w+=--", word)), None)
+    if nothing is not None:  # argparse would make an empty list of it
+        refuse(PROGRAM, f"{nothing}: -- is no value")
     if words and words[0] in _PROGRAMS:
         return _PROGRAMS[words[0]].run(words[1:])
     options = _parser().parse_args(words)

@@ -91,7 +91,7 @@ def run(options: Any) -> int:
     if options.report is not None:
         check_report_path(options.report)
     specs = [Spec.parse(spec) for spec in options.specs]
-    ruleset = options.ruleset or ruleset_of(specs)
+    ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     try:
         with stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
             evaluation = evaluate(

@@ -88,7 +88,7 @@ def _lines() -> Iterator[str]:
 
 def _start(options: Any) -> Position:
     if options.start is None:
-        return Position(options.ruleset or DEFAULT_RULESET)
+        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
     position = Position.from_text(options.start)
     if options.ruleset not in (None, position.ruleset.name):
         raise InvalidArgument(f"--start is of {position.ruleset.name}, not of --ruleset {options.ruleset}")

@@ -51,7 +51,7 @@ def run(options: Any) -> int:
         from mancala_env.web.server import new_app
     folder = _folder(options.checkpoints)
     for spec in options.agents:
-        Spec.parse(spec)
+        _ = Spec.parse(spec).ruleset  # what cannot be read is told before anybody plays it
     if options.memory_mb < 1:
         raise InvalidArgument(f"memory_mb must be at least 1, not {options.memory_mb}")
     listening = _listening(options.host, options.port)
@@ -88,8 +88,8 @@ def run(options: Any) -> int:
 def _folder(name: str | None) -> Path | None:
     if name is None:
         return None
-    if not Path(name).is_dir():
-        raise InvalidArgument(f"checkpoints must be a folder, and {name} is none")
+    if not name.strip() or not Path(name).is_dir():  # a variable of a shell that is not set
+        raise InvalidArgument(f"checkpoints must be a folder, and {name!r} is none")
     return Path(name)
 
 

@@ -73,9 +73,9 @@ def _position_to_solve(options: Any) -> Position:
         raise InvalidPosition(f"{text!r} is no position; mancala show prints one")
     if text and options.ruleset is not None:
         raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
-    if not text or text in rulesets.names():
-        return Position(text or options.ruleset or DEFAULT_RULESET)
-    return Position.from_text(text)
+    if not text:
+        return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
+    return Position(text) if text in rulesets.names() else Position.from_text(text)
 
 
 def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:

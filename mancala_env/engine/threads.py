@@ -12,6 +12,7 @@ from mancala_env.arguments import whole
 
 # Below this many games a step is over before a second thread has woken up.
 _FEWEST_GAMES_PER_THREAD = 512
+MOST_THREADS = 1024
 
 
 @lru_cache
@@ -83,6 +84,8 @@ def num_threads_of(num_threads: Any) -> int:
     """Return a number of CPU threads: as asked, or for None every core that this process may use.
 
     Raises:
-        InvalidArgument: It is no whole number of at least 1.
+        InvalidArgument: It is no whole number from 1 to 1,024.
     """
-    return default_num_threads() if num_threads is None else whole("num_threads", num_threads, 1)
+    if num_threads is None:
+        return default_num_threads()
+    return whole("num_threads", num_threads, 1, MOST_THREADS)

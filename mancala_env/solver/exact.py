@@ -18,6 +18,7 @@ from mancala_env.arguments import truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
 from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
+from mancala_env.engine.threads import MOST_THREADS
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
@@ -158,17 +159,17 @@ class Solver:
             num_threads: CPU threads that search one position together.
             use_book: Whether to look values up in the opening book shipped with the package.
             share_proofs: Whether what is proved of a position also serves those that differ in the stall
-                counter
-                or in what owned holes hold, where it holds for them too. False keys every proof by the whole
-                position: many times slower, and a check on the argument.
+                counter or in what owned holes hold, where it holds for them too. False keys every proof by
+                the whole position: many times slower, and a check on the argument.
 
         Raises:
             InvalidRuleset: No such ruleset.
-            InvalidArgument: Another argument is of the wrong type or out of range.
+            InvalidArgument: Another argument is of the wrong type or out of range. The first search raises
+                it where the machine cannot give a table so large.
         """
         _check_positive("memory_mb", memory_mb)
         self.ruleset = lookup(ruleset)
-        self.num_threads = whole("num_threads", num_threads, 1)
+        self.num_threads = whole("num_threads", num_threads, 1, MOST_THREADS)
         self._memory_mb = memory_mb
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
@@ -202,7 +203,12 @@ class Solver:
 
     def _shared_table(self) -> np.ndarray:
         if self._table is None:
-            self._table = new_table(self._memory_mb)
+            try:
+                self._table = new_table(self._memory_mb)
+            except (MemoryError, OverflowError, ValueError) as error:  # the last: more than can be addressed
+                raise SolverInputError(
+                    f"memory_mb must be what this machine can give, in megabytes, not {self._memory_mb:g}"
+                ) from error
         return self._table
 
     def solve(
@@ -653,7 +659,7 @@ def solve(
     8
     """
     _check_positive("memory_mb", memory_mb)
-    whole("num_threads", num_threads, 1)
+    whole("num_threads", num_threads, 1, MOST_THREADS)
     if time_limit is not None:
         _check_positive("time_limit", time_limit)
         memory_mb = min(memory_mb, max(1.0, _MB_A_SECOND * num_threads * time_limit))

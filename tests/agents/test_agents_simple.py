@@ -161,8 +161,8 @@ def test_the_answer_to_a_wrong_spec_lists_all_forms():
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"seed": "1"}, "seed must be a whole number of at least 0, not '1'"),
-        ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
-        ({"num_threads": "2"}, "num_threads must be a whole number of at least 1, not '2'"),
+        ({"num_threads": 0}, "num_threads must be a whole number from 1 to 1024, not 0"),
+        ({"num_threads": "2"}, "num_threads must be a whole number from 1 to 1024, not '2'"),
     ],
 )
 def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(spec, wrong, said):

@@ -101,7 +101,7 @@ def test_solve_prints_the_value_and_every_turn():
 def test_solve_refuses_no_threads():
     done = mancala("solve", "--num_threads", "0")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "num_threads must be a whole number of at least 1, not 0" in done.stderr
+    assert "num_threads must be a whole number from 1 to 1024, not 0" in done.stderr
 
 
 def test_solve_as_json():
@@ -393,7 +393,14 @@ def test_the_console_script_is_the_module():
         (["solve", ""], "'' is no position"),
         (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
         (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
-        (["bench", "--seconds", "0"], "seconds must be more than 0"),
+        (["solve", "--ruleset", ""], "no ruleset ''"),
+        (["evaluate", "random", "greedy", "--ruleset", ""], "no ruleset ''"),
+        (["play", "--ruleset", ""], "no ruleset ''"),
+        (["solve", "gabata_3", "--memory_mb", "9" * 18], "memory_mb must be what this machine .* not 1e"),
+        (["bench", "--seconds", "0"], "seconds must be a finite number above 0, not 0"),
+        (["bench", "--seconds", "1e999"], "seconds must be a finite number above 0, not inf"),
+        (["bench", "--num_threads", "9" * 21], "num_threads must be a whole number from 1 to 1024, not 999"),
+        (["show", "leyla", "--png=--"], "--png=--: -- is no value"),
         (["show", "nothing"], "'nothing' is no ruleset.*no agent, no file and no position"),
         (["show", "nothing.zip"], r"no checkpoint 'nothing\.zip'"),
         (

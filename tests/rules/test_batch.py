@@ -443,7 +443,7 @@ def test_play_random_chooses_every_legal_action_equally_often():
         ({"num_games": 0}, "num_games must be a whole number from 1 to 4294967296, not 0"),
         ({"num_games": 2.5}, "num_games must be a whole number from 1 to 4294967296, not 2.5"),
         ({"num_games": 10**30}, "num_games must be a whole number from 1 to 4294967296, not 10{30}"),
-        ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
+        ({"num_threads": 0}, "num_threads must be a whole number from 1 to 1024, not 0"),
         ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
         ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
         ({"rounds": 1.0}, "rounds must be a whole number.*not 1.0"),

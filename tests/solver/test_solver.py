@@ -369,7 +369,7 @@ def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
     ("arguments", "message"),
     [
         ({"memory_mb": 0}, "memory_mb must be a number above 0, not 0"),
-        ({"num_threads": 0}, "num_threads must be a whole number of at least 1, not 0"),
+        ({"num_threads": 0}, "num_threads must be a whole number from 1 to 1024, not 0"),
         ({"time_limit": -1}, "time_limit must be a number above 0, not -1"),
     ],
 )

@@ -328,7 +328,9 @@ def test_who_comes_before_the_server_runs_waits_for_it():
     [
         (["--port", "99999"], "port must be 0 to 65535"),
         (["--host", "no.such.host.invalid"], "cannot listen on"),
-        (["--checkpoints", "nowhere"], "nowhere is none"),
+        (["--checkpoints", "nowhere"], "'nowhere' is none"),
+        (["--checkpoints", ""], "checkpoints must be a folder, and '' is none"),
+        (["--agents", "random", "nowhere.zip"], "there is no checkpoint 'nowhere.zip'"),
         (["--agents", "minmax:3"], "did you mean minimax"),
     ],
 )
