@@ -5,6 +5,7 @@ position. Values are found by null-window searches ("is the rest worth at least 
 :mod:`mancala_env.solver.study` says which.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -53,10 +54,20 @@ class SolverInputError(InvalidArgument):
     """An argument the solver cannot take."""
 
 
-def _check_positive(name: str, value: Any) -> None:
+def _positive(name: str, value: Any) -> float:
+    """Return a number above 0, a Python one: a comparison with NumPy's is no bool."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not value > 0:  # not a number, too
         raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
+
+
+def _check_position(position: Any) -> None:
+    if not isinstance(position, Position):
+        raise SolverInputError(f"position must be a Position, such as Position('leyla'), not {position!r}")
 
 
 @dataclass(frozen=True)
@@ -167,10 +178,9 @@ class Solver:
             InvalidArgument: Another argument is of the wrong type or out of range. The first search raises
                 it where the machine cannot give a table so large.
         """
-        _check_positive("memory_mb", memory_mb)
+        self._memory_mb = _positive("memory_mb", memory_mb)
         self.ruleset = lookup(ruleset)
         self.num_threads = whole("num_threads", num_threads, 1, MOST_THREADS)
-        self._memory_mb = memory_mb
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
         self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
@@ -230,7 +240,7 @@ class Solver:
         """
         self._check(position)
         if time_limit is not None:
-            _check_positive("time_limit", time_limit)
+            time_limit = _positive("time_limit", time_limit)
         return _Study(self, position, time_limit, progress).run(truth("with_line", with_line))
 
     def value(self, position: Position) -> int:
@@ -407,6 +417,7 @@ class Solver:
             raise OutOfTime
 
     def _check(self, position: Position) -> None:
+        _check_position(position)
         if position.ruleset != self.ruleset:
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
@@ -658,10 +669,11 @@ def solve(
     >>> solver.solve(Position("layli_goobalay")).value
     8
     """
-    _check_positive("memory_mb", memory_mb)
+    _check_position(position)
+    memory_mb = _positive("memory_mb", memory_mb)
     whole("num_threads", num_threads, 1, MOST_THREADS)
     if time_limit is not None:
-        _check_positive("time_limit", time_limit)
+        time_limit = _positive("time_limit", time_limit)
         memory_mb = min(memory_mb, max(1.0, _MB_A_SECOND * num_threads * time_limit))
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     return solver.solve(position, time_limit=time_limit, progress=progress)

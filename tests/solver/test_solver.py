@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import naive
 import numpy as np
@@ -376,6 +377,36 @@ def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
 def test_arguments_out_of_range_are_refused(arguments: dict, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         solver.solve(Position("leyla"), **arguments)
+
+
+NEARLY_OVER = Position.from_text("leyla 0,0,1,0,2,0/0,0,1,0,0,0 22-22 S")
+
+
+@pytest.mark.parametrize(
+    "number",
+    [np.float32(30), np.float64(30), np.int64(30), 10**400, float("inf")],
+    ids=lambda x: f"{x!r:.20}",
+)
+def test_limits_may_be_numbers_of_any_kind(number: Any) -> None:
+    position = NEARLY_OVER
+    solution = solver.solve(position, time_limit=number, num_threads=2)
+    assert solution.is_exact
+    assert solution.value == solver.solve(position).value
+    small: Any = np.float32(1)
+    assert solver.Solver("leyla", memory_mb=small).solve(position, time_limit=number).is_exact
+
+
+@pytest.mark.parametrize("memory_mb", [1e18, 10**400, float("inf")], ids=lambda x: f"{x!r:.20}")
+def test_memory_that_no_machine_has_is_refused(memory_mb: float) -> None:
+    with pytest.raises(InvalidArgument, match="memory_mb must be what this machine can give, in megabytes"):
+        solver.Solver("leyla", memory_mb=memory_mb).value(NEARLY_OVER)
+
+
+def test_what_is_no_position_is_refused() -> None:
+    exact = solver.Solver("leyla", memory_mb=1)
+    for ask in (solver.solve, exact.solve, exact.value, exact.best_actions, exact.action_values):
+        with pytest.raises(InvalidArgument, match=r"such as Position\('leyla'\), not 'leyla'"):
+            ask("leyla")  # type: ignore[operator]
 
 
 def test_a_position_of_another_ruleset_is_refused() -> None:
