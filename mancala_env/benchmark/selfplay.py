@@ -33,7 +33,7 @@ from mancala_env.settings import build, settings_of
 
 _NAME = "run"
 # What the configuration of a ruleset says of these belongs to an entry, not to all.
-_OF_AN_ENTRY = ("pool.", "distillation.")
+_OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4

@@ -156,7 +156,8 @@ class ExpertConfig:
     """A search labels what the learner meets, beside PPO; :mod:`mancala_env.learning.expert_iteration`."""
 
     share: float = setting(
-        "of the environment steps, drawn at random, whose positions a search labels; 0 for none",
+        "of the environment steps, drawn at random, whose positions a search labels; 0 for none; a "
+        "file's gives way to --algorithm alphazero, to --rounds above 1 and to Ray",
         0.0,
         low=0,
         high=1,
@@ -303,6 +304,22 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check(self)
         self._check()
+
+    @classmethod
+    def given_up(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what gives way to the mode of a run that the command line asks for, and cannot be had in it.
+
+        The rulesets' files let a search label positions; who asks for AlphaZero or for whole matches need not
+        turn that off. What the command line itself says does not give way.
+
+        Args:
+            values: Of the files and the command line, by dotted name.
+            asked: Of the command line.
+        """
+        searched = values.get("expert.search_share", ExpertConfig.search_share)
+        if asked.get("algorithm") == "alphazero" or (asked.get("rounds", 1) != 1 and searched):
+            return {"expert.share": 0.0}
+        return {}
 
     @property
     def game(self) -> Ruleset:
@@ -460,15 +477,21 @@ def read_command(
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InvalidConfig(f"{file}: there is no setting {unknown}{hint}")
         values |= found
-    for name, text in vars(words).items():
-        if name in known:
-            values[name] = from_text(known[name], text)
+    asked = {name: _said(known[name], text) for name, text in vars(words).items() if name in known}
+    values |= kind.given_up(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
     try:
         return Command(build(kind, values), resumed, tuple(words.callbacks))
     except InvalidSetting as error:
         raise InvalidConfig(str(error)) from error
+
+
+def _said(each: Setting, text: Any) -> Any:
+    """Return what the command line says of a setting, which is something: a shell's variable may be unset."""
+    if not isinstance(text, str) or not text.strip():  # argparse makes a list of "--minutes=--"
+        raise InvalidConfig(f"{each.name} must be {in_words(each)}, not {text or ''!r}")
+    return from_text(each, text)
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from mancala_env.benchmark import (
 )
 from mancala_env.benchmark.budget import measuring_points
 from mancala_env.benchmark.results import RESULTS, Results
+from mancala_env.benchmark.selfplay import config_of
 from mancala_env.engine.state import encode, load
 from mancala_env.learning import distillation
 from mancala_env.learning.distillation import label_positions
@@ -63,6 +64,13 @@ def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
     assert results.end(wanted.runs[0].key) == "", said
     rows = results.rows(wanted.runs[0].key)
     assert 0 < rows[-1].steps <= 2000
+
+
+def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
+    budget = LearningBudget(limit_of_steps(3000), (1.0,))
+    config = config_of(TASKS["anything"], LAYLI, budget, 1, tmp_path)
+    assert config.network.observation == "values"  # of its file
+    assert (config.expert.share, config.distillation.positions, config.pool.share) == (0, 0, 0)
 
 
 def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch):

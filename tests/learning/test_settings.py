@@ -57,6 +57,9 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ),
         ("--minutes 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
         ("--minutes inf", "minutes must be a finite number, above 0, or null, not inf"),
+        ("--environment_steps=", "environment_steps must be a whole number, at least 1, or null, not ''"),
+        ("--minutes=--", "minutes must be a finite number, above 0, or null, not ''"),
+        ("--folder=", "folder must be text, not ''"),
         ("--minutes 0", "minutes must be a finite number, above 0, or null, not 0.0"),
         ("--rounds some", "rounds must be a whole number, 1 to 1,000, or match, not 'some'"),
         ("--network.hidden 0", "network.hidden must be a whole number, 1 to 4,096, not 0"),
@@ -231,6 +234,29 @@ def test_both_libraries_know_the_names_their_settings_are_given() -> None:
     settable = {each.name for each in settings_of(PPOConfig)}
     assert settable - {"learning_rate", "final_learning_rate"} == set(STABLE_BASELINES3)
     assert set(RLLIB) <= settable
+
+
+def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for(tmp_path: Path) -> None:
+    by_outcome = ["--rounds", "match", "--expert.search_share", "0"]
+    asked = {
+        0.1: [[], ["--algorithm", "ppo"], ["--rounds", "1"], by_outcome],
+        0.0: [["--algorithm", "alphazero"], ["--rounds", "match"], ["--rounds", "2"]],
+        0.2: [["--expert.share", "0.2"]],
+    }
+    for share, commands in asked.items():
+        for words in commands:
+            assert read_config(["leyla", *words])[0].expert.share == share, words
+    assert read_config(["leyla"], RayConfig)[0].expert.share == 0
+    for words, says in (
+        (["--algorithm", "alphazero"], r"expert\.share must be 0 where algorithm is alphazero"),
+        (["--rounds", "match"], r"expert\.search_share must be 0 where rounds is match"),
+    ):
+        with pytest.raises(InvalidConfig, match=says):
+            read_config(["leyla", *words, "--expert.share", "0.1"])
+    both = tmp_path / "both.yaml"
+    both.write_text("algorithm: alphazero\nexpert: {share: 0.1}\n")
+    with pytest.raises(InvalidConfig, match=r"expert\.share must be 0 where algorithm is alphazero"):
+        read_config(["--config", str(both)])
 
 
 def test_what_is_set_for_ray_is_checked_alike() -> None:

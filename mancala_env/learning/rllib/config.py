@@ -1,6 +1,8 @@
 """The configuration of a run on Ray; reading it needs no Ray."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mancala_env.learning.config import InvalidConfig, TrainConfig
 from mancala_env.settings import setting
@@ -36,6 +38,11 @@ class RayConfig(TrainConfig):
         "processes that learn, their gradients averaged; 0 learns in this one", 0, low=0
     )
     num_gpus_per_learner: float = setting("GPUs of each learner; 0 learns on the CPU", 0.0, low=0)
+
+    @classmethod
+    def given_up(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what gives way to Ray, of the files that are `mancala train`'s too: a search's labels."""
+        return {"expert.share": 0.0}
 
     @property
     def games_per_runner(self) -> int:
