@@ -527,6 +527,12 @@ class Position:
         return draw(self.ruleset, self.state)
 
 
+def check_position(value: Any) -> None:
+    """Raise InvalidArgument where a value is no Position: the name of a ruleset is none."""
+    if not isinstance(value, Position):
+        raise InvalidArgument(f"position must be a Position, such as Position('leyla'), not {value!r}")
+
+
 def refuse_of_films(**shown: Any) -> None:
     """Refuse what only the picture of a position that lies still can show.
 

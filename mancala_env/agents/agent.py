@@ -6,11 +6,11 @@ import numpy as np
 
 from mancala_env.arguments import seed_of
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.possible import check_games
+from mancala_env.engine.possible import check_array, check_games
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.threads import num_threads_of
 from mancala_env.errors import IllegalMove, MancalaError
-from mancala_env.position import Position
+from mancala_env.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 
 
@@ -79,8 +79,8 @@ class Agent(ABC):
 
         Raises:
             IllegalMove: A game is over.
-            InvalidPosition: A game is none that the ruleset can have: of another board, or of more seeds. The
-                quickest agents, random and greedy, do not look.
+            InvalidPosition: It is no such array, or a game is none that the ruleset can have: of another
+                board, or of more seeds. The quickest agents, random and greedy, do not look at the games.
         """
 
     def check_rounds(self, rounds: Rounds) -> None:  # noqa: B027  (most agents can play them all)
@@ -92,7 +92,9 @@ class Agent(ABC):
         Raises:
             IllegalMove: The round is over.
             InvalidSpec: The position is of another ruleset.
+            InvalidArgument: It is no position.
         """
+        check_position(position)
         if position.ruleset != self.ruleset:
             raise InvalidSpec(f"{self.spec} plays {self.ruleset.name}, not {position.ruleset.name}")
         if position.is_over:
@@ -103,11 +105,11 @@ class Agent(ABC):
         """Return the games as kernels take them.
 
         Raises:
-            InvalidPosition: The ruleset cannot have such a game; not looked for where they are trusted.
+            InvalidPosition: It is no array of games; or the ruleset cannot have such a game, which is not
+                looked for where they are trusted.
             IllegalMove: A game is over.
         """
-        if not is_trusted:
-            games = check_games(self.ruleset, games)
+        games = check_array(games) if is_trusted else check_games(self.ruleset, games)
         over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
             raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")

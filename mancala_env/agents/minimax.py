@@ -33,6 +33,7 @@ from mancala_env.agents.search import ACTIVE, SearchAgent
 from mancala_env.arguments import is_whole
 from mancala_env.engine.chance import random_below
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.possible import check_array
 from mancala_env.engine.state import (
     NUM_COLUMNS,
     RUNNING,
@@ -451,7 +452,7 @@ class MinimaxAgent(SearchAgent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
-        return self._answer(games, 0, self.random_seeds(len(games))).actions
+        return self._answer(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
         """Search every legal action of each game; see :func:`action_values`."""

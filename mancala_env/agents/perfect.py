@@ -6,6 +6,7 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.budget import Budget
+from mancala_env.engine.possible import check_array
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
@@ -46,7 +47,7 @@ class PerfectAgent(Agent):
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
-        draws = self.random_seeds(len(games))
+        draws = self.random_seeds(len(check_array(games)))
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
         num_workers = min(self.num_threads, len(positions))
         if num_workers <= 1:  # a single position gets all threads

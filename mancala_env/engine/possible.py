@@ -4,6 +4,8 @@ Kernels trust what they are given: a game without seeds that calls itself runnin
 that come from outside are looked at once, at the door.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mancala_env.engine.episode import Rounds
@@ -133,6 +135,19 @@ def _first_wrong(rules, games):
     return -1, 0
 
 
+def check_array(games: Any) -> np.ndarray:
+    """Return an array that may hold games, whatever they are.
+
+    Raises:
+        InvalidPosition: It has another shape or type than uint64 `[B, NUM_COLUMNS]`.
+    """
+    array = np.asarray(games)
+    if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
+        found = f"{array.dtype} of shape {array.shape}" if array.ndim else type(games).__name__
+        raise InvalidPosition(f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {found}")
+    return array
+
+
 def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return games, uint64 `[B, NUM_COLUMNS]`, in one piece of memory, if a ruleset can have them.
 
@@ -142,12 +157,7 @@ def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = N
         InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
             game and what is wrong with it.
     """
-    array = np.asarray(games)
-    if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
-        raise InvalidPosition(
-            f"games must be uint64 of shape (B, {NUM_COLUMNS}), not {array.dtype} of shape {array.shape}"
-        )
-    array = np.ascontiguousarray(array)
+    array = np.ascontiguousarray(check_array(games))
     b, wrong = _first_wrong(encode(ruleset), array)
     if b >= 0:
         name = b if rows is None else rows[b]

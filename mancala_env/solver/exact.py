@@ -22,7 +22,7 @@ from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
 from mancala_env.engine.threads import MOST_THREADS
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position
+from mancala_env.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import search, study
 from mancala_env.solver.book import load_book, owned_part, sure_part
@@ -63,11 +63,6 @@ def _positive(name: str, value: Any) -> float:
         return float(value)
     except OverflowError:  # a whole number of hundreds of digits
         return math.inf
-
-
-def _check_position(position: Any) -> None:
-    if not isinstance(position, Position):
-        raise SolverInputError(f"position must be a Position, such as Position('leyla'), not {position!r}")
 
 
 @dataclass(frozen=True)
@@ -417,7 +412,7 @@ class Solver:
             raise OutOfTime
 
     def _check(self, position: Position) -> None:
-        _check_position(position)
+        check_position(position)
         if position.ruleset != self.ruleset:
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
@@ -669,7 +664,7 @@ def solve(
     >>> solver.solve(Position("layli_goobalay")).value
     8
     """
-    _check_position(position)
+    check_position(position)
     memory_mb = _positive("memory_mb", memory_mb)
     whole("num_threads", num_threads, 1, MOST_THREADS)
     if time_limit is not None:

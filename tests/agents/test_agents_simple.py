@@ -11,7 +11,7 @@ from strategies import reached
 from mancala_env import Batch, IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.agents.specs import spec_forms
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import InvalidArgument, InvalidPosition
 
 
 @pytest.mark.parametrize("spec", ["random", "greedy"])
@@ -112,6 +112,26 @@ def test_there_is_nothing_to_choose_when_the_round_is_over(spec):
 def test_an_agent_plays_its_own_ruleset_only():
     with pytest.raises(agents.InvalidSpec, match="random plays leyla, not gabata_i"):
         agents.make("random", "leyla").choose(Position("gabata_i"))
+
+
+@pytest.mark.parametrize(
+    "spec", ["random", "greedy", "minimax:2", "mcts:5", "value+minimax:1", "trained", "perfect"]
+)
+def test_what_is_no_array_of_games_is_refused(spec):
+    agent = agents.make(spec, "leyla")
+    games = Position("leyla").games
+    wrongs = (
+        (Position("leyla"), "not Position"),
+        (None, "not NoneType"),
+        (games[0], "not uint64 of shape"),
+        (games.astype(np.int64), "not int64 of shape"),
+        (games[:, :5], r"not uint64 of shape \(1, 5\)"),
+    )
+    for wrong, said in wrongs:
+        with pytest.raises(InvalidPosition, match=rf"games must be uint64 of shape \(B, \d+\), {said}"):
+            agent.act(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=r"such as Position\('leyla'\), not 'leyla'"):
+        agent.choose("leyla")  # type: ignore[arg-type]
 
 
 def test_make():
