@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mancala_env import rulesets
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.cli.parser import add_common
 from mancala_env.cli.progress import bounds
@@ -75,7 +74,8 @@ def _position_to_solve(options: Any) -> Position:
         raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
     if not text:
         return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    return Position(text) if text in rulesets.names() else Position.from_text(text)
+    # One word without a board is meant to be a name: there is one that it is like.
+    return Position.from_text(text) if " " in text or "/" in text else Position(text)
 
 
 def _solution_as_dict(position: Position, solution: "Solution") -> dict[str, Any]:

@@ -472,6 +472,11 @@ def read_command(
         groups = {name.partition(".")[0] for name in known if "." in name}
         found = {name: value for name, value in found.items() if value is not None or name not in groups}
         unknown = next((name for name in found if name not in known), None)
+        if unknown in groups:
+            one = next(name for name in known if name.startswith(f"{unknown}."))
+            raise InvalidConfig(
+                f"{file}: {unknown} must be a group of settings, such as {one}, not {found[unknown]!r}"
+            )
         if unknown is not None:
             near = difflib.get_close_matches(unknown, known, 1, 0.6)
             hint = f"; did you mean {near[0]}?" if near else ""

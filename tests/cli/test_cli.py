@@ -391,6 +391,7 @@ def test_the_console_script_is_the_module():
         (["evaluate", "random", "--colour", "blue"], "--colour"),
         (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),
         (["solve", ""], "'' is no position"),
+        (["solve", "layli_gobalay"], "no ruleset 'layli_gobalay'; did you mean 'layli_goobalay'"),
         (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
         (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
         (["solve", "--ruleset", ""], "no ruleset ''"),

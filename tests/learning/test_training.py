@@ -330,6 +330,11 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
     wanted = r"mine\.yaml: there is no setting ppo\.learning_rat; did you mean ppo\.learning_rate\?"
     with pytest.raises(InvalidConfig, match=wanted):
         read_config(["--config", str(path)])
+    path.write_text("ruleset: leyla\nnetwork: 3\n")
+    with pytest.raises(
+        InvalidConfig, match=r"network must be a group of settings, such as .*, not 3"
+    ):
+        read_config(["--config", str(path)])
 
 
 @pytest.mark.parametrize(
