@@ -331,9 +331,7 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig, match=wanted):
         read_config(["--config", str(path)])
     path.write_text("ruleset: leyla\nnetwork: 3\n")
-    with pytest.raises(
-        InvalidConfig, match=r"network must be a group of settings, such as .*, not 3"
-    ):
+    with pytest.raises(InvalidConfig, match=r"network must be a group of settings, such as .*, not 3"):
         read_config(["--config", str(path)])
 
 
