@@ -71,15 +71,32 @@ class Parser(argparse.ArgumentParser):
         refuse(self.prog, message)
 
 
-def check_out(out: Path, suffix: str = "", option: str = "--out") -> None:
-    """Check before the work that what an option names can be written after it.
+def check_out(
+    out: Path, suffix: str = "", option: str = "--out", read: Callable[[Path], object] | None = None
+) -> None:
+    """Check before the work that what an option names can be written after it, and replaces nothing else.
+
+    Args:
+        out: The file to write.
+        suffix: What its name must end with; empty for anything.
+        option: What named it.
+        read: Reads a file of the kind that is written, and raises a MancalaError for others: only what is of
+            that kind, or empty, may be replaced. None: anything.
 
     Raises:
-        MancalaError: It is a folder, in none that exists, or has another suffix than it must.
+        MancalaError: It is a folder, in none that exists, has another suffix than it must, or is a file of
+            another kind.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
         raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
+    if read is not None and out.exists() and (not out.is_file() or out.stat().st_size):
+        try:
+            read(out)
+        except MancalaError as error:
+            raise MancalaError(
+                f"{option} must be a new file, or one of the same kind to replace, not {out}"
+            ) from error
 
 
 @contextmanager

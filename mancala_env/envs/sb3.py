@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env.agents import AgentLike
@@ -150,6 +151,7 @@ class MancalaVecEnv(GamesVecEnv):
         self.metadata |= {"render_modes": ["rgb_array"], "render_fps": 2}
         self._actions = np.zeros(num_envs, np.int64)
         self._lengths = np.zeros(num_envs, np.int64)
+        self._is_reset = False
         self._started = time.time()
         seed = seed_of(seed)
         self.seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
@@ -159,6 +161,7 @@ class MancalaVecEnv(GamesVecEnv):
         seeds = [None if one is None else int(one) for one in self._seeds]
         self._duel.reset(None if all(one is None for one in seeds) else seeds)
         self._lengths[:] = 0
+        self._is_reset = True
         self._reset_seeds()
         return self._duel.observation
 
@@ -171,7 +174,10 @@ class MancalaVecEnv(GamesVecEnv):
 
         Raises:
             IllegalMove: An action is not legal, and `illegal` is "raise"; nothing has changed.
+            ResetNeeded: Nothing was reset yet.
         """
+        if not self._is_reset:
+            raise ResetNeeded("no episode is running; call reset()")
         duel = self._duel
         duel.step(self._actions)
         done, rewards = duel.done, duel.reward.astype(np.float32)

@@ -358,7 +358,9 @@ class TrainConfig:
         lookup(self.ruleset)
         if self.environment_steps is None and self.minutes is None:
             raise InvalidConfig("a run needs an end: set environment_steps or minutes")
-        if self.name is not None and (self.name in ("", "..") or Path(self.name).name != self.name):
+        if self.name is not None and (
+            self.name in ("", "..") or Path(self.name).name != self.name or not self.name.isprintable()
+        ):
             raise InvalidConfig(f"name must be that of a folder, without a path, not {self.name!r}")
         if self.ppo.steps * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(

@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
         (options.onnx, ".onnx", "--onnx"),
     ):
         if path is not None:
-            check_out(path, suffix, option)
+            check_out(path, suffix, option, read_identity if suffix == SUFFIX else None)
     for path, export in ((options.safetensors, to_safetensors), (options.onnx, to_onnx)):
         if path is not None:
             content = export(options.checkpoint)

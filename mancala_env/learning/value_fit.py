@@ -329,7 +329,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     whole("seed", options.seed, 0)
     out = options.out or options.checkpoint
     if options.out is not None:
-        check_out(out)
+        check_out(out, read=read_identity)
     fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
     say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
     ruleset = read_identity(out).ruleset

@@ -41,7 +41,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
 from mancala_env.tensors import SUFFIX
-from mancala_env.values.files import ValueFile
+from mancala_env.values.files import ValueFile, ruleset_of
 from mancala_env.values.network import ValueWeights
 from mancala_env.version import __version__
 
@@ -250,7 +250,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     ruleset = lookup(options.ruleset)
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
-    check_out(out)
+    check_out(out, read=ruleset_of)
     console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
 

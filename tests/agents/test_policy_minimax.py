@@ -21,6 +21,7 @@ from mancala_env.agents.checkpoint import (
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
 from mancala_env.arena import play_matches
+from mancala_env.learning import export, value_growth
 from mancala_env.learning import value_fit as fit_value
 from mancala_env.learning.export import to_safetensors
 from mancala_env.values.network import (
@@ -304,6 +305,20 @@ def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_
         out, said = capsys.readouterr()
         assert (out, said.count("\n")) == ("", 1)
         assert "holds one network alone" in said
+    others = {
+        "mine.py": (fit_value.main, [str(fitted), "--games", "20", "--depth", "0", "--out"]),
+        "value.safetensors": (export.main, [str(fitted), "--safetensors"]),
+        "copy.zip": (value_growth.main, ["leyla", "--games", "20", "--generations", "1", "--out"]),
+    }
+    for name, (program, words) in others.items():
+        other = tmp_path / name
+        other.write_bytes(before if name == "copy.zip" else b"of somebody")
+        content = other.read_bytes()
+        assert program([*words, str(other)]) == 2
+        out, said = capsys.readouterr()
+        assert (out, said.count("\n")) == ("", 1)
+        assert f"must be a new file, or one of the same kind to replace, not {other}" in said
+        assert other.read_bytes() == content
     with pytest.raises(InvalidCheckpoint, match="as safetensors files do not"):
         agents.make(f"policy+minimax:2:{tmp_path / 'a.safetensors'}", read_identity(fitted).ruleset)
     assert fitted.read_bytes() == before

@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
 
@@ -343,6 +344,14 @@ def test_seeds_and_threads_of_a_vecenv_are_whole_numbers(wrong: Any):
     for opponent in ("greedy", agents.make("greedy", "leyla")):
         with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number"):
             MancalaVecEnv(2, "leyla", opponent=opponent, **wrong)
+
+
+def test_a_vecenv_is_reset_before_its_first_step():
+    envs = MancalaVecEnv(2, "leyla", opponent="greedy", seed=1)
+    with pytest.raises(ResetNeeded, match=r"no episode is running; call reset\(\)"):
+        envs.step(np.zeros(2, np.int64))
+    envs.reset()
+    envs.step(envs.action_masks().argmax(axis=1))
 
 
 def test_unknown_options_are_refused_with_the_nearest():
