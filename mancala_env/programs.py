@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser that says in one line what is wrong and what would be right."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, allow_abbrev=False, **kwargs)
         # What reads an argument with type=int or type=float.
         self.register("type", int, _whole_number)
         self.register("type", float, _number)
@@ -84,12 +84,14 @@ def check_out(
             that kind, or empty, may be replaced. None: anything.
 
     Raises:
-        MancalaError: It is a folder, in none that exists, has another suffix than it must, or is a file of
-            another kind.
+        MancalaError: It is a folder, in none that exists or may be written to, has another suffix than it
+            must, or is a file of another kind.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
         raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
+    if not os.access(out.parent, os.W_OK):
+        raise MancalaError(f"{option} must be a file that can be written, not {out}: its folder is read-only")
     if read is not None and out.exists() and (not out.is_file() or out.stat().st_size):
         try:
             read(out)

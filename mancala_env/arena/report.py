@@ -1,5 +1,7 @@
 """An evaluation as one file to look at: HTML with everything inside it, or a PNG of the plots."""
 
+import os
+from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,13 +45,17 @@ def check_report_path(path: str | Path) -> Path:
     """Return where a report goes.
 
     Raises:
-        InvalidMatch: The name ends in neither .html nor .png, or its folder does not exist.
+        InvalidMatch: The name ends in neither .html nor .png, it is a folder itself, or its folder does not
+            exist or is read-only.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"a report ends in .html or .png, not {path.name!r}")
     if not path.parent.is_dir():
         raise InvalidMatch(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+    if isdir(path) or not os.access(path.parent, os.W_OK):
+        why = "it is a folder" if isdir(path) else "its folder is read-only"
+        raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {why}")
     return path
 
 

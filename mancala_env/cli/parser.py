@@ -25,6 +25,10 @@ def new_parser() -> Callable[..., Any]:
         raise ImportError(f"the command line needs jsonargparse: {PIP}") from error
 
     class Parser(ArgumentParser):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            """Take options by their whole names only, as `mancala train` does."""
+            super().__init__(*args, allow_abbrev=False, **options)
+
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             """Say what is wrong and end the program."""
             refuse(PROGRAM, plainly(message), self.prog.replace(" [options]", ""))

@@ -36,7 +36,7 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
 from mancala_env.position import Position
-from mancala_env.programs import Parser, check_out, in_one_line
+from mancala_env.programs import Interrupted, Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
@@ -108,10 +108,12 @@ class Growth(NamedTuple):
     Attributes:
         best: The generation that is kept.
         generations: All of them.
+        is_whole: Whether it went to its end; False after Ctrl-C.
     """
 
     best: Generation
     generations: list[Generation]
+    is_whole: bool
 
 
 def searcher(ruleset: Ruleset, depth: int, weights: ValueWeights | None, seed: int) -> MinimaxAgent:
@@ -197,23 +199,32 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
 
 
 def grow(ruleset: Ruleset, settings: GrowthSettings, say: Say = print) -> Growth:
-    """Play, fit and search anew until it no longer gains; `say` is told how far it is."""
+    """Play, fit and search anew until it no longer gains; `say` is told how far it is.
+
+    Ctrl-C ends it early once there is a generation to keep.
+    """
     grown: list[Generation] = []
     best: Generation | None = None
-    for one in generations_of(ruleset, settings):
-        low, high = one.match.interval
-        say(
-            f"generation {one.number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
-            f"({low:.1%} to {high:.1%}) against the best before it"
-        )
-        grown.append(one)
-        if best is None or one.gains:
-            best = one
-        if one.number - best.number >= _PATIENCE:
-            say(f"the last {_PATIENCE} gained nothing")
-            break
+    is_whole = True
+    try:
+        for one in generations_of(ruleset, settings):
+            low, high = one.match.interval
+            say(
+                f"generation {one.number}: {one.positions:,} positions; {one.match.win_rate:.1%} "
+                f"({low:.1%} to {high:.1%}) against the best before it"
+            )
+            grown.append(one)
+            if best is None or one.gains:
+                best = one
+            if one.number - best.number >= _PATIENCE:
+                say(f"the last {_PATIENCE} gained nothing")
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        is_whole = False
     assert best is not None  # there is one generation at least
-    return Growth(best, grown)
+    return Growth(best, grown, is_whole)
 
 
 def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = print) -> None:
@@ -221,16 +232,20 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
 
     Raises:
         RunFolderError: `out` cannot be written.
+        Interrupted: After Ctrl-C; the best generation until then is written, if there was one.
     """
     growth = grow(ruleset, settings, say)
     made = {
         "command": f"mancala grow-value {ruleset.name} {settings.options}",
         "version": __version__,
-        "generations": f"{len(growth.generations)}, of which number {growth.best.number} is kept",
+        "generations": f"{len(growth.generations)}, of which number {growth.best.number} is kept"
+        + ("" if growth.is_whole else "; interrupted"),
         "games": f"{settings.games * len(growth.generations):,} of the search against itself",
         "positions": f"{growth.best.positions:,} fitted to at last",
     }
     write_atomically(out, ValueFile(ruleset, growth.best.weights, made).to_bytes())
+    if not growth.is_whole:
+        raise Interrupted(f"{out} holds generation {growth.best.number}, the best so far")
 
 
 @in_one_line("mancala grow-value")

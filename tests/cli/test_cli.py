@@ -402,6 +402,7 @@ def test_the_console_script_is_the_module():
         (["bench", "--seconds", "1e999"], "seconds must be a finite number above 0, not inf"),
         (["bench", "--num_threads", "9" * 21], "num_threads must be a whole number from 1 to 1024, not 999"),
         (["show", "leyla", "--png=--"], "--png=--: -- is no value"),
+        (["evaluate", "random", "greedy", "--game", "2"], "--game"),
         (["show", "nothing"], "'nothing' is no ruleset.*no agent, no file and no position"),
         (["show", "nothing.zip"], r"no checkpoint 'nothing\.zip'"),
         (
@@ -427,6 +428,20 @@ def test_errors_are_one_line_that_names_the_value(arguments, said, capsys):
     assert err.startswith("mancala: ")
     assert err.count("\n") == 1
     assert re.search(said, err), err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path, capsys):
+    folder, shut = tmp_path / "r.html", tmp_path / "shut"
+    folder.mkdir()
+    shut.mkdir(mode=0o500)
+    wrongs = {folder: "it is a folder"}
+    if not os.access(shut, os.W_OK):  # the superuser writes everywhere
+        wrongs[shut / "r.html"] = "its folder is read-only"
+    for path, said in wrongs.items():
+        assert cli.main(["evaluate", "random", "greedy", "--report", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert f"a report cannot be written to '{path}': {said}" in err
 
 
 def test_an_error_in_a_process_of_its_own_has_no_traceback():

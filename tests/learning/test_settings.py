@@ -76,6 +76,7 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ),
         ("--selfplay.games 1 --ppo.steps 1", "must leave no last minibatch of one environment step"),
         ("--name a\x1bb", "name must be that of a folder, without a path, not 'a\\x1bb'"),
+        ("--evaluation.opponents [random,greedy,random]", "must name each agent once, not random twice"),
         ("--name a/b", "name must be that of a folder, without a path, not 'a/b'"),
         ("--ppo.steps 65536", "ppo.steps times selfplay.games must be at most 16,777,216"),
         ("--turns 5", "no option --turns; it is called --environment_steps now"),

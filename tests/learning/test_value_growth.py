@@ -1,11 +1,13 @@
 """mancala grow-value: targets, determinism, and that what it grows is stronger than the count."""
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, rulesets
+from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.arena import play_matches
 from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
@@ -106,6 +108,30 @@ def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_pat
     without, with_it = read_value_file(none), read_value_file(one)
     assert with_it.made["command"] == without.made["command"] + " --solve 50"
     assert not np.array_equal(with_it.weights.embeddings, without.weights.embeddings)
+
+
+def test_ctrl_c_keeps_the_best_generation_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, whole = tmp_path / "value.safetensors", value_growth.generations_of
+    words = ["grow-value", "gabata_five_holes", *TINY, "--out", str(path)]
+
+    def interrupted(after: int) -> None:
+        def some(
+            ruleset: Ruleset, settings: value_growth.GrowthSettings
+        ) -> Iterator[value_growth.Generation]:
+            yield from islice(whole(ruleset, settings), after)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(value_growth, "generations_of", some)
+
+    interrupted(0)
+    assert main(words) == 130
+    assert not path.exists()
+    interrupted(1)
+    assert main(words) == 130
+    assert f"interrupted; {path} holds generation 1, the best so far" in capsys.readouterr().err
+    assert read_value_file(path).made["generations"] == "1, of which number 1 is kept; interrupted"
 
 
 @pytest.mark.parametrize(
