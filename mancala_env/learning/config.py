@@ -389,9 +389,6 @@ class TrainConfig:
                 "a search knows what a round is worth and not what a match is, so expert.search_share must "
                 f"be 0 where rounds is {self.rounds}, not {self.expert.search_share:g}"
             )
-        twice = [one for one in self.evaluation.opponents if self.evaluation.opponents.count(one) > 1]
-        if twice:
-            raise InvalidConfig(f"evaluation.opponents must name each agent once, not {twice[0]} twice")
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(
                 "pool.share is above 0, so pool.opponents must name at least one agent, such as random; "

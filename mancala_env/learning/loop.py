@@ -160,6 +160,10 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
         agent = agents.make(spec, config.game, num_threads=1)
         if spec in pool:
             agent.check_rounds(config.rounds)
+    met = config.evaluation.opponents
+    twice = next((spec for spec in met if met.count(spec) > 1), None)
+    if twice is not None and resumed is None:  # a run of before goes on
+        raise InvalidConfig(f"evaluation.opponents must name each agent once, not {twice} twice")
     for setting, spec in experts.items():
         expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 
