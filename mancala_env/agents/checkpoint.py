@@ -52,6 +52,7 @@ VALUE_NETWORK_MEMBER = "value_network.f32"
 WEIGHTS_PREFIX = "network."
 # What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
 _MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
+_MOST_WEIGHTS = 1 << 28
 _DEEPEST = 20
 
 
@@ -159,6 +160,16 @@ def read_identity(path: str | Path) -> Identity:
         return Identity.from_json(text)
     except InvalidCheckpoint as error:
         raise InvalidCheckpoint(f"{path}: {error}") from error
+
+
+def check_undamaged(path: str | Path) -> None:
+    """Look at the checksum of a checkpoint's weights; whether they can still be played is not asked.
+
+    Raises:
+        InvalidCheckpoint: They are missing or damaged. A safetensors file has no checksum.
+    """
+    if Path(path).suffix != tensors.SUFFIX:
+        _read_member(path, WEIGHTS_MEMBER, _MOST_WEIGHTS)
 
 
 def _check_observation(path: str | Path, identity: Identity) -> None:

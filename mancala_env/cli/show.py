@@ -107,9 +107,10 @@ def _show_agent(text: str, kind: tuple[str, str], as_json: bool) -> None:
 
 
 def _show_checkpoint(path: str, as_json: bool) -> None:
-    from mancala_env.agents.checkpoint import read_identity
+    from mancala_env.agents.checkpoint import check_undamaged, read_identity
 
     identity = json.loads(read_identity(path).to_json())
+    check_undamaged(path)
     if as_json:
         print_json(identity)
         return

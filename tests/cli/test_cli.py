@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from test_checkpoint import identity_of, write_checkpoint
@@ -252,6 +254,20 @@ def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
     assert "123" in shown  # environment steps
     assert cli.main(["show", checkpoint, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
+
+
+def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
+    content = bytearray(Path(checkpoint).read_bytes())
+    with zipfile.ZipFile(checkpoint) as archive:
+        weights = archive.getinfo("policy.pth")
+    middle = weights.header_offset + weights.compress_size // 2
+    content[middle : middle + 20] = bytes(byte ^ 0xFF for byte in content[middle : middle + 20])
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(content)
+    assert cli.main(["show", str(damaged)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert f"{damaged} cannot be read as a checkpoint: " in err
 
 
 def test_a_checkpoint_of_another_ruleset_is_refused_with_both_named(checkpoint, capsys):
