@@ -44,6 +44,7 @@ _NOT_READ = (
     ValueError,
 )
 _LONGEST_LINE = 200
+_PIECE = 1 << 20
 
 
 class InvalidArchive(MancalaError):
@@ -73,6 +74,22 @@ class Archive:
     def names(self) -> list[str]:
         """Names of all members."""
         return self._zip.namelist()
+
+    def check(self, member: str) -> None:
+        """Read a member to its end, where its checksum is looked at; nothing of it is kept.
+
+        Raises:
+            NoMember: There is none of that name.
+            InvalidArchive: It is damaged.
+        """
+        try:
+            with self._zip.open(member) as stream:
+                while stream.read(_PIECE):
+                    pass
+        except KeyError as error:
+            raise NoMember(f"it has no member {member}") from error
+        except _NOT_READ as error:
+            raise InvalidArchive(first_line(error)) from error
 
     def read(self, member: str, most: int, least: int = 0) -> bytes:
         """Return the content of a member.

@@ -11,11 +11,12 @@ The identity and the weights alone are a checkpoint too, as a safetensors file (
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from os.path import exists
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,8 @@ from mancala_env.values.files import FORMAT as VALUE_FORMAT
 from mancala_env.values.files import NoValueNetwork
 from mancala_env.values.network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 
+_Answer = TypeVar("_Answer")
+
 FORMAT = "mancala-env checkpoint"
 FORMAT_VERSION = 1
 TENSORS_FORMAT = "mancala-env policy network"
@@ -52,7 +55,6 @@ VALUE_NETWORK_MEMBER = "value_network.f32"
 WEIGHTS_PREFIX = "network."
 # What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
 _MOST_IDENTITY, _MOST_HEADER = 1 << 20, 1 << 20
-_MOST_WEIGHTS = 1 << 28
 _DEEPEST = 20
 
 
@@ -169,7 +171,7 @@ def check_undamaged(path: str | Path) -> None:
         InvalidCheckpoint: They are missing or damaged. A safetensors file has no checksum.
     """
     if Path(path).suffix != tensors.SUFFIX:
-        _read_member(path, WEIGHTS_MEMBER, _MOST_WEIGHTS)
+        _of_member(path, WEIGHTS_MEMBER, lambda archive: archive.check(WEIGHTS_MEMBER))
 
 
 def _check_observation(path: str | Path, identity: Identity) -> None:
@@ -285,6 +287,10 @@ def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> Non
 
 
 def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> bytes:
+    return _of_member(path, member, lambda archive: archive.read(member, most, least))
+
+
+def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer]) -> _Answer:
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
     if wrong := what_a_folder_is(path):
@@ -292,7 +298,7 @@ def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> by
     try:
         with opened(path) as archive:
             try:
-                return archive.read(member, most, least)
+                return ask(archive)
             except NoMember as error:
                 raise InvalidCheckpoint(f"{path} is no {FORMAT}: {_what_it_is(archive, member)}") from error
     except (InvalidArchive, OSError) as error:

@@ -14,7 +14,6 @@ from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
-from mancala_env.engine.threads import num_threads_of
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
@@ -130,7 +129,7 @@ class MancalaVectorEnv(VectorEnv):
             observation=observation,
             flatten=flatten,
             autoreset=self.autoreset_mode == AutoresetMode.SAME_STEP,
-            num_threads=None if num_threads is None else num_threads_of(num_threads),
+            num_threads=num_threads,
         )
         num_actions = self._duel.num_actions
         self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)

@@ -21,6 +21,7 @@ from mancala_env import plain_yaml
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.engine.threads import MOST_THREADS
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.settings import (
@@ -286,7 +287,7 @@ class TrainConfig:
         "of torch and of the engine; 0 for every core; networks this small gain little from a second",
         1,
         low=0,
-        high=1024,
+        high=MOST_THREADS,
     )
     device: str = setting("where the network runs: cpu, cuda, or auto for a GPU where there is one", "auto")
     wandb: str | None = setting("project of Weights & Biases to log to as well; null for none", None)

@@ -111,12 +111,12 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     if options.onnx is None and options.safetensors is None:
         raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
     # Before the work, and so that no slip of the keyboard replaces the checkpoint.
-    for path, suffix, option in (
-        (options.safetensors, SUFFIX, "--safetensors"),
-        (options.onnx, ".onnx", "--onnx"),
+    for path, suffix, option, read in (
+        (options.safetensors, SUFFIX, "--safetensors", read_identity),
+        (options.onnx, ".onnx", "--onnx", None),
     ):
         if path is not None:
-            check_out(path, suffix, option, read_identity if suffix == SUFFIX else None)
+            check_out(path, suffix, option, read)
     for path, export in ((options.safetensors, to_safetensors), (options.onnx, to_onnx)):
         if path is not None:
             content = export(options.checkpoint)

@@ -406,7 +406,7 @@ def test_what_is_no_position_is_refused() -> None:
     exact = solver.Solver("leyla", memory_mb=1)
     for ask in (solver.solve, exact.solve, exact.value, exact.best_actions, exact.action_values):
         with pytest.raises(InvalidArgument, match=r"such as Position\('leyla'\), not 'leyla'"):
-            ask("leyla")  # type: ignore[operator]
+            ask("leyla")  # type: ignore[arg-type]
 
 
 def test_a_position_of_another_ruleset_is_refused() -> None:
