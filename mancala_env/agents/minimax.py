@@ -456,6 +456,7 @@ class MinimaxAgent(SearchAgent):
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
         """Search every legal action of each game; see :func:`action_values`."""
+        games = check_array(games)
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:
             rows = (1 << self.ruleset.row_width) - 1

@@ -332,6 +332,8 @@ def _checked(point: Any, last: int, budget: LearningBudget) -> int:
     """Return the steps of a point, or refuse what broke the terms."""
     if not isinstance(point, Point):
         raise Refused(f"learn must yield Point(player, steps), not {point!r}")
+    if is_whole(point.steps) and point.steps == last == 0:
+        raise Refused(f"it learned from no step: {budget.limit} are too few for an update of its")
     if not is_whole(point.steps) or point.steps < max(last, 1):
         raise Refused(
             f"the steps of a Point must be a whole number of at least 1 that never falls, not {point.steps!r}"

@@ -37,7 +37,9 @@ def new_parser() -> Callable[..., Any]:
 
 
 def plainly(message: str) -> str:
-    """Return jsonargparse's word on a wrong value as a user needs it; other messages as they are."""
+    """Return jsonargparse's word on a wrong value or a stray word as a user needs it; others as they are."""
+    if re.match(r"unrecognized arguments: [^-]", message, re.IGNORECASE):
+        return f"{message}; what has no -- goes before the options"
     found = _OF_A_VALUE.match(message)
     wanted = [words for kind, words in _WANTED.items() if kind in message]
     wanted += [f"one of {one}" if "," in one else one for one in _CHOICES.findall(message)[:1]]

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
-from mancala_env.arguments import is_whole, seed_of
+from mancala_env.arguments import is_whole, one_of, seed_of
 from mancala_env.engine.episode import Rounds, encode_episode
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS
@@ -218,7 +218,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
-        player = 0 if agent == "player_0" else AGENTS.index(agent)
+        player = 0 if agent == "player_0" else AGENTS.index(one_of("agent", agent, AGENTS))
         if self._seen is None:
             observation = self._observer.observe(self._games, player)[0]
         else:

@@ -326,7 +326,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
 
     whole("games", options.games, 1, MOST_GAMES)
     whole("depth", options.depth, 0, MOST_TURNS)
-    whole("seed", options.seed, 0)
+    whole("seed", options.seed, 0, 2**63 - 1)
     out = options.out or options.checkpoint
     if options.out is not None:
         check_out(out, read=read_identity)

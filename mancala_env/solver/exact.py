@@ -18,6 +18,7 @@ import numpy as np
 from mancala_env.arguments import truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
+from mancala_env.engine.possible import check_array
 from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
 from mancala_env.engine.threads import MOST_THREADS
 from mancala_env.engine.turn import STALL_LIMIT
@@ -307,7 +308,11 @@ class Solver:
         Returns:
             int16 `[B, A]`, A being W (H where the ruleset's territory changes hands); ILLEGAL where an
             action is not legal.
+
+        Raises:
+            InvalidPosition: The array has another shape or type.
         """
+        games = check_array(games)
         values = np.full((len(games), self.ruleset.num_actions("match")), ILLEGAL, np.int16)
         for b in range(len(games)):
             position = Position.from_games(self.ruleset, games, b)

@@ -130,6 +130,9 @@ def test_what_is_no_array_of_games_is_refused(spec):
     for wrong, said in wrongs:
         with pytest.raises(InvalidPosition, match=rf"games must be uint64 of shape \(B, \d+\), {said}"):
             agent.act(wrong)  # type: ignore[arg-type]
+        if "minimax" in spec:
+            with pytest.raises(InvalidPosition, match=rf"games must be uint64 .*, {said}"):
+                agent.action_values(wrong)  # type: ignore[attr-defined]
     with pytest.raises(InvalidArgument, match=r"such as Position\('leyla'\), not 'leyla'"):
         agent.choose("leyla")  # type: ignore[arg-type]
 

@@ -334,6 +334,10 @@ def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, 
             "--opening_set must be one of 'all', 'training', 'evaluation', 'balanced', not some",
         ),
         (["evaluate"], "the following arguments are required: specs"),
+        (
+            ["evaluate", "random", "--games", "2", "greedy"],
+            "unrecognized arguments: greedy; what has no -- goes before the options",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_told_what_would_be_right(words, said, capsys):

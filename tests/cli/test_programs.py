@@ -92,7 +92,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (
             fit_value.main,
             ["x.zip", "--seed", "-1"],
-            "mancala fit-value: seed must be a whole number of at least 0",
+            "mancala fit-value: seed must be a whole number from 0 to",
         ),
         (
             fit_value.main,

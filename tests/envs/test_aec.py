@@ -25,6 +25,7 @@ from mancala_env import (
 )
 from mancala_env.envs.aec import AGENTS
 from mancala_env.envs.families import FAMILIES
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import games_from
 
 FAMILY_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
@@ -348,6 +349,13 @@ def test_raw_env_says_what_is_missing_before_reset():
     for call in (lambda: env.step(0), lambda: env.observe("player_0")):
         with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
             call()
+
+
+def test_who_does_not_play_is_named_and_those_who_do():
+    env = layli_goobalay_v0.raw_env()
+    env.reset(seed=1)
+    with pytest.raises(InvalidArgument, match=r"agent must be .*player_0.*player_1.*, not 'player_2'"):
+        env.observe("player_2")
 
 
 def test_a_match_that_the_rules_do_not_end_is_truncated():

@@ -453,15 +453,20 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
     before = (folder / "config.yaml").read_text()
     for words, says in (
         (["--resume", str(tmp_path)], "no run's folder"),
-        (["--resume", str(folder), "--network.hidden", "8"], "its network is"),
+        (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
         (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
     ):
+        capsys.readouterr()
         assert command.main(words) == 2
-        assert says in capsys.readouterr().err
+        said = capsys.readouterr()
+        assert says in said.err
+        assert not said.out  # no word that training begins
     assert (folder / "config.yaml").read_text() == before
     (folder / "final.zip").unlink()
     assert command.main(["--resume", str(folder)]) == 2
-    assert "no checkpoint to resume from" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "no checkpoint to resume from" in said.err
+    assert not said.out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)

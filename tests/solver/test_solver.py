@@ -10,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, Ruleset, rulesets, solver
+from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets, solver
 from mancala_env.errors import InvalidArgument
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
@@ -291,6 +291,8 @@ def test_values_of_best_actions_and_many_games_agree_with_solve() -> None:
         assert shared.best_actions(position) == solution.best_actions
         row = {a: int(v) for a, v in enumerate(values[b]) if v != solver.ILLEGAL}
         assert row == solution.action_values
+    with pytest.raises(InvalidPosition, match="games must be uint64 of shape"):
+        shared.action_values_of(batch.games[0])
 
 
 def test_stores_count_from_zero_and_owned_holes_count() -> None:
