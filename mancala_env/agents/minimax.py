@@ -455,7 +455,12 @@ class MinimaxAgent(SearchAgent):
         return self._answer(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
-        """Search every legal action of each game; see :func:`action_values`."""
+        """Search every legal action of each game; see :func:`action_values`.
+
+        Raises:
+            InvalidPosition: The array has another shape or type.
+            IllegalMove, ValueError: As :func:`action_values`.
+        """
         games = check_array(games)
         size = self.ruleset.row_width if num_actions is None else num_actions
         if size < self.ruleset.num_holes:
@@ -541,6 +546,7 @@ def action_values(
 
     Raises:
         InvalidSpec: No such depth.
+        InvalidPosition: `games` has another shape or type.
         IllegalMove: A game is over.
         ValueError: `num_actions` is too few for a game.
     """

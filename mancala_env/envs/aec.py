@@ -215,6 +215,10 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
         Where it is not their turn they see the board all the same, but of their actions, none of which is
         legal, all zeros.
+
+        Raises:
+            InvalidArgument: There is no such agent.
+            ResetNeeded: No episode was started.
         """
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
