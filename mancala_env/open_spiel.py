@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from mancala_env import rulesets
+from mancala_env.engine.state import TERRITORY_COLUMN
+from mancala_env.errors import InvalidPosition
 from mancala_env.observation import Observer
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -140,8 +142,18 @@ class MancalaGame(pyspiel.Game):
         return self.get_parameters().get("reward", "outcome") == "margin"
 
     def new_initial_state(self, text: str | None = None) -> MancalaState:
-        """Return the start of a round, or the position of a text."""
-        return MancalaState(self, None if text is None else Position.from_text(text, self.ruleset))
+        """Return the start of a round, or the position of a text.
+
+        Raises:
+            InvalidPosition: The text is none, or territory has changed hands: a game of one round has no
+                actions for it, and OpenSpiel would write beyond its masks.
+        """
+        position = None if text is None else Position.from_text(text, self.ruleset)
+        if position is not None and position.games[0, TERRITORY_COLUMN] != (1 << self.ruleset.row_width) - 1:
+            raise InvalidPosition(
+                "territory has changed hands there; OpenSpiel plays single rounds, from each player's own row"
+            )
+        return MancalaState(self, position)
 
     def observation_tensor_shape(self) -> list[int]:
         """Return the shape of the observation tensor."""

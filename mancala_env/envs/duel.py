@@ -268,22 +268,32 @@ class Duel:
         turn[wanted if where is not None else slice(None)] = play.RESTART
         self._take_over(work._replace(starts=given), self._nobodys, turn)
 
-    def step(self, actions: np.ndarray, restart: np.ndarray | None = None) -> None:
+    def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
 
         Args:
-            actions: int64 `[B]`, of the action space; legal ones, unless illegal actions are forgiven.
+            actions: integers `[B]`, of the action space; legal ones, unless illegal actions are forgiven.
             restart: bool `[B]`, games in which the next episode starts instead.
 
         Raises:
             IllegalMove: An action is not legal, or not in the action space at all, or an opponent chose such
                 an action. Nothing has changed, and the message names the game.
         """
+        actions = self._integers(actions)
         turn = self._all_learn
         if restart is not None:
             turn = np.where(restart, play.RESTART, play.LEARNER).astype(np.int8)
         self._check(actions, turn)
         self._take_over(self._copy(), actions, turn)
+
+    def _integers(self, actions: np.ndarray | Sequence[int]) -> np.ndarray:
+        """Return an integer for each game: the kernels read as many, whatever is there."""
+        chosen, num_games = np.asarray(actions), len(self._all_learn)
+        if chosen.shape != (num_games,) or not np.issubdtype(chosen.dtype, np.integer):
+            raise IllegalMove(
+                f"actions must be {num_games} integers, not {chosen.dtype} of shape {chosen.shape}"
+            )
+        return np.ascontiguousarray(chosen, np.int64)
 
     def _check(self, actions: np.ndarray, turn: np.ndarray) -> None:
         learns = turn == play.LEARNER

@@ -167,7 +167,7 @@ class MancalaVecEnv(GamesVecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take the actions of the next step, integers `[B]`."""
-        self._actions = np.asarray(actions).astype(np.int64)
+        self._actions = np.array(actions)  # whoever gave them may write on theirs before the step
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Play the step; returns observations, rewards, dones and infos.

@@ -28,7 +28,7 @@ from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_
 from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
-from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
@@ -238,7 +238,7 @@ class MancalaVectorEnv(VectorEnv):
                     f"the episode of game {np.flatnonzero(restart)[0]} is over; call "
                     'reset(options={"reset_mask": ...}) for it'
                 )
-        duel.step(self._checked(actions), restart)
+        duel.step(actions, restart)
         done, truncations = duel.done, duel.truncated
         infos: dict[str, Any] = {}
         if done.any() and self.autoreset_mode == AutoresetMode.SAME_STEP:
@@ -307,14 +307,6 @@ class MancalaVectorEnv(VectorEnv):
         super().reset(seed=seed)  # sets np_random and its seed
         self._seeds = None
         return [seed + b for b in range(self.num_envs)]
-
-    def _checked(self, actions: Any) -> np.ndarray:
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
-        return np.ascontiguousarray(chosen, np.int64)
 
     def _infos(self, where: np.ndarray) -> dict[str, Any]:
         self._legal_actions.mask = self._duel.legal_mask

@@ -420,3 +420,12 @@ def test_the_guard_says_and_warns_what_pettingzoos_wrappers_do():
         EnvLogger.unsuppress_output()
     for ours, theirs in zip(one, other, strict=True):
         assert ours == theirs
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_an_action_beyond_64_bits_is_an_illegal_move(render_mode):
+    env = layli_goobalay_v0.raw_env(render_mode=render_mode)
+    env.reset(seed=1)
+    for action in (2**70, -(2**70)):
+        with pytest.raises(IllegalMove, match="legal"):
+            env.step(action)

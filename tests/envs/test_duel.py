@@ -468,3 +468,16 @@ def test_render_of_many_games_warns_once(recwarn):
     envs.reset(seed=0)
     assert envs.render() is None
     assert len(recwarn) == 1
+
+
+@pytest.mark.parametrize("illegal", ["raise", "random"])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(1, np.int64), np.zeros((4, 1), np.int64), np.zeros(5, np.int64), np.full(4, 0.9)]
+)
+def test_stable_baselines3_is_told_of_actions_that_are_not_one_a_game(wrong, illegal):
+    env = MancalaVecEnv(4, "layli_goobalay", illegal=illegal, num_threads=1, seed=1)
+    env.reset()
+    before = [env.position(b).to_text() for b in range(4)]
+    with pytest.raises(IllegalMove, match="actions must be 4 integers, not "):
+        env.step(wrong)
+    assert [env.position(b).to_text() for b in range(4)] == before

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Position, rulesets
+from mancala_env.errors import InvalidPosition
 from mancala_env.observation import observe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
@@ -68,3 +69,9 @@ def test_margins_and_rulesets_of_ones_own():
     assert state.returns()[0] == pytest.approx((south - north) / 18)
     assert open_spiel.register(mine) == "mancala_mine"
     pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
+
+
+def test_a_round_that_owns_more_than_its_row_is_refused():
+    won = Position("gabata_i", [0] * 12, stores=(31, 17)).next_round()
+    with pytest.raises(InvalidPosition, match="territory"):
+        open_spiel.load("gabata_i").new_initial_state(won.to_text())
