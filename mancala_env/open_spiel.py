@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from mancala_env import rulesets
-from mancala_env.engine.state import TERRITORY_COLUMN
-from mancala_env.errors import InvalidPosition
+from mancala_env.engine.possible import check_running
 from mancala_env.observation import Observer
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -149,10 +148,8 @@ class MancalaGame(pyspiel.Game):
                 actions for it, and OpenSpiel would write beyond its masks.
         """
         position = None if text is None else Position.from_text(text, self.ruleset)
-        if position is not None and position.games[0, TERRITORY_COLUMN] != (1 << self.ruleset.row_width) - 1:
-            raise InvalidPosition(
-                "territory has changed hands there; OpenSpiel plays single rounds, from each player's own row"
-            )
+        if position is not None and not position.is_over:
+            check_running(self.ruleset, 1, position.games)
         return MancalaState(self, position)
 
     def observation_tensor_shape(self) -> list[int]:

@@ -333,7 +333,7 @@ def _checked(point: Any, last: int, budget: LearningBudget) -> int:
     if not isinstance(point, Point):
         raise Refused(f"learn must yield Point(player, steps), not {point!r}")
     if is_whole(point.steps) and point.steps == last == 0:
-        raise Refused(f"it learned from no step: {budget.limit} are too few for an update of its")
+        raise Refused(f"it learned from no step: a budget of {budget.limit} is too small for it")
     if not is_whole(point.steps) or point.steps < max(last, 1):
         raise Refused(
             f"the steps of a Point must be a whole number of at least 1 that never falls, not {point.steps!r}"

@@ -184,7 +184,7 @@ def check_running(
         foreign = np.flatnonzero(taken[:, TERRITORY_COLUMN] != own_row)
         if len(foreign):
             raise InvalidPosition(
-                f"in game {names[foreign[0]]} a player's territory is not their row, and with rounds=1 "
-                'actions cover the row alone; take rounds="match"'
+                f"in game {names[foreign[0]]} a player's territory is not their row, which is all that the "
+                'actions of a single round cover; those of rounds="match" cover every hole'
             )
     return taken

@@ -205,9 +205,11 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             if isinstance(action, np.ndarray) and action.ndim == 0:
                 action = action.item()
             action = int(action) if is_whole(action) else self._refuse(action)
+        if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
+            self._refuse(action)
         if self._is_drawn:
             self._step_drawn(action)
-        elif not 0 <= action < self._mask_shape[1] or not self._turn(action):
+        elif not self._turn(action):
             self._refuse(action)
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
@@ -265,7 +267,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     def _step_drawn(self, action: int) -> None:
         """Play a turn and remember it, for pictures."""
         games = self._games.copy()
-        if not 0 <= action < self._mask_shape[1] or not self._turn(action):
+        if not self._turn(action):
             self._refuse(action)
         player = Position.from_games(self.ruleset, games).player
         self._last_turn = games, hole_of(self.ruleset, player, action)

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,7 +22,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env import agents, observation
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
-from mancala_env.agents.network import NetworkConfig
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.algorithm_names import STABLE_BASELINES3, renamed
@@ -101,10 +100,11 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         InvalidConfig: They differ; the message names both values.
     """
     identity = read_identity(checkpoint)
+    network = asdict(identity.network)
     for key, theirs, ours in (
         ("ruleset", identity.ruleset, config.game),
         ("rounds", identity.rounds, config.rounds),
-        ("network", identity.network, config.network),
+        *((f"network.{name}", network[name], ours) for name, ours in asdict(config.network).items()),
         (
             "version of the observation",
             identity.observation_version,
@@ -114,19 +114,9 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         if theirs != ours:
             if isinstance(theirs, Ruleset) and isinstance(ours, Ruleset) and theirs.name != ours.name:
                 theirs, ours = theirs.name, ours.name
-            if isinstance(theirs, NetworkConfig) and isinstance(ours, NetworkConfig):
-                key, theirs, ours = _first_difference(theirs, ours)
             raise InvalidConfig(
                 f"cannot go on from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
             )
-
-
-def _first_difference(theirs: NetworkConfig, ours: NetworkConfig) -> tuple[str, Any, Any]:
-    return next(
-        (f"network.{each.name}", getattr(theirs, each.name), getattr(ours, each.name))
-        for each in fields(ours)
-        if getattr(theirs, each.name) != getattr(ours, each.name)
-    )
 
 
 def check_device(config: TrainConfig) -> None:
@@ -262,25 +252,15 @@ def newest(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
         RunFolderError: There is none.
         InvalidConfig: It is of another network or game than the configuration.
     """
-    checkpoint, faults = look_for_newest(config, folder)
-    for fault in faults:
-        console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
-    folder.clear()
-    return checkpoint
-
-
-def look_for_newest(config: TrainConfig, folder: RunFolder) -> tuple[Path, list[str]]:
-    """Return a run's newest checkpoint that is whole, and what is wrong with those that are not.
-
-    Raises:
-        RunFolderError, InvalidConfig: As :func:`newest`.
-    """
     saved, faults = folder.examine()
     if not saved:
         why = f": {'; '.join(faults)}" if faults else ""
         raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
+    for fault in faults:
+        console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
+    folder.clear()
     check_same_run(config, saved[-1])
-    return saved[-1], faults
+    return saved[-1]
 
 
 def going_on(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
@@ -330,6 +310,12 @@ def _train(
     now: Callable[[], float] | None,
 ) -> tuple[Path, str | None]:
     checkpoint = newest(config, folder, console) if resume else None
+    console.print(
+        f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
+        f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+        highlight=False,
+        soft_wrap=True,
+    )
     torch.set_num_threads(config.threads or default_num_threads())
     steps_before = read_identity(checkpoint).turns if checkpoint else 0
     env = make_env(config, folder, config.seed_after(steps_before))
@@ -433,14 +419,6 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     check_logs(config)
     callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-    if resumed is not None:
-        look_for_newest(config, folder)  # before it is said that training begins
-    console.print(
-        f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
-        f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-        highlight=False,
-        soft_wrap=True,
-    )
     checkpoint, stopped_by = train(config, folder, console, resumed is not None, callbacks)
     if stopped_by:
         line = f"Ended early by {stopped_by}; go on with {program} --resume {folder.path}"

@@ -70,7 +70,7 @@ def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_ent
     [
         ("    yield Point('random', 1001)", "took 1,001 environment steps, and its budget is 1 k steps"),
         ("    for n in (10, 9):\n        yield Point(player(ruleset), n)", "never falls, not 9 after 10"),
-        ("    yield Point('random', 0)", "it learned from no step: 1 k steps are too few"),
+        ("    yield Point('random', 0)", "it learned from no step: a budget of 1 k steps is too small"),
         ("    yield Point('random', -1)", "whole number of at least 1 that never falls, not -1"),
         ("    yield Point('random', 1.5)", "not 1.5"),
         ("    yield 'random'", "must yield Point(player, steps), not 'random'"),

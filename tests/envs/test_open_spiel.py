@@ -73,5 +73,6 @@ def test_margins_and_rulesets_of_ones_own():
 
 def test_a_round_that_owns_more_than_its_row_is_refused():
     won = Position("gabata_i", [0] * 12, stores=(31, 17)).next_round()
+    assert won is not None
     with pytest.raises(InvalidPosition, match="territory"):
         open_spiel.load("gabata_i").new_initial_state(won.to_text())

@@ -494,6 +494,13 @@ def train(
     """
     with folder.locked():
         checkpoint = newest(config, folder, console) if resume else None
+        console.print(
+            f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}, "
+            f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
+            f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+            highlight=False,
+            soft_wrap=True,
+        )
         torch.set_num_threads(config.threads or default_num_threads())
         run = ClusterRun(config, folder, checkpoint)
         try:
@@ -523,13 +530,6 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
     check_logs(config)
     with started_ray(config, console):
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-        console.print(
-            f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}, "
-            f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
-            f"results in {folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-            highlight=False,
-            soft_wrap=True,
-        )
         checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
     if stopped_by:
         line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
