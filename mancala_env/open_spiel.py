@@ -19,6 +19,7 @@ import numpy as np
 
 from mancala_env import rulesets
 from mancala_env.engine.possible import check_running
+from mancala_env.errors import InvalidRuleset
 from mancala_env.observation import Observer
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -165,12 +166,17 @@ def register(ruleset: str | Ruleset) -> str:
     """Register a ruleset, yours or one of the catalogue, and return its OpenSpiel name.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: No such ruleset, or another one is registered under its name.
     """
     ruleset = lookup(ruleset)
     name = _PREFIX + ruleset.name
-    if name not in pyspiel.registered_names():
-        class_name = f"MancalaGame_{ruleset.name}"
+    class_name = f"MancalaGame_{ruleset.name}"
+    if name in pyspiel.registered_names():
+        if globals()[class_name].ruleset != ruleset:
+            raise InvalidRuleset(
+                f"{name} is registered with other rules, and OpenSpiel forgets none; give yours another name"
+            )
+    else:
         made = type(class_name, (MancalaGame,), {"ruleset": ruleset, "__module__": __name__})
         globals()[class_name] = made  # OpenSpiel serialises a game by the name of its class
         pyspiel.register_game(_game_type(ruleset), made)
@@ -181,7 +187,7 @@ def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
     """Return the OpenSpiel game of a ruleset, registered if it was not.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: No such ruleset, or another one is registered under its name.
     """
     return pyspiel.load_game(register(ruleset), parameters)
 

@@ -6,7 +6,7 @@ exception on the way, an opponent's or Ctrl-C, leaves everything as it was befor
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -28,6 +28,7 @@ Seat = Literal["south", "north", "random"]
 Illegal = Literal["raise", "lose", "random"]
 
 SEATS = {"south": SOUTH, "north": NORTH, "random": play.RANDOM_SEAT, "other": play.OTHER_SEAT}
+_SEATS_TO_ASK_FOR: Sequence[Seat] = get_args(Seat)
 _ILLEGAL = {"raise": play.RAISE, "lose": play.LOSE, "random": play.PLAY_RANDOM}
 # Whose turns are played by a kernel; any other class, a subclass too, is asked.
 _CODES: dict[type[Agent], int] = {RandomAgent: play.RANDOM, GreedyAgent: play.GREEDY}
@@ -262,7 +263,9 @@ class Duel:
             if start is not None:
                 given[b] = start[0]
             rows[b, play.IS_GIVEN] = start is not None
-            rows[b, play.GIVEN_SEAT] = 0 if seat is None else SEATS[one_of("seat", seat, tuple(SEATS))] + 1
+            rows[b, play.GIVEN_SEAT] = (
+                0 if seat is None else SEATS[one_of("seat", seat, _SEATS_TO_ASK_FOR)] + 1
+            )
             rows[b, play.TRIES] = 0
         turn = np.full(self.num_games, play.SHOW, np.int8)
         turn[wanted if where is not None else slice(None)] = play.RESTART
@@ -425,7 +428,7 @@ def make_duel(
         InvalidArgument: Another argument is out of range; the message says what would be right.
     """
     encode_rounds(rounds)  # raises what is to be raised
-    one_of("seat", options["seat"], ("south", "north", "random"))
+    one_of("seat", options["seat"], _SEATS_TO_ASK_FOR)
     several: Any = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
     for one in several:
         if not isinstance(one, AgentLike):

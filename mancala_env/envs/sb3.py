@@ -24,10 +24,18 @@ from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
-from mancala_env.envs.arguments import FirstPlayer, Reward, UnknownRenderMode, render_mode_of
+from mancala_env.envs.arguments import (
+    FirstPlayer,
+    Reward,
+    UnknownRenderMode,
+    render_mode_of,
+    reset_options,
+    starting_game,
+)
 from mancala_env.envs.drawing import seen_of, tiles_of
 from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import ObservationKind
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
@@ -157,12 +165,30 @@ class MancalaVecEnv(GamesVecEnv):
         self.seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
 
     def reset(self) -> np.ndarray:
-        """Start an episode in every game and return the observations `[B, *shape]`."""
+        """Start an episode in every game and return the observations `[B, *shape]`.
+
+        What :meth:`set_options` was given holds for these episodes: ``position`` and ``seat`` as in
+        :meth:`mancala_env.envs.single.MancalaEnv.reset`, in one dict for all games or a list of B.
+
+        Raises:
+            InvalidPosition: An episode cannot start from a position.
+            InvalidArgument: No such option, or a value is wrong, or an opponent ends every episode before the
+                learner's first turn. The episodes go on as they were.
+        """
         seeds = [None if one is None else int(one) for one in self._seeds]
-        self._duel.reset(None if all(one is None for one in seeds) else seeds)
+        options = [reset_options(one, ("position", "seat")) for one in self._options]
+        if len(options) != self.num_envs:
+            raise InvalidArgument(f"options must be one dict or {self.num_envs} of them, not {len(options)}")
+        starts = [
+            starting_game(self.ruleset, self._duel.rounds, one["position"]) if "position" in one else None
+            for one in options
+        ]
+        seats = [one.get("seat") for one in options]
+        self._duel.reset(None if all(one is None for one in seeds) else seeds, starts=starts, seats=seats)
         self._lengths[:] = 0
         self._is_reset = True
         self._reset_seeds()
+        self._reset_options()
         return self._duel.observation
 
     def step_async(self, actions: np.ndarray) -> None:

@@ -290,23 +290,29 @@ class MancalaVectorEnv(VectorEnv):
 
     def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None] | None:
         """Return the seed of each game, and note what `np_random_seed` is from here on."""
+        if is_whole(seed):
+            seed = whole("seed", seed, 0)
+            super().reset(seed=seed)  # sets np_random and its seed
+            self._seeds = None
+            return [seed + b for b in range(self.num_envs)]
         if seed is None:
-            if (self._has_started | ~where).all():
-                return None
-            seed = super().np_random_seed
-            return [None if self._has_started[b] else seed + b for b in range(self.num_envs)]
-        if not is_whole(seed):
-            if not isinstance(seed, list | tuple | np.ndarray) or len(seed) != self.num_envs:
-                raise InvalidArgument(
-                    f"seed must be None, a whole number or a list of {self.num_envs} of them, not {seed!r}"
-                )
+            seeds: list[int | None] = [None] * self.num_envs
+        elif isinstance(seed, list | tuple | np.ndarray) and len(seed) == self.num_envs:
             seeds = [seed_of(one) for one in seed]
+        else:
+            raise InvalidArgument(
+                f"seed must be None, a whole number or a list of {self.num_envs} of them, not {seed!r}"
+            )
+        unseeded = [b for b in np.flatnonzero(where & ~self._has_started).tolist() if seeds[b] is None]
+        if unseeded:  # nothing to go on from yet
+            first = super().np_random_seed
+            if first is None or first < 0:  # somebody has put in a generator of their own
+                first = int(self.np_random.integers(2**63))
+            for b in unseeded:
+                seeds[b] = first + b
+        if seed is not None:
             self._seeds = tuple(seeds)
-            return seeds
-        seed = whole("seed", seed, 0)
-        super().reset(seed=seed)  # sets np_random and its seed
-        self._seeds = None
-        return [seed + b for b in range(self.num_envs)]
+        return seeds
 
     def _infos(self, where: np.ndarray) -> dict[str, Any]:
         self._legal_actions.mask = self._duel.legal_mask

@@ -201,6 +201,7 @@ def test_disabled_autoreset_waits_for_the_caller():
         ({"reset_masks": None}, r"did you mean 'reset_mask'\?"),
         ({"position": ["", "", ""]}, "position must be one for all games or 2, not 3"),
         ({"seat": "east"}, "seat must be"),
+        ({"seat": "other"}, "seat must be 'south' or 'north' or 'random', not 'other'"),
     ],
 )
 def test_reset_options_of_vector_environments_are_checked(options, message):
@@ -352,6 +353,40 @@ def test_a_vecenv_is_reset_before_its_first_step():
         envs.step(np.zeros(2, np.int64))
     envs.reset()
     envs.step(envs.action_masks().argmax(axis=1))
+
+
+def test_options_of_a_vecenv_are_for_its_next_episodes():
+    start = Position.from_text("leyla 0,1,0,0,2,0/0,0,3,0,0,0 20-22 N")
+    envs: Any = MancalaVecEnv(2, "leyla", opponent="greedy", seed=1)
+    envs.set_options([{"position": start, "seat": "north"}, {"position": start.to_text(), "seat": "north"}])
+    envs.reset()
+    assert [envs.position(b) for b in range(2)] == [start, start]
+    envs.reset()
+    assert start not in [envs.position(b) for b in range(2)]
+    envs.set_options({"seat": "south"})
+    for _ in range(5):
+        envs.reset()
+        envs.set_options({"seat": "south"})
+        assert [envs.position(b).player for b in range(2)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positions": None}, r"did you mean 'position'\?"),
+        ({"seat": "other"}, "seat must be 'south' or 'north' or 'random', not 'other'"),
+        ({"position": "leyla"}, "not a position"),
+        ([{}, {}, {}], "options must be one dict or 2 of them, not 3"),
+    ],
+)
+def test_options_of_a_vecenv_are_checked(options: Any, message: str):
+    envs = MancalaVecEnv(2, "leyla", opponent="greedy", seed=1)
+    envs.reset()
+    before = [envs.position(b) for b in range(2)]
+    envs.set_options(options)
+    with pytest.raises(ValueError, match=message):
+        envs.reset()
+    assert [envs.position(b) for b in range(2)] == before
 
 
 def test_unknown_options_are_refused_with_the_nearest():

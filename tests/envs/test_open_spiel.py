@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Position, rulesets
-from mancala_env.errors import InvalidPosition
+from mancala_env.errors import InvalidPosition, InvalidRuleset
 from mancala_env.observation import observe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
@@ -69,6 +69,14 @@ def test_margins_and_rulesets_of_ones_own():
     assert state.returns()[0] == pytest.approx((south - north) / 18)
     assert open_spiel.register(mine) == "mancala_mine"
     pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
+
+
+def test_a_name_stands_for_one_ruleset():
+    one = rulesets.Ruleset(name="twice", row_width=3, seeds_per_hole=3)
+    assert open_spiel.register(one) == open_spiel.register(one) == "mancala_twice"
+    with pytest.raises(InvalidRuleset, match="mancala_twice is registered with other rules"):
+        open_spiel.load(rulesets.Ruleset(name="twice", row_width=4, seeds_per_hole=3))
+    assert open_spiel.load(one).num_distinct_actions() == 3
 
 
 def test_a_round_that_owns_more_than_its_row_is_refused():

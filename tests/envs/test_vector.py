@@ -163,6 +163,28 @@ def test_the_seed_decides_everything():
     assert (play(1) != play(2)).any()
 
 
+def test_games_that_are_given_no_seed_are_different_ones():
+    for seeds in (None, [None, None, None], [None, 7, None]):
+        envs = MancalaVectorEnv(3, "leyla", opening_turns=6)
+        envs.reset(seed=seeds)
+        starts = [envs.position(b) for b in range(3)]
+        assert len({start.to_text() for start in starts}) == 3
+        again = MancalaVectorEnv(3, "leyla", opening_turns=6)
+        again.reset(seed=envs.np_random_seed)
+        assert [again.position(b) for b in range(3)] == starts
+
+
+def test_a_generator_that_somebody_puts_in_deals_the_games():
+    starts = []
+    for _ in range(2):
+        envs = MancalaVectorEnv(3, "leyla", opening_turns=6)
+        envs.np_random = np.random.default_rng(5)
+        envs.reset()
+        starts.append([envs.position(b) for b in range(3)])
+    assert starts[0] == starts[1]
+    assert len({start.to_text() for start in starts[0]}) == 3
+
+
 def test_threads_change_nothing():
     def play(num_threads):
         env = MancalaVectorEnv(1100, "leyla", num_threads=num_threads, seat="random")
