@@ -13,13 +13,16 @@ not fit raises an :class:`InvalidRecord` that names file, game, turn, what was w
 legal. Between rounds the rules leave nothing to chance, so the turns are all there is to a match.
 """
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as calendar_date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import mkstemp
+from typing import IO, Any, NamedTuple
 
 from mancala_env.arguments import truth, whole
 from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
@@ -265,7 +268,7 @@ class GameRecord:
     date: str = ""
     resigned: int | None = None
     comment: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)  # a dict has none
 
     def __init__(
         self,
@@ -611,23 +614,39 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
 
     Args:
         path: The file; in UTF-8.
-        games: The games.
-        append: Whether to add them at the end of the file; otherwise it is replaced.
+        games: The games; they may come from the file itself.
+        append: Whether to add them at the end of the file; otherwise they replace it, all at once.
 
     Raises:
-        InvalidRecord: A turn of a game does not fit; the message names game and turn. The games before it
-            have been written. Or `append` is asked of a file that holds something else.
+        InvalidRecord: A turn of a game does not fit; the message names game and turn. A file that was to be
+            replaced is as it was; one that was appended to has got the games before it. Or `append` is asked
+            of a file that holds something else, or ends in half a game.
         InvalidArgument: `append` is neither True nor False.
-        OSError: The file cannot be written.
+        OSError: The file cannot be written; it holds no half of a game.
     """
+    path = Path(path)
     if truth("append", append):
         check_appendable(path)
-    written = 0
-    with Path(path).open("a" if append else "w", encoding="utf-8", newline="\n") as file:
-        needs_gap = append and file.tell() > 0
-        for text in _texts(games):
-            file.write("\n" * (needs_gap or written > 0) + text)
-            written += 1
+        with path.open("a+b", buffering=0) as file:
+            return _append(file, games, _gap_at_the_end(file))
+    if path.exists() and not path.is_file():  # a pipe, or the terminal
+        with path.open("wb", buffering=0) as file:
+            return _append(file, games, b"")
+    target = path.resolve()  # a link goes on pointing there
+    try:
+        handle, name = mkstemp(dir=target.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    new = Path(name)
+    try:
+        with open(handle, "wb", buffering=0) as file:
+            written = _append(file, games, b"")
+            os.fsync(file.fileno())
+        new.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
     return written
 
 
@@ -635,16 +654,46 @@ def check_appendable(path: str | Path) -> None:
     """Check that games can be added to a file, which is made where there is none.
 
     Raises:
-        InvalidRecord: It is a file of something else, which is left as it is.
+        InvalidRecord: It is a file of something else, or breaks off within a game; it is left as it is.
         OSError: The file cannot be written.
     """
     with Path(path).open("a+b") as file:
         file.seek(0)
         begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+        has_open_end = len(_gap_at_the_end(file)) > 1
     if begins and not begins.startswith(b"["):
         raise InvalidRecord(
             f"{printable(str(path))} is no file of games, which begins with [Ruleset; name another file"
         )
+    if has_open_end:  # somebody's editor, or what wrote there was killed: then the last game says so
+        for _ in read_games(path):
+            pass
+
+
+def _gap_at_the_end(file: IO[bytes]) -> bytes:
+    """Return what is to be written before the next game of a file: an empty line, unless it is the first."""
+    if not file.seek(0, os.SEEK_END):
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"\n" if file.read(1) == b"\n" else b"\n\n"
+
+
+def _append(file: IO[bytes], games: Iterable[GameRecord], gap: bytes) -> int:
+    """Write games at the end of an unbuffered file, each whole or not at all; return how many."""
+    written = 0
+    for text in _texts(games):
+        rest = memoryview(gap + text.encode())
+        before = file.tell() if file.seekable() else None
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+        except BaseException:
+            if before is not None:
+                file.truncate(before)
+            raise
+        gap = b"\n"
+        written += 1
+    return written
 
 
 def _texts(games: Iterable[GameRecord]) -> Iterator[str]:

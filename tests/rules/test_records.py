@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import signal
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -143,6 +144,80 @@ def test_files_are_appended_to_with_an_empty_line_between(tmp_path):
     assert file.read_text() == games_text([first, second, first])
     write_games(file, [second])
     assert list(read_games(file)) == [second]
+
+
+def test_a_file_is_replaced_by_its_own_games(tmp_path):
+    file = tmp_path / "games.txt"
+    first, second = GameRecord("leyla", south="one"), GameRecord("leyla", [(0, 0)], south="two")
+    write_games(file, [first, second])
+    file.chmod(0o640)
+    assert write_games(file, (game for game in read_games(file) if game.turns)) == 1
+    assert list(read_games(file)) == [second]
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
+
+
+def test_a_file_that_cannot_be_replaced_whole_is_left_as_it_is(tmp_path):
+    file, wrong = tmp_path / "games.txt", GameRecord("leyla", [(0, 3), (0, 3)])
+    write_games(file, [GameRecord("leyla", [(0, 0)])])
+    before = file.read_bytes()
+    with pytest.raises(InvalidRecord, match="game 2, turn 2"):
+        write_games(file, [GameRecord("leyla"), wrong])
+    assert file.read_bytes() == before
+    with pytest.raises(InvalidRecord, match="game 2, turn 2"):
+        write_games(file, [GameRecord("leyla"), wrong], append=True)
+    assert len(list(read_games(file))) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
+    with pytest.raises(FileNotFoundError, match=r"'.*nowhere/games\.txt'"):
+        write_games(tmp_path / "nowhere" / "games.txt", [])
+
+
+def test_games_go_to_where_a_link_points(tmp_path):
+    file, link = tmp_path / "games.txt", tmp_path / "link.txt"
+    write_games(file, [GameRecord("leyla")])
+    link.symlink_to(file)
+    write_games(link, [GameRecord("gabata_i")])
+    assert link.is_symlink()
+    assert list(read_games(file)) == [GameRecord("gabata_i")]
+
+
+def test_half_a_game_at_the_end_is_told_before_games_are_appended(tmp_path):
+    file, position, turns = tmp_path / "games.txt", Position("leyla"), []
+    while not position.is_over:
+        turns.append((position.player, position.legal_actions[0]))
+        position.play(position.legal_actions[0])
+    game = GameRecord("leyla", turns, south="one")
+    whole = games_text([game])
+    file.write_text(whole.rstrip("\n"))  # as some editors leave it
+    write_games(file, [game], append=True)
+    assert list(read_games(file)) == [game, game]
+    for cut in (whole[:10], whole[:-6]):
+        file.write_text(whole + "\n" + cut)
+        with pytest.raises(InvalidRecord, match=r"games\.txt, line \d+, game 2"):
+            write_games(file, [game], append=True)
+        assert file.read_text() == whole + "\n" + cut
+
+
+def test_a_game_that_the_disk_has_no_room_for_is_not_there_by_half(tmp_path):
+    resource = pytest.importorskip("resource")
+    file, game = tmp_path / "games.txt", GameRecord("leyla", [(0, 0)], comment="long " * 400)
+    write_games(file, [game])
+    size = file.stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2 * size + size // 2, before[1]))
+        with pytest.raises(OSError, match="File too large"):
+            write_games(file, [game, game], append=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert list(read_games(file)) == [game, game]
+
+
+def test_a_record_can_be_an_element_of_a_set():
+    games = [GameRecord("leyla", headers={"Event": name}) for name in "aab"]
+    assert len(set(games)) == 2
 
 
 def test_the_example_of_the_documentation_is_what_is_written():
