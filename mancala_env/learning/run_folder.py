@@ -14,6 +14,7 @@ runs/NAME/
   lock               held by the process that trains here
 """
 
+import filecmp
 import json
 import os
 import platform
@@ -190,18 +191,22 @@ class RunFolder:
         Raises:
             RunFolderError: It cannot be written.
         """
-        kept, best = self.path / "best.json", {}
-        if kept.is_file() and (self.path / BEST).is_file():
+        kept, best = self.path / "best.json", self.path / BEST
+        if kept.is_file():
             try:
-                best = json.loads(kept.read_text())
-                is_best = best["opponents"] != opponents or score > best["score"]
+                before = json.loads(kept.read_text())
+                is_best = before["opponents"] != opponents or score > before["score"]
+                known = self.checkpoints / before["checkpoint"]
             except (ValueError, KeyError, TypeError) as error:
                 raise RunFolderError(f"{kept} cannot be read ({error}); delete it to go on") from error
-            if not is_best:
+            if not is_best and (known.is_file() or best.is_file()):
+                # A process that was killed may have written the first of the files below and not the other.
+                if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
+                    write_atomically(best, known.read_bytes())
                 return False
-        write_atomically(self.path / BEST, checkpoint.read_bytes())
         found = {"checkpoint": checkpoint.name, "score": score, "opponents": opponents}
         write_atomically(kept, json.dumps(found, indent=2).encode())
+        write_atomically(best, checkpoint.read_bytes())
         return True
 
     def saved(self) -> list[Path]:

@@ -311,6 +311,35 @@ def test_a_checkpoint_is_the_best_only_above_the_best_before(run: Path) -> None:
         folder.keep_best(final, 0.7, ["greedy"])
 
 
+@pytest.mark.parametrize("after", ["best.json", "best.zip"])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
+    run: Path, after: str, is_first: bool, monkeypatch
+) -> None:
+    folder = RunFolder(run)
+    early, good, late = (folder.checkpoints / f"{name}.zip" for name in ("early", "good", "late"))
+    for path in (early, good, late):
+        path.write_bytes(path.name.encode())
+    for name in ("best.json", "best.zip"):
+        (run / name).unlink(missing_ok=True)
+    if not is_first:
+        assert folder.keep_best(early, 0.5, ["random"])
+
+    def kill_after(path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+        if path.name == after:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mancala_env.learning.run_folder.write_atomically", kill_after)
+        with pytest.raises(KeyboardInterrupt):
+            folder.keep_best(good, 0.9, ["random"])
+    assert not folder.keep_best(late, 0.7, ["random"])
+    assert (run / "best.zip").read_bytes() == b"good.zip"
+    assert folder.keep_best(late, 0.95, ["random"])
+    assert (run / "best.zip").read_bytes() == b"late.zip"
+
+
 # Callbacks of a user's own
 
 
