@@ -29,8 +29,9 @@ OUTCOME, MARGIN, SEEDS = 0, 1, 2
 MOST_OPENING_TURNS = 10_000
 """The most random turns an episode can be asked to start with; few rounds last as long."""
 
-# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6.
-_MOST_OPENINGS = 100
+# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6. Then the last
+# one of a round is taken, which of a set has to be in it, as long as the ruleset has any such.
+_MOST_OPENINGS, _MOST_ROUNDS = 100, 1000
 
 
 class Episode(NamedTuple):
@@ -108,7 +109,8 @@ def new_episode(rules, episode, random):
         is_wanted = episode.opening_turns == 0 or is_in_set(rules, game, episode.opening_set)
         if game.end == RUNNING and is_wanted:
             return random, game
-        if tries == _MOST_OPENINGS:
+        is_enough = tries >= _MOST_OPENINGS and is_in_set(rules, running, episode.opening_set)
+        if is_enough or tries == _MOST_ROUNDS:
             return random, running
 
 

@@ -5,6 +5,7 @@ import pytest
 from boards import NORTH, SOUTH, finished, position
 
 from mancala_env import Batch, IllegalMove, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
+from mancala_env.engine.openings import rows_in_set
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import KINDS, Observer, games_from, num_features, observe
 
@@ -262,6 +263,18 @@ def test_an_opening_no_round_outlasts_is_cut_short():
     for b in range(20):
         game = Position.from_games("ludii_leyla", batch.games, b)
         assert game.legal_actions
+
+
+@pytest.mark.parametrize("opening_set", ["training", "evaluation"])
+def test_an_opening_that_is_cut_short_is_of_its_set_too(opening_set):
+    games = Batch("leyla", 500, opening_turns=60, opening_set=opening_set, seed=1).games
+    assert rows_in_set(rulesets.lookup("leyla"), games, opening_set).all()
+
+
+def test_a_ruleset_without_openings_of_a_set_starts_from_others():
+    tiny = Ruleset(name="tiny", row_width=2, seeds_per_hole=1)
+    for opening_set in ("training", "evaluation"):
+        assert len(Batch(tiny, 2, opening_turns=9, opening_set=opening_set, seed=1).games) == 2
 
 
 # Resets
