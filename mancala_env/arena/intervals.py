@@ -54,7 +54,8 @@ def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, flo
     """Return a 95 % interval of the mean of independent values from 0 to 1, such as scores of pairs.
 
     Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the number
-    of wins and losses that would have the variance the values have. N wins of N give Wilson's own.
+    of wins and losses that would have the variance the values have once half a win and half a loss are added
+    to them: N**2 / (N + 1) where all N are wins.
 
     Args:
         values: `[N]`, from 0 to 1.

@@ -100,7 +100,8 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
                 page.heading(f"The worst moves of {short(regret.agent)}")
                 page.text(
                     "Beside each hole what it is worth to the player to move when both play their best from "
-                    "there on: the final lead. The hole that was played has a dashed ring."
+                    "there on: their lead at the end, without what lies in the stores already. The hole that "
+                    "was played has a dashed ring."
                 )
                 page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 

@@ -107,7 +107,8 @@ def round_robin(
         results: File the margins of the games are appended to, and taken from where they have been played
             already.
         records: File the games that are played now are appended to, turn by turn; see
-            :mod:`mancala_env.records`.
+            :mod:`mancala_env.records`. A chunk's games are recorded before its results, so that none is
+            missing: a process killed between the two leaves games there that are played and recorded again.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.
         play_chunks: What plays the games; None plays them here. :class:`mancala_env.arena.on_ray.RayChunks`
@@ -144,11 +145,13 @@ def round_robin(
 
 
 def check_distinct(entrants: Sequence[Entrant]) -> None:
-    """Raise an InvalidMatch where two entrants are the same agent."""
+    """Raise an InvalidMatch where two entrants are the same agent, or tables could not tell them apart."""
     seen: dict[str, str] = {}
     for one in entrants:
         if one.identity in seen:
             raise InvalidMatch(f"{one.name} and {seen[one.identity]} are the same agent; name each once")
+        if one.name in seen.values():
+            raise InvalidMatch(f"two different agents are called {one.name}; give each a name of its own")
         seen[one.identity] = one.name
 
 

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mancala_env import IllegalMove, Position, agents, records, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -30,6 +32,7 @@ from mancala_env.arena import (
 from mancala_env.arena.openings import openings_to_evaluate
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 from mancala_env.errors import InvalidArgument
+from mancala_env.observation import num_features
 
 
 class FirstLegal(Agent):
@@ -335,7 +338,11 @@ def test_an_agent_is_named_once():
     with pytest.raises(InvalidMatch, match="greedy and greedy are the same agent"):
         round_robin(["greedy", "random", "greedy"], "leyla", games=2)
     doors: list[Any] = [evaluate, round_robin]
+    module = partial(torch.nn.Linear, num_features("leyla"), 6)
+    namesakes = [agents.from_policy(module(), "leyla", name="mine") for _ in range(2)]
     for door in doors:
+        with pytest.raises(InvalidMatch, match="two different agents are called mine"):
+            door(namesakes, "leyla")
         with pytest.raises(InvalidArgument, match=r"specs must be .*agents.*, not None"):
             door(None, "leyla")
     with pytest.raises(InvalidMatch, match="specs must be agents, one or more, not none at all"):
