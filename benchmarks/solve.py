@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
 from mancala_env import Position, solver
+from mancala_env.programs import Parser, in_one_line
 
 # The rulesets that are solved from the start, and the seconds that was to take on one idle core.
 _TARGETS = {
@@ -92,10 +93,14 @@ def measure() -> Iterator[Row]:
     yield Row("layli_goobalay opening, 2 threads: speed-up (target 1.6)", speed_up, "times")
 
 
-def main() -> None:
+@in_one_line("solve")
+def main() -> int:
+    """Print one thing measured after another; returns the exit status."""
+    Parser(prog="python benchmarks/solve.py", description=__doc__).parse_args()
     for row in measure():
         print(f"{row.name:90} {row.value:8.2f} {row.unit}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,8 +1,10 @@
 """Draw the pictures of docs/pictures.md into docs/img."""
 
+import sys
 from pathlib import Path
 
 from mancala_env import Position, pictures
+from mancala_env.programs import Parser, in_one_line
 
 IMG = Path(__file__).resolve().parent / "img"
 
@@ -14,5 +16,13 @@ def draw(folder: Path = IMG) -> None:
     pictures.save(folder / "turn.svg", Position("layli_goobalay"), action=2)
 
 
-if __name__ == "__main__":
+@in_one_line("draw_pictures")
+def main() -> int:
+    """Write the pictures where the documentation has them; returns the exit status."""
+    Parser(prog="python docs/draw_pictures.py", description=__doc__).parse_args()
     draw()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,7 @@ A turn is the player's letter and the hole they chose counted from 1, ``S10`` fo
 Abstract Games 13 (2003) writes it. A game is turns with spaces between.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,9 @@ def parse_turns(text: str) -> list[tuple[int, int]]:
     """
     turns = []
     for word in text.split():
-        if word[0] not in LETTERS or not word[1:].isdecimal() or int(word[1:]) < 1:
-            raise InvalidPosition(f"{word!r} is not a turn: S or N and a hole from 1, such as S10")
+        if not re.fullmatch(r"[SN]0*[1-9]\d{0,3}", word, re.ASCII):
+            shown = word if len(word) <= _MOST_DIGITS else f"{word[:_MOST_DIGITS]}..."
+            raise InvalidPosition(f"{shown!r} is not a turn: S or N and a hole from 1, such as S10")
         turns.append((LETTERS.index(word[0]), int(word[1:]) - 1))
     return turns
 

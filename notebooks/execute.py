@@ -6,6 +6,7 @@ python notebooks/execute.py train_and_evaluate
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,8 @@ import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+
+from mancala_env.programs import Parser, in_one_line
 
 FOLDER = Path(__file__).resolve().parent
 _KERNEL = "this-python"
@@ -57,9 +60,18 @@ def _says_it_compiles(output: Any) -> bool:
     return output.get("name") == "stderr" and output.text.startswith("mancala_env: compiling kernels")
 
 
-def main(names: list[str]) -> None:
-    """Run the notebooks of these names, all of them where there are none, and rewrite them."""
-    for path in sorted(FOLDER.glob("*.ipynb")):
+@in_one_line("execute", "the notebook that was running is as it was")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the notebooks named on the command line, or all, and rewrite them; returns the exit status."""
+    paths = sorted(FOLDER.glob("*.ipynb"))
+    parser = Parser(prog="python notebooks/execute.py", description="Run the notebooks with this Python.")
+    parser.add_argument(
+        "names", nargs="*", help=f"which: {', '.join(path.stem for path in paths)}; all by default"
+    )
+    names = parser.parse_args(arguments).names
+    if unknown := set(names) - {path.stem for path in paths}:
+        parser.error(f"there is no notebook {', '.join(sorted(unknown))}")
+    for path in paths:
         if not names or path.stem in names:
             plain = nbformat.read(path, as_version=4).metadata
             with TemporaryDirectory() as folder:
@@ -67,7 +79,8 @@ def main(names: list[str]) -> None:
             notebook.metadata = plain
             nbformat.write(notebook, path)
             print(f"{path.name}: {len(notebook.cells)} cells")
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

@@ -51,7 +51,8 @@ def run(options: Any) -> int:
         from mancala_env.web.server import new_app
     folder = _folder(options.checkpoints)
     for spec in options.agents:
-        _ = Spec.parse(spec).ruleset  # what cannot be read is told before anybody plays it
+        named = Spec.parse(spec)
+        _ = named.ruleset, named.identity  # what cannot be read is told before anybody plays it
     if options.memory_mb < 1:
         raise InvalidArgument(f"memory_mb must be at least 1, not {options.memory_mb}")
     listening = _listening(options.host, options.port)

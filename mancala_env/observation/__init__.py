@@ -215,7 +215,7 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
                 legal[b, action] = (actions >> action) & 1
 
 
-def observe(ruleset: Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
+def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
     """Return the board as players see it, float32 `[B, F]`; see :meth:`Observer.write`."""
     return Observer(ruleset).observe(np.ascontiguousarray(games), players)
 

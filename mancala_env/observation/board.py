@@ -25,7 +25,8 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import STALL_LIMIT
-from mancala_env.rulesets import Ruleset
+from mancala_env.errors import InvalidArgument
+from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.squares import holes_seen_by
 
 VERSION = 1
@@ -42,11 +43,15 @@ class Part(NamedTuple):
     meaning: str
 
 
-def parts(ruleset: Ruleset) -> dict[str, Part]:
+def parts(ruleset: str | Ruleset) -> dict[str, Part]:
     """Return the parts of a ruleset's observation, in order, by name.
 
     ``parts(ruleset)["seeds"]`` gives where the seeds stand, their range, and what they mean.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
     """
+    ruleset = lookup(ruleset)
     num_holes, total = ruleset.num_holes, float(ruleset.total_seeds)
     layout: list[tuple[str, int, float, float, str]] = [
         ("seeds", num_holes, 0, total, "seeds in each hole"),
@@ -74,13 +79,21 @@ def parts(ruleset: Ruleset) -> dict[str, Part]:
 
 
 @lru_cache
-def num_features(ruleset: Ruleset) -> int:
-    """Return F, the length of a ruleset's observation."""
+def num_features(ruleset: str | Ruleset) -> int:
+    """Return F, the length of a ruleset's observation.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+    """
     return list(parts(ruleset).values())[-1].stop
 
 
-def bounds(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest value of each feature, float32 `[F]` each."""
+def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest value of each feature, float32 `[F]` each.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+    """
     sizes = [part.stop - part.start for part in parts(ruleset).values()]
     low = np.repeat([part.low for part in parts(ruleset).values()], sizes)
     high = np.repeat([part.high for part in parts(ruleset).values()], sizes)
@@ -168,7 +181,7 @@ class BoardKind:
         )
 
 
-def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
+def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
     """Rebuild the games behind observations; the proof that nothing is hidden.
 
     Args:
@@ -177,8 +190,18 @@ def games_from(ruleset: Ruleset, observation: np.ndarray) -> np.ndarray:
 
     Returns:
         A games array uint64 `[B, NUM_COLUMNS]`.
+
+    Raises:
+        InvalidRuleset: No such ruleset.
+        InvalidArgument: The observations are of another width.
     """
+    ruleset = lookup(ruleset)
     seen = np.atleast_2d(observation)
+    if seen.ndim != 2 or seen.shape[1] != num_features(ruleset):
+        raise InvalidArgument(
+            f"observation must have {num_features(ruleset)} features in {ruleset.name}, not be of shape "
+            f"{np.shape(observation)}"
+        )
     batch, width = len(seen), ruleset.row_width
     where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
     player = 1 - seen[:, where["south"]].astype(int)

@@ -354,6 +354,10 @@ class PlayApp(App[None]):
         south, north = step.after.counts
         self._say(f"Round {step.after.round} ends: South {south}, North {north}. Enter: the next round.")
         self._show()
+        self._go_on_by_itself()
+
+    def _go_on_by_itself(self) -> None:
+        """Begin the next round after a while, where nobody is there to press a key."""
         if not self.game.has_human and not self._is_paused:
             self._after(_WAIT_SECONDS, self._go_on)
 
@@ -573,11 +577,16 @@ class PlayApp(App[None]):
             self._end_of_turn()
 
     def action_pause(self) -> None:
-        """Stop the seeds, or let them go on."""
+        """Stop the seeds, or let them go on; between rounds there are none to stop, and a person goes on."""
+        if self.stage == "round" and self.game.has_human:
+            self._go_on()
+            return
         self._is_paused = not self._is_paused
         self._stop_clock()
         if self.stage == "move" and not self._is_paused:
             self._next_moment()
+        elif self.stage == "round":
+            self._go_on_by_itself()
         self._say("Stopped: . moves one seed, Space goes on." if self._is_paused else "")
 
     def action_one_step(self) -> None:
@@ -600,6 +609,8 @@ class PlayApp(App[None]):
         count = self.game.undo()
         if count or self.stage == "move":
             self._go_on()
+        elif self.stage == "round":
+            self._go_on_by_itself()
         self._say(
             f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
         )

@@ -24,7 +24,7 @@ import numpy as np
 from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import NUM_COLUMNS
-from mancala_env.errors import InvalidPosition, MancalaError
+from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, MancalaError
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver.exact import ILLEGAL
@@ -118,14 +118,22 @@ class PositionSet:
             int16 `[N]`: 0 for a best action.
 
         Raises:
-            ValueError: An action is not legal; the message names the position.
+            IllegalMove: An action is not legal; the message names the position.
+            InvalidArgument: There are not as many integers as positions.
         """
-        chosen = self.action_values[np.arange(len(self)), actions]
-        illegal = np.flatnonzero(chosen == ILLEGAL)
+        given = np.asarray(actions)
+        if given.shape != (len(self),) or not np.issubdtype(given.dtype, np.integer):
+            raise InvalidArgument(
+                f"actions must be {len(self)} integers, not {given.dtype} of shape {given.shape}"
+            )
+        num_actions = self.action_values.shape[1]
+        is_action = (given >= 0) & (given < num_actions)
+        chosen = self.action_values[np.arange(len(self)), np.where(is_action, given, 0)]
+        illegal = np.flatnonzero(~is_action | (chosen == ILLEGAL))
         if len(illegal):
             n = int(illegal[0])
             legal = ", ".join(map(str, np.flatnonzero(self.action_values[n] != ILLEGAL)))
-            raise ValueError(f"position {n}: action {actions[n]} is not legal; legal actions: {legal}")
+            raise IllegalMove(f"position {n}: action {given[n]} is not legal; legal actions: {legal}")
         return self.action_values.max(axis=1) - chosen
 
 

@@ -7,10 +7,13 @@ with Python's.
 """
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mancala_env.engine.timeline import KINDS
+from mancala_env.programs import Parser, in_one_line
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
@@ -100,12 +103,15 @@ def _networks() -> dict[str, bytes]:
     return files | {"networks/list.json": (json.dumps(shipped) + "\n").encode()}
 
 
-def main() -> None:
-    """Write the files."""
+@in_one_line("make_files")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files; returns the exit status."""
+    Parser(prog=_COMMAND, description=__doc__).parse_args(arguments)
     for name, content in contents().items():
         (FOLDER / name).write_bytes(content)
         print(f"{FOLDER / name}: {len(content):,} bytes")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, Ruleset, agents, solver
+from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, solver
 from mancala_env.agents import InvalidSpec
 from mancala_env.agents.traps import TrappingAgent
+from mancala_env.errors import InvalidArgument
 
 SMALL = [
     Ruleset(row_width=3, seeds_per_hole=3, landing="uur"),
@@ -125,6 +126,12 @@ def test_regret_is_what_an_action_loses() -> None:
     has_illegal = (solved.action_values == solver.ILLEGAL).any(axis=1)
     with pytest.raises(ValueError, match="is not legal; legal actions"):
         solved.regret(np.where(has_illegal, illegal, best))
+    for outside in (-1, 99):
+        with pytest.raises(IllegalMove, match=f"position 0: action {outside} is not legal; legal actions"):
+            solved.regret(np.full(len(solved), outside))
+    for wrong in (np.zeros(2, np.int64), np.zeros(len(solved)), None):
+        with pytest.raises(InvalidArgument, match=f"actions must be {len(solved)} integers, not"):
+            solved.regret(wrong)  # type: ignore[arg-type]
 
 
 def test_a_ruleset_without_solved_positions_says_which_have_some() -> None:

@@ -20,6 +20,7 @@ from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.programs import Interrupted, Parser, in_one_line
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
+from mancala_env.web import make_files
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +112,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (arena.main, ["--games", "many"], "arena: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
+        (make_files.main, ["--nothing"], "make_files: .*--nothing"),
         (
             fit_value.main,
             ["x.zip", "--games", "0"],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mancala_env.play.app import PlayApp
 from mancala_env.play.game import Game
+from mancala_env.programs import Parser
 
 PICTURE = Path(__file__).parent.parent.parent / "docs" / "img" / "play.svg"
 
@@ -29,4 +30,5 @@ async def drawn() -> str:
 
 
 if __name__ == "__main__":
+    Parser(prog="python tests/play/picture.py", description=__doc__).parse_args()
     PICTURE.write_text(asyncio.run(drawn()))

@@ -156,6 +156,28 @@ async def test_a_match_is_played_by_keys_to_its_end():
 
 
 @pytest.mark.asyncio
+async def test_between_rounds_agents_go_on_after_a_stop_and_a_person_with_space(monkeypatch):
+    monkeypatch.setattr("mancala_env.play.app._WAIT_SECONDS", 0.2)
+    app = PlayApp(Game("leyla", "greedy", "random", rounds=2, seed=1), 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.stage == "round")
+        await pilot.press("space")
+        await pilot.pause(0.5)
+        assert app.stage == "round"
+        await pilot.press("space", "u")
+        await until(pilot, lambda: app.stage == "over")
+    app = PlayApp(Game("leyla", "human", "greedy", rounds=2, seed=1), 0)
+    async with app.run_test(size=(80, 24)) as pilot:
+        while app.stage != "round":
+            await until(pilot, lambda: app.stage in ("choose", "round"))
+            if app.stage == "choose":
+                await pilot.press(str(app.game.position.legal_actions[0] + 1))
+        await pilot.press("space")
+        await until(pilot, lambda: app.stage == "choose")
+        assert app.game.position.round == 2
+
+
+@pytest.mark.asyncio
 async def test_two_agents_play_by_themselves_with_seeds_in_motion():
     game = Game(Position.from_text(LATE), "greedy", "random", rounds=1, seed=4)
     app = PlayApp(game, 0.0001)

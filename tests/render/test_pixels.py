@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from mancala_env import Position, Ruleset, pictures, records, rulesets
+from mancala_env import Batch, Position, Ruleset, pictures, records, rulesets
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.colours import PALETTES, rgb
@@ -270,6 +270,16 @@ def test_stills(tmp_path):
 def test_what_cannot_be_drawn_is_refused(name, options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         pictures.save(tmp_path / name, Position("leyla"), **options)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("what", ["leyla", None, Batch("leyla", 2)], ids=lambda what: type(what).__name__)
+@pytest.mark.parametrize("name", ["x.png", "x.svg", "x.gif"])
+def test_what_is_no_position_is_not_drawn(name, what, tmp_path):
+    with pytest.raises(
+        InvalidArgument, match=f"must be a Position or a GameRecord, not {type(what).__name__}"
+    ):
+        pictures.save(tmp_path / name, what, action=0)
     assert not (tmp_path / name).exists()
 
 

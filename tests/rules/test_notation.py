@@ -104,10 +104,12 @@ def test_turns():
     assert notation.parse_turns("") == []
 
 
-@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10"])
+@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣"])
 def test_a_word_that_is_no_turn_is_refused(word):
     with pytest.raises(InvalidPosition, match=f"{word!r} is not a turn: S or N and a hole from 1"):
         notation.parse_turns(f"S1 {word}")
+    with pytest.raises(InvalidPosition, match=r"'S9{39}\.\.\.' is not a turn"):
+        notation.parse_turns("S" + "9" * 5000)
 
 
 def test_a_game_is_replayed_from_its_turns():

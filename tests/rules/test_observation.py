@@ -8,7 +8,8 @@ from boards import NORTH, SOUTH, finished, position
 from hypothesis import given
 from strategies import reached
 
-from mancala_env import Position, rulesets
+from mancala_env import InvalidRuleset, Position, rulesets
+from mancala_env.errors import InvalidArgument
 from mancala_env.observation import bounds, games_from, num_features, observe, parts
 
 
@@ -30,6 +31,21 @@ def test_the_parts_cover_the_vector_in_order(name):
     assert low.shape == high.shape == (num_features(ruleset),)
     assert low.dtype == high.dtype == np.float32
     assert (low < high).all()
+
+
+def test_a_ruleset_is_given_by_its_name_too():
+    game = Position("leyla")
+    assert parts("leyla") == parts(game.ruleset)
+    assert num_features("leyla") == num_features(game.ruleset)
+    assert (games_from("leyla", observe("leyla", game.games)) == game.games).all()
+    with pytest.raises(InvalidRuleset, match="lyla"):
+        parts("lyla")
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(5), np.zeros((2, 5)), np.zeros((1, 1, 36)), 1.0], ids=np.shape)
+def test_observations_of_another_width_are_refused(wrong):
+    with pytest.raises(InvalidArgument, match=r"must have \d+ features in leyla, not be of shape"):
+        games_from("leyla", wrong)
 
 
 def test_territory_and_debts_are_seen_only_where_they_can_change():

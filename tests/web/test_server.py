@@ -332,6 +332,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
         (["--checkpoints", ""], "checkpoints must be a folder, and '' is none"),
         (["--agents", "random", "nowhere.zip"], "there is no checkpoint 'nowhere.zip'"),
         (["--agents", "minmax:3"], "did you mean minimax"),
+        (["--agents", "python:none.py:f"], "none.py cannot be read"),
     ],
 )
 def test_bad_options_of_the_command_are_one_line(words, said):
