@@ -290,6 +290,8 @@ def run_learner(run: Run, rows: Sequence[Row]) -> Iterator[Found]:
         if not isinstance(error, ImportError | MancalaError):
             traceback.print_exc()
         yield End(broken=f"{error}" or type(error).__name__)
+    except SystemExit as end:
+        yield End(broken=f"it called sys.exit({end.code!r})")
     else:
         yield End()
 

@@ -176,7 +176,9 @@ class MancalaVecEnv(GamesVecEnv):
                 learner's first turn. The episodes go on as they were.
         """
         seeds = [None if one is None else int(one) for one in self._seeds]
-        options = [reset_options(one, ("position", "seat")) for one in self._options]
+        given = self._options
+        self._reset_options()  # those that are refused too: the next reset is an ordinary one
+        options = [reset_options(one, ("position", "seat")) for one in given]
         if len(options) != self.num_envs:
             raise InvalidArgument(f"options must be one dict or {self.num_envs} of them, not {len(options)}")
         starts = [
@@ -188,7 +190,6 @@ class MancalaVecEnv(GamesVecEnv):
         self._lengths[:] = 0
         self._is_reset = True
         self._reset_seeds()
-        self._reset_options()
         return self._duel.observation
 
     def step_async(self, actions: np.ndarray) -> None:

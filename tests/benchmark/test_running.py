@@ -132,6 +132,18 @@ def test_a_learner_that_breaks_off_is_tried_again_and_others_go_on(tmp_path, cap
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement does not count twice
 
 
+def test_a_learner_that_ends_its_program_breaks_off_and_others_go_on(tmp_path):
+    quitting = entry_of(tmp_path, "    yield Point('random', 1)\n    raise SystemExit(3)", "quitting")
+    said, count, results, wanted = run(
+        [quitting, entry_of(tmp_path, HONEST, "other")], tmp_path, tasks=["anything"]
+    )
+    assert count == 1
+    assert (
+        said[1] == "quitting, anything, layli_goobalay, 1 k steps, seed 1: broke off: it called sys.exit(3)"
+    )
+    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
+
+
 RUN = """
 import sys
 sys.path[:0] = {path!r}

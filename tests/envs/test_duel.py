@@ -387,6 +387,7 @@ def test_options_of_a_vecenv_are_checked(options: Any, message: str):
     with pytest.raises(ValueError, match=message):
         envs.reset()
     assert [envs.position(b) for b in range(2)] == before
+    envs.reset()
 
 
 def test_unknown_options_are_refused_with_the_nearest():
