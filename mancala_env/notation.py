@@ -24,6 +24,7 @@ from mancala_env.rulesets import Ruleset, lookup
 LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
 _MOST_DIGITS = 40
+_TURN = re.compile(rf"[{LETTERS}]0*[1-9]\d{{0,3}}", re.ASCII)
 _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]"
 
 
@@ -40,7 +41,7 @@ def parse_turns(text: str) -> list[tuple[int, int]]:
     """
     turns = []
     for word in text.split():
-        if not re.fullmatch(r"[SN]0*[1-9]\d{0,3}", word, re.ASCII):
+        if not _TURN.fullmatch(word):
             shown = word if len(word) <= _MOST_DIGITS else f"{word[:_MOST_DIGITS]}..."
             raise InvalidPosition(f"{shown!r} is not a turn: S or N and a hole from 1, such as S10")
         turns.append((LETTERS.index(word[0]), int(word[1:]) - 1))

@@ -78,9 +78,9 @@ def save(
     """
     path = Path(path)
     kind = path.suffix.lower()
-    is_game = isinstance(what, GameRecord)
     if not isinstance(what, Position | GameRecord):
         raise InvalidArgument(f"what must be a Position or a GameRecord, not {type(what).__name__}")
+    is_game = isinstance(what, GameRecord)
     _check_kind(path, kind, is_game, action)
     one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
     if is_game or action is not None:

@@ -102,8 +102,8 @@ def check_out(
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
-    """Turn the lack of an extra's package into an error that names the pip command.
+def needing(what: str, extra: str | None) -> Iterator[None]:
+    """Turn the lack of a package, one of an extra or any other, into an error that names the pip command.
 
     >>> with needing("training", "train"):
     ...     import mancala_env.learning.loop
@@ -115,9 +115,10 @@ def needing(what: str, extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package == "mancala_env":
-            raise  # a bug of ours
-        raise ImportError(f'{what} needs {package}: pip install "mancala-env[{extra}]"') from error
+        if package in ("mancala_env", ""):
+            raise  # a bug of ours, or nobody knows what is missing
+        command = package if extra is None else f'"mancala-env[{extra}]"'
+        raise ImportError(f"{what} needs {package}: pip install {command}") from error
 
 
 def run(program: str, main: Callable[[], int], kept: str = "") -> int:

@@ -15,13 +15,11 @@ legal. Between rounds the rules leave nothing to chance, so the turns are all th
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as calendar_date
 from functools import lru_cache
 from pathlib import Path
-from tempfile import mkstemp
 from typing import IO, Any, NamedTuple
 
 from mancala_env.arguments import truth, whole
@@ -32,6 +30,7 @@ from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, Man
 from mancala_env.notation import LETTERS, turn_text
 from mancala_env.position import PLAYERS, Position, Turn
 from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.whole_files import written_whole
 
 MAX_TURNS = 1_000_000
 """Most turns of a game: 1,000 rounds of 1,000 turns. What is longer, in any of these ways, is refused."""
@@ -628,26 +627,12 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
     if truth("append", append):
         check_appendable(path)
         with path.open("a+b", buffering=0) as file:
-            return _append(file, games, _gap_at_the_end(file))
+            return _append(file, games, _last_byte(file))
     if path.exists() and not path.is_file():  # a pipe, or the terminal
         with path.open("wb", buffering=0) as file:
-            return _append(file, games, b"")
-    target = path.resolve()  # a link goes on pointing there
-    try:
-        handle, name = mkstemp(dir=target.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    new = Path(name)
-    try:
-        with open(handle, "wb", buffering=0) as file:
-            written = _append(file, games, b"")
-            os.fsync(file.fileno())
-        new.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644)
-        new.replace(target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    return written
+            return _append(file, games)
+    with written_whole(path) as file:
+        return _append(file, games)
 
 
 def check_appendable(path: str | Path) -> None:
@@ -660,7 +645,7 @@ def check_appendable(path: str | Path) -> None:
     with Path(path).open("a+b") as file:
         file.seek(0)
         begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-        has_open_end = len(_gap_at_the_end(file)) > 1
+        has_open_end = _last_byte(file) not in (b"", b"\n")
     if begins and not begins.startswith(b"["):
         raise InvalidRecord(
             f"{printable(str(path))} is no file of games, which begins with [Ruleset; name another file"
@@ -670,19 +655,19 @@ def check_appendable(path: str | Path) -> None:
             pass
 
 
-def _gap_at_the_end(file: IO[bytes]) -> bytes:
-    """Return what is to be written before the next game of a file: an empty line, unless it is the first."""
-    if not file.seek(0, os.SEEK_END):
-        return b""
-    file.seek(-1, os.SEEK_END)
-    return b"\n" if file.read(1) == b"\n" else b"\n\n"
+def _last_byte(file: IO[bytes]) -> bytes:
+    """Return what a file ends in, and stand at its end; empty where it is."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    return file.read(1)
 
 
-def _append(file: IO[bytes], games: Iterable[GameRecord], gap: bytes) -> int:
-    """Write games at the end of an unbuffered file, each whole or not at all; return how many."""
+def _append(file: IO[bytes], games: Iterable[GameRecord], ends_in: bytes = b"") -> int:
+    """Write games at the end of a file, each whole or not at all if it is unbuffered; return how many."""
     written = 0
     for text in _texts(games):
-        rest = memoryview(gap + text.encode())
+        gap = {b"": "", b"\n": "\n"}.get(ends_in, "\n\n")  # an empty line between two games
+        rest = memoryview((gap + text).encode())
         before = file.tell() if file.seekable() else None
         try:
             while rest:
@@ -691,7 +676,7 @@ def _append(file: IO[bytes], games: Iterable[GameRecord], gap: bytes) -> int:
             if before is not None:
                 file.truncate(before)
             raise
-        gap = b"\n"
+        ends_in = b"\n"
         written += 1
     return written
 

@@ -29,6 +29,8 @@ from mancala_env.engine.state import (
     load,
     save,
 )
+from mancala_env.errors import printable
+from mancala_env.records import dials_of
 from mancala_env.rulesets import Ruleset
 from mancala_env.shipped import of_the_same_dials, rulesets_with
 
@@ -159,6 +161,11 @@ def shipped_values(ruleset: Ruleset) -> Path:
     return file
 
 
+def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
+    """Return what a file says of the ruleset that its values are of, uint8 `[N]`: its dials as text."""
+    return np.frombuffer(" ".join(dials_of(ruleset)).encode(), np.uint8)
+
+
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     """Read the values of match states of a file, float32 `[T + 1]`, not to be written to.
 
@@ -166,13 +173,23 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     of a match whose next round South starts. A seed more can be worth less: it can set up a worse round.
 
     Raises:
-        NoMatchValues: It cannot be read, holds no such values, or the ruleset has no match.
+        NoMatchValues: It cannot be read, holds no such values or those of other rules, or the ruleset has no
+            match.
     """
     _check_match(ruleset)
     try:
-        found = read_arrays(Path(file), {"values": Numbers("float32", (ruleset.total_seeds + 1,))})["values"]
+        arrays = read_arrays(
+            Path(file),
+            {"values": Numbers("float32", (ruleset.total_seeds + 1,)), "dials": Numbers("uint8", (None,))},
+        )
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: no path can be so called
         raise NoMatchValues(f"{file} holds no values of match states of {ruleset.name} ({error})") from error
+    if not np.array_equal(arrays["dials"], dials_in_bytes(ruleset)):
+        said = printable(arrays["dials"].tobytes().decode(errors="replace"))[:400]
+        raise NoMatchValues(
+            f"{file} holds values of match states of other rules than {ruleset.name}'s: {said}"
+        )
+    found = arrays["values"]
     if not (np.abs(found) <= 1).all():  # (nor where a number is NaN)
         raise NoMatchValues(f"{file} holds no values of match states: -1 to 1 would be right")
     found.setflags(write=False)

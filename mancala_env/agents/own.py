@@ -357,7 +357,10 @@ def agent_from_file(
     """
     if not isfile(source):
         raise InvalidSpec(f"spec {spec!r}: there is no file {source!r}")
-    found = runpy.run_path(source).get(function)
+    try:
+        found = runpy.run_path(source).get(function)
+    except SyntaxError as error:
+        raise InvalidSpec(f"spec {spec!r}: {source}, line {error.lineno or 1}: {error.msg}") from error
     if not callable(found):
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
     agent = found(ruleset)

@@ -1,6 +1,5 @@
 """Make the values of match states: ``python -m mancala_env.arena.make_match_values layli_goobalay``."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent
-from mancala_env.agents.match_values import after_rounds, finished_rounds
+from mancala_env.agents.match_values import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.arena.matches import Table
 from mancala_env.arguments import whole
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -17,6 +16,7 @@ from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.shipped import shipped_file
+from mancala_env.whole_files import written_whole
 
 SPEC, ROUNDS = "mcts:100", 500
 
@@ -88,9 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agent = agents.make(options.agent, ruleset, seed=options.seed)
         values = solve(*play_rounds(ruleset, agent, rounds))
         path = options.folder / shipped_file("match", ruleset.name).name
-        new = path.with_suffix(".new.npz")
-        np.savez_compressed(new, values=values)
-        os.replace(new, path)
+        with written_whole(path) as file:
+            np.savez_compressed(file, values=values, dials=dials_in_bytes(ruleset))
         print(f"{ruleset.name}: {len(np.unique(values))} different values", flush=True)
     return 0
 

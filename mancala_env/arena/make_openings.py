@@ -1,6 +1,5 @@
 """Make the balanced openings: ``python -m mancala_env.arena.make_openings layli_goobalay``."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.shipped import shipped_file
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
 from mancala_env.values.network import certain_leads
+from mancala_env.whole_files import written_whole
 
 WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400
 # Positions that are searched: drawn, where there are more.
@@ -77,9 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ruleset, tuple(options.turns), options.within, options.depth, options.most, options.seed
         )
         path = options.folder / shipped_file("openings", ruleset.name).name
-        new = path.with_suffix(".new.npz")
-        np.savez_compressed(new, games=games, margins=margins)
-        os.replace(new, path)
+        with written_whole(path) as file:
+            np.savez_compressed(file, games=games, margins=margins)
         print(f"{ruleset.name}: {len(games)} openings", flush=True)
     return 0
 

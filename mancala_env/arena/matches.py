@@ -26,6 +26,7 @@ from mancala_env.arena.openings import (
 from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
+from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import (
     END_COLUMN,
     NORTH,
@@ -38,7 +39,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.errors import IllegalMove
+from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.records import GameRecord
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -280,7 +281,13 @@ def play_openings(
 
     Raises:
         IllegalMove: An agent chose an action that is not legal.
+        InvalidPosition: The openings are no games of the first agent's ruleset.
+        InvalidArgument: An agent is none.
     """
+    for agent in (first, second):
+        if not isinstance(agent, Agent):
+            raise InvalidArgument(f"agents must be such as agents.make('greedy', 'leyla'), not {agent!r}")
+    openings = check_games(first.ruleset, openings)
     pairs = len(openings)
     table = Table(
         first, second, np.concatenate([openings, openings]), rounds, keeps_turns=recorded is not None

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.arena.matches import InvalidMatch
+from mancala_env.arena.matches import InvalidMatch, MatchResult
+from mancala_env.arguments import several
+from mancala_env.errors import InvalidArgument
 
 ZERO = "random"
 """The agent whose rating is 0 by definition."""
@@ -151,11 +153,21 @@ def fit_ratings(
         play, the mean) is at 0.
 
     Raises:
-        InvalidMatch: There are no matches, or an agent is matched with itself.
+        InvalidMatch: There are no matches, they are of two rulesets, or an agent is matched with itself.
+        InvalidArgument: They are no matches.
     """
-    matches = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in matches]
-    if not matches:
+    given = several("matches", matches, "a list of MatchResults or PairCounts")
+    for match in given:
+        if not isinstance(match, MatchResult | PairCounts):
+            raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
+    if not given:
         raise InvalidMatch("ratings need at least one match, not none")
+    played = {match.ruleset for match in given if isinstance(match, MatchResult)}
+    if len(played) > 1:
+        raise InvalidMatch(
+            f"ratings are of one ruleset, and the matches are of {' and '.join(sorted(played))}"
+        )
+    matches = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
     for match in matches:
         if match.first == match.second:
             raise InvalidMatch(f"{match.first} is matched with itself, which says nothing about its rating")

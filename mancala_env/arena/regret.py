@@ -23,6 +23,8 @@ from mancala_env.arena.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
+from mancala_env.arguments import whole
+from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
@@ -200,8 +202,11 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
 
     Raises:
         InvalidMatch: They are of two rulesets, or not over the fixed positions.
+        InvalidArgument: One is no Regret.
     """
     for one in (first, second):
+        if not isinstance(one, Regret):
+            raise InvalidArgument(f"regrets must be of measure_regret, not {one!r}")
         if one.source != FIXED_POSITIONS:
             raise InvalidMatch(
                 f"regrets are compared over the {FIXED_POSITIONS}, the same for all; those of {one.agent} "
@@ -286,7 +291,7 @@ def _shipped_move(shipped: PositionSet, n: int, action: int) -> JudgedMove:
 
 def own_games_regret(
     agent: Agent,
-    opponent: Agent | None = None,
+    opponent: AgentLike | None = None,
     *,
     games: int = 20,
     opening_turns: int | None = None,
@@ -305,7 +310,7 @@ def own_games_regret(
 
     Args:
         agent: The agent.
-        opponent: Whom it plays; None: itself, and the moves of both sides count.
+        opponent: Whom it plays, or a spec; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
         opening_set: Which openings; None as in :func:`~mancala_env.arena.play_matches`.
@@ -314,12 +319,20 @@ def own_games_regret(
         time_limit: Seconds to give each of them.
         memory_mb: Memory of the solver's table.
         progress: Called as progress(positions tried, positions).
+
+    Raises:
+        InvalidArgument: `agent` is none, or a number is out of range.
+        InvalidSpec: The opponent's spec names no agent, or it plays another ruleset.
     """
+    if not isinstance(agent, Agent):
+        raise InvalidArgument(f"agent must be one, such as agents.make('greedy', 'leyla'), not {agent!r}")
     ruleset = agent.ruleset
+    whole("seed", seed, 0)
+    whole("max_positions", max_positions, 1)
     rng = np.random.default_rng(seed)
     for_openings, for_agent, for_opponent = rng.integers(0, 2**63, 3).tolist()
     agent.seed(for_agent)
-    opponent = opponent or agent
+    opponent = agent if opponent is None else make(opponent, ruleset)
     if opponent is not agent:
         opponent.seed(for_opponent)
     chosen_set, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)

@@ -29,6 +29,7 @@ from mancala_env.agents import Agent
 from mancala_env.benchmark.budget import LearningBudget
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import MancalaError, printable
+from mancala_env.programs import needing
 from mancala_env.rulesets import Ruleset
 
 
@@ -122,7 +123,8 @@ def _run(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with needing(str(path), None):
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise InvalidEntry(f"{path}, line {error.lineno or 1}: {error.msg}") from error
     return module

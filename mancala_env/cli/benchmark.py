@@ -85,6 +85,8 @@ def run(options: Any) -> int:
 
     if options.report is not None:
         check_report_path(options.report)
+    if not options.folder.strip():  # a variable of a shell that is not set
+        raise MancalaError(f"folder must be a folder to keep results in, not {options.folder!r}")
     folder = Path(options.folder)
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} holds no results; name entries, such as training/benchmark/td.py")

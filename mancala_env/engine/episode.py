@@ -29,8 +29,8 @@ OUTCOME, MARGIN, SEEDS = 0, 1, 2
 MOST_OPENING_TURNS = 10_000
 """The most random turns an episode can be asked to start with; few rounds last as long."""
 
-# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6. Then the last
-# one of a round is taken, which of a set has to be in it, as long as the ruleset has any such.
+# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6. After so many
+# rounds the last running position of one is taken, of the set that is asked for; after so many more, of any.
 _MOST_OPENINGS, _MOST_ROUNDS = 100, 1000
 
 

@@ -70,6 +70,16 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
     return {name: value for name, value in options.items() if value is not None}
 
 
+def first_seed(seed: int | None, generator: np.random.Generator) -> int:
+    """Return what an environment's first episode is seeded from where `reset` is given no seed.
+
+    Args:
+        seed: Its `np_random_seed`; None or -1 where somebody has put in a generator of their own.
+        generator: Its `np_random`, which is drawn from then.
+    """
+    return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
+
+
 def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:
     """Return the game of a position to start an episode from, uint64 `[1, NUM_COLUMNS]`.
 

@@ -10,6 +10,8 @@ from typing import Any
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from mancala_env.arguments import is_whole
+
 _ILLEGAL_REWARD = -1.0
 
 
@@ -25,6 +27,13 @@ def _of_the_env(name: str) -> Any:
         setattr(self.env, name, value)
 
     return property(read, write, doc=f"`{name}` of the environment; an AttributeError before reset().")
+
+
+def _is_in(space: Any, action: Any) -> bool:
+    """Tell whether an action is in a Discrete space, which takes True for one and fails at 2**63."""
+    if is_whole(action):
+        return 0 <= action < space.n
+    return not isinstance(action, bool) and space.contains(action)
 
 
 class Guard(OrderEnforcingWrapper):
@@ -59,7 +68,7 @@ class Guard(OrderEnforcingWrapper):
         if action is None and is_over:
             env._was_dead_step(action)
             return
-        assert env.action_spaces[agent].contains(action), "action is not in action space"
+        assert _is_in(env.action_spaces[agent], action), "action is not in action space"
         if is_over:
             env._was_dead_step(action)
         elif env.infos[agent]["action_mask"][action]:

@@ -186,7 +186,7 @@ class MancalaVecEnv(GamesVecEnv):
             for one in options
         ]
         seats = [one.get("seat") for one in options]
-        self._duel.reset(None if all(one is None for one in seeds) else seeds, starts=starts, seats=seats)
+        self._duel.reset(seeds, starts=starts, seats=seats)
         self._lengths[:] = 0
         self._is_reset = True
         self._reset_seeds()

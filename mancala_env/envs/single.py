@@ -16,6 +16,7 @@ from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
     Reward,
+    first_seed,
     refuse_unknown,
     render_mode_of,
     reset_options,
@@ -190,9 +191,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             seats = [given["seat"]]
         super().reset(seed=seed)
         if seed is None and not self._has_started:
-            seed = self.np_random_seed
-            if seed is None or seed < 0:  # somebody has put in a generator of their own
-                seed = int(self.np_random.integers(2**63))
+            seed = first_seed(self.np_random_seed, self.np_random)
         self._duel.reset(None if seed is None else [seed], starts=starts, seats=seats)
         self._has_started = self._is_running = True
         if self._screen is not None:

@@ -18,6 +18,7 @@ from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,
     Reward,
+    first_seed,
     refuse_unknown,
     render_mode_of,
     reset_options,
@@ -288,7 +289,7 @@ class MancalaVectorEnv(VectorEnv):
             raise InvalidArgument(f"{name} must be one for all games or {self.num_envs}, not {len(value)}")
         return value
 
-    def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None] | None:
+    def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None]:
         """Return the seed of each game, and note what `np_random_seed` is from here on."""
         if is_whole(seed):
             seed = whole("seed", seed, 0)
@@ -305,9 +306,7 @@ class MancalaVectorEnv(VectorEnv):
             )
         unseeded = [b for b in np.flatnonzero(where & ~self._has_started).tolist() if seeds[b] is None]
         if unseeded:  # nothing to go on from yet
-            first = super().np_random_seed
-            if first is None or first < 0:  # somebody has put in a generator of their own
-                first = int(self.np_random.integers(2**63))
+            first = first_seed(super().np_random_seed, self.np_random)
             for b in unseeded:
                 seeds[b] = first + b
         if seed is not None:

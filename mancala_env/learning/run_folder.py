@@ -20,7 +20,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -36,6 +35,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.learning.config import CONFIG_FILE, TrainConfig
 from mancala_env.learning.progress_made import PROGRESS_MEMBER, ProgressMade
 from mancala_env.learning.selfplay import SelfPlayPPO
+from mancala_env.whole_files import written_whole
 
 try:
     import fcntl
@@ -281,20 +281,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         RunFolderError: It cannot be written; a file that was there is still whole.
     """
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-        ) as file:
-            temporary = Path(file.name)
+        with written_whole(path) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
 
 

@@ -6,7 +6,6 @@ is worth as much. The book is written every half minute, and at the end or at Ct
 maker goes on from the file, with more turns if asked for. A file keeps all the turns it has.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -31,6 +30,7 @@ from mancala_env.solver.book import (
     sure_part,
 )
 from mancala_env.solver.exact import OutOfTime, Solver, turns_of
+from mancala_env.whole_files import written_whole
 
 _SAVE_SECONDS = 30.0
 
@@ -201,15 +201,14 @@ class Draft:
         known = self.book()
         reached = int(known.depths[known.rests != UNKNOWN].max(initial=0))
         inside = known.depths <= reached
-        new = path.with_suffix(".new.npz")
-        np.savez_compressed(
-            new,
-            turns=reached,
-            rests=known.rests[inside],
-            checksum=checksum_of(self._keys[inside]),
-            line=np.array(self.line, np.int8),
-        )
-        os.replace(new, path)
+        with written_whole(path) as file:
+            np.savez_compressed(
+                file,
+                turns=reached,
+                rests=known.rests[inside],
+                checksum=checksum_of(self._keys[inside]),
+                line=np.array(self.line, np.int8),
+            )
 
 
 def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:

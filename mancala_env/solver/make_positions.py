@@ -1,6 +1,5 @@
 """Make the sets of solved positions: ``python -m mancala_env.solver.make_positions layli_goobalay``."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet
+from mancala_env.whole_files import written_whole
 
 _PER_PHASE = 60
 # Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
@@ -176,9 +176,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             memory_mb=options.memory_mb,
             kept=PositionSet.of_file(ruleset, path) if is_begun else None,
         )
-        new = path.with_suffix(".new.npz")
-        np.savez_compressed(new, games=games, phase=phase, action_values=values)
-        os.replace(new, path)
+        with written_whole(path) as file:
+            np.savez_compressed(file, games=games, phase=phase, action_values=values)
         print(f"{ruleset.name}: {len(games)} positions, {left_out} left out as too hard", flush=True)
     return 0
 

@@ -12,11 +12,14 @@ const SLICE = 25; // milliseconds between two looks at the messages
 const TELL_EVERY = 120; // milliseconds between two reports
 const SOLVER_MEGABYTES = 64;
 
-const ready = Engine.fetch();
+const engineOf = once(() => Engine.fetch());
+const bookFile = once(async () => (await fetch(new URL("books.json", import.meta.url))).json());
 const books = new Map();
 const cancelled = new Map();
 let last = Promise.resolve();
 let solver = null;
+
+engineOf().catch(() => {}); // begun at once; whoever asks is told what went wrong
 
 self.addEventListener("message", ({ data }) => {
   const { id, cancel } = data;
@@ -35,7 +38,7 @@ async function run({ id, task, options, position }, signal) {
     self.postMessage({ id, progress: progress() });
   };
   try {
-    const engine = await ready;
+    const engine = await engineOf();
     const game = position && gameOf(engine, position);
     self.postMessage({ id, result: await TASKS[task](engine, game, options, signal, tell) });
   } catch (error) {
@@ -156,12 +159,19 @@ function found({ result }) {
   return { lower, upper, nodes, isExact, actions };
 }
 
-let bookFile = null;
+/** What is fetched once for all who ask; where that fails, the next who asks tries again. */
+function once(fetched) {
+  let promise = null;
+  return () =>
+    (promise ??= fetched().catch((error) => {
+      promise = null;
+      throw error;
+    }));
+}
 
 async function bookOf(engine, ruleset) {
   if (!engine.rulesets.includes(ruleset)) return null;
-  bookFile ??= fetch(new URL("books.json", import.meta.url)).then((response) => response.json());
-  const file = (await bookFile)[ruleset.name];
+  const file = (await bookFile())[ruleset.name];
   if (file && !books.has(ruleset.name)) books.set(ruleset.name, new Book(engine.newGame(ruleset), file));
   return books.get(ruleset.name) ?? null;
 }

@@ -14,6 +14,7 @@ from mancala_env.agents.match_mcts import MatchMctsAgent, table_of
 from mancala_env.agents.match_values import (
     NoMatchValues,
     after_rounds,
+    dials_in_bytes,
     finished_rounds,
     read_values,
     worths,
@@ -158,9 +159,17 @@ def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
 )
 def test_a_file_of_other_numbers_is_refused(tmp_path: Path, values, why):
     path = tmp_path / "match_leyla.npz"
-    np.savez(path, values=values)
+    np.savez(path, values=values, dials=dials_in_bytes(rulesets.lookup("leyla")))
     with pytest.raises(NoMatchValues, match=re.escape(why)):
         read_values(path, rulesets.lookup("leyla"))
+
+
+def test_values_of_other_rules_are_refused():
+    table = shipped_file("match", "leyla")
+    with pytest.raises(NoMatchValues, match=r"other rules than layli_goobalay's: .* match=loan"):
+        agents.make(f"match+mcts:10:{table}", "layli_goobalay")
+    same = replace(rulesets.lookup("leyla"), name="mine")
+    assert (read_values(table, same) == read_values(table, rulesets.lookup("leyla"))).all()
 
 
 @pytest.mark.parametrize("path", ["no/such.npz", ".", "\0"])
@@ -183,7 +192,8 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
 
 def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
     path = tmp_path / "mine.npz"
-    np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32))
+    dials = dials_in_bytes(rulesets.lookup("layli_goobalay"))
+    np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32), dials=dials)
     mine = agents.make(f"match+mcts:10:{path}", "layli_goobalay")
     shipped = agents.make("match+mcts:10", "layli_goobalay")
     named = agents.make(f"match+mcts:10:{shipped_file('match', 'layli_goobalay')}", "layli_goobalay")

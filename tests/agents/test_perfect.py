@@ -1,5 +1,7 @@
 """The perfect agent and the solved positions it and every other agent are measured on."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -129,9 +131,10 @@ def test_regret_is_what_an_action_loses() -> None:
     for outside in (-1, 99):
         with pytest.raises(IllegalMove, match=f"position 0: action {outside} is not legal; legal actions"):
             solved.regret(np.full(len(solved), outside))
-    for wrong in (np.zeros(2, np.int64), np.zeros(len(solved)), None):
+    wrongs: list[Any] = [np.zeros(2, np.int64), np.zeros(len(solved)), None]
+    for wrong in wrongs:
         with pytest.raises(InvalidArgument, match=f"actions must be {len(solved)} integers, not"):
-            solved.regret(wrong)  # type: ignore[arg-type]
+            solved.regret(wrong)
 
 
 def test_a_ruleset_without_solved_positions_says_which_have_some() -> None:

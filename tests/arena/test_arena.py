@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from mancala_env import IllegalMove, Position, agents, records, rulesets
+from mancala_env import IllegalMove, InvalidPosition, Position, agents, records, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.arena import (
     InvalidMatch,
@@ -332,6 +332,19 @@ def played_whole_lines(path):
     text = path.read_text()
     path.write_text(text[: text.rfind("\n") + 1])
     return played(path)
+
+
+def test_openings_and_who_plays_them_are_checked():
+    greedy: Any = agents.make("greedy", "leyla")
+    drawn: Any = openings("leyla", 2, 4, 1)
+    nobody: Any = "random"
+    with pytest.raises(InvalidArgument, match=r"agents must be such as agents\.make.*, not 'random'"):
+        play_openings(greedy, nobody, drawn)
+    wrongs: list[Any] = [None, 5, [], "x", drawn.astype(np.int64), drawn[:, :3]]
+    for wrong in wrongs:
+        with pytest.raises(InvalidPosition, match="games must be uint64 of shape"):
+            play_openings(greedy, greedy, wrong)
+    assert play_openings(greedy, greedy, drawn).games == 4
 
 
 def test_an_agent_is_named_once():

@@ -1,14 +1,16 @@
 """Ratings recover known strengths, and intervals contain the truth about as often as they say."""
 
 import itertools
+from typing import Any
 
 import choix
 import numpy as np
 import pytest
 
-from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings
+from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
 from mancala_env.arena.intervals import share_interval
 from mancala_env.arena.ratings import ELO_PER_LOGIT, elo_difference, win_probability
+from mancala_env.errors import InvalidArgument
 
 STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
 
@@ -141,6 +143,13 @@ def test_wrong_matches_are_refused():
         fit_ratings([])
     with pytest.raises(InvalidMatch, match="a is matched with itself"):
         fit_ratings([PairCounts("a", "a", [1, 0, 0, 0, 0])])
+    matches = [play_matches("greedy", "random", ruleset, games=2) for ruleset in ("leyla", "gabata_i")]
+    with pytest.raises(InvalidMatch, match="and the matches are of gabata_i and leyla"):
+        fit_ratings(matches)
+    wrongs: list[Any] = [None, 5, "x", [None], [1, 2]]
+    for wrong in wrongs:
+        with pytest.raises(InvalidArgument, match=r"matches must be .*MatchResults or PairCounts, not"):
+            fit_ratings(wrong)
 
 
 def test_a_rating_of_nobody_is_refused():

@@ -1,6 +1,7 @@
 """Regret against exact values, over the fixed positions and over an agent's own games."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from mancala_env.arena.evaluation import Evaluation
 from mancala_env.arena.ladder import SLOW_ANCHORS
 from mancala_env.arena.matches import InvalidMatch
 from mancala_env.arena.page import Page
-from mancala_env.arena.regret import MOST_MISTAKES, has_exact_positions
+from mancala_env.arena.regret import MOST_MISTAKES, has_exact_positions, regret_difference
 from mancala_env.arena.report import add_regret, plot_regret
+from mancala_env.errors import InvalidArgument
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"
@@ -99,10 +101,33 @@ def test_regret_over_its_own_games():
     again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
     assert again.as_dict() == regret.as_dict()
     perfect = agents.make("perfect", small, seed=1)
-    regret = own_games_regret(perfect, random, games=10, opening_turns=1, memory_mb=16, seed=2)
+    regret = own_games_regret(perfect, "random", games=10, opening_turns=1, memory_mb=16, seed=2)
     assert regret.source == "own games against random, openings of 1 random turns (all)"
     assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
+
+
+def test_wrong_arguments_of_regrets_are_named():
+    greedy: Any = agents.make("greedy", "leyla")
+    measured: Any = measure_regret(greedy, "leyla")
+    others: list[Any] = [None, "x", measured.overall]
+    for wrong in others:
+        with pytest.raises(InvalidArgument, match="regrets must be of measure_regret, not"):
+            regret_difference(measured, wrong)
+    with pytest.raises(InvalidArgument, match=r"agent must be one, such as agents\.make.*, not 'greedy'"):
+        own_games_regret(measured.agent)
+    with pytest.raises(InvalidSpec, match="no agent 'gredy'"):
+        own_games_regret(greedy, "gredy")
+    wrongs: list[dict[str, Any]] = [
+        {"max_positions": 0},
+        {"max_positions": "x"},
+        {"max_positions": None},
+        {"seed": -1},
+        {"seed": "x"},
+    ]
+    for wrong in wrongs:
+        with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number of at least"):
+            own_games_regret(greedy, "random", **wrong)
 
 
 def test_an_unsolved_position_is_counted_not_guessed():

@@ -206,16 +206,31 @@ def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
 OPTIONS = ("--seeds", "1", "--games", "2", "--points", "2", "--json", "--anchors", "random", "--lines")
 
 
-def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(tmp_path, capsys):
+_SAYS_WHAT_IT_LACKS = (
+    "try:\n    import no_such_package\nexcept ImportError as error:\n"
+    "    raise ImportError('lacking needs it: pip install no_such_package') from error\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("imports", "left_out"),
+    [
+        (_SAYS_WHAT_IT_LACKS, "lacking needs it: pip install no_such_package"),
+        (
+            "import no_such_package.inside\n",
+            r".*lacking\.py needs no_such_package: pip install no_such_package$",
+        ),
+    ],
+)
+def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
+    imports, left_out, tmp_path, capsys
+):
     entry_of(tmp_path, HONEST, "whole")
-    (tmp_path / "lacking.py").write_text(
-        '"""Needs what there is none of."""\ntry:\n    import no_such_package\nexcept ImportError as error:\n'
-        "    raise ImportError('lacking needs it: pip install no_such_package') from error\n"
-    )
+    (tmp_path / "lacking.py").write_text(f'"""Needs what there is none of."""\n{imports}')
     words = [str(tmp_path / "lacking.py"), str(tmp_path / "whole.py"), "--steps", "100"]
     assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out"), *OPTIONS]) == 1
     said = capsys.readouterr()
-    assert said.err.splitlines()[0] == "left out: lacking needs it: pip install no_such_package"
+    assert re.fullmatch(f"left out: {left_out}", said.err.splitlines()[0])
     (contest,) = json.loads(said.out)["contests"]
     assert [each["entry"] for each in contest["entries"]] == ["whole"]
     # Without entries the results so far are shown.

@@ -399,6 +399,7 @@ def test_the_console_script_is_the_module():
         (["evaluate", "random", "greedy", "--opening_turns", "99"], "opening_turns must be 0 to 12, not 99"),
         (["evaluate", "random", "greedy", "--report", "report.pdf"], r"\.html or \.png, not 'report\.pdf'"),
         (["evaluate", "random", "greedy", "--report", "no/such/r.png"], "no folder 'no/such'"),
+        (["benchmark", "--folder", ""], "folder must be a folder to keep results in, not ''"),
         (["evaluate", "nothing.zip"], r"nothing\.zip"),
         (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*--no_ladder"),
         (["evaluate", "random", "greedy", "--rounds", "some"], "rounds.*some"),

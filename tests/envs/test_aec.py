@@ -216,8 +216,12 @@ def test_env_lets_an_illegal_action_lose_as_the_classic_games_do():
 def test_env_refuses_what_is_no_action_at_all():
     env: Any = layli_goobalay_v0.env()
     env.reset()
-    with pytest.raises(AssertionError, match="not in action space"):
-        env.step(6)
+    for action in (6, -1, 10**30, True, np.True_, 1.0, "1", None):
+        with pytest.raises(AssertionError, match="not in action space"):
+            env.step(action)
+    for action in (0, np.int64(0), np.array(0)):
+        env.reset()
+        env.step(action)
 
 
 def test_nothing_works_before_reset():

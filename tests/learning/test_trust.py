@@ -3,17 +3,15 @@
 import json
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from small_disk import largest_file
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from mancala_env import agents
@@ -167,17 +165,6 @@ def test_tensorboard_reads_what_is_logged(tmp_path: Path) -> None:
 
 
 # A full disk
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Let the system refuse to write past so many bytes of any file, as it does past the end of a disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk_ends_the_run_and_every_file_stays_whole(run: Path, capsys) -> None:

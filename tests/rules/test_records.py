@@ -3,13 +3,13 @@
 import itertools
 import random
 import re
-import signal
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 from test_recorded_games import RECORDINGS, recorded
 
@@ -199,19 +199,11 @@ def test_half_a_game_at_the_end_is_told_before_games_are_appended(tmp_path):
 
 
 def test_a_game_that_the_disk_has_no_room_for_is_not_there_by_half(tmp_path):
-    resource = pytest.importorskip("resource")
     file, game = tmp_path / "games.txt", GameRecord("leyla", [(0, 0)], comment="long " * 400)
     write_games(file, [game])
     size = file.stat().st_size
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2 * size + size // 2, before[1]))
-        with pytest.raises(OSError, match="File too large"):
-            write_games(file, [game, game], append=True)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
+    with largest_file(2 * size + size // 2), pytest.raises(OSError, match="File too large"):
+        write_games(file, [game, game], append=True)
     assert list(read_games(file)) == [game, game]
 
 
