@@ -360,7 +360,8 @@ def agent_from_file(
     try:
         found = runpy.run_path(source).get(function)
     except SyntaxError as error:
-        raise InvalidSpec(f"spec {spec!r}: {source}, line {error.lineno or 1}: {error.msg}") from error
+        where = f"{error.filename or source}, line {error.lineno or 1}"
+        raise InvalidSpec(f"spec {spec!r}: {where}: {error.msg}") from error
     if not callable(found):
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
     agent = found(ruleset)

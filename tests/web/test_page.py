@@ -495,3 +495,25 @@ def test_a_game_is_studied_without_changing_it(open_page: Open) -> None:
     page.get_by_role("link", name="Play").click()
     assert wait_for_you(page)
     assert text_of(page) == played
+
+
+def test_a_worker_asks_again_for_files_that_did_not_come(chromium: Browser, site: Site) -> None:
+    context = chromium.new_context(service_workers="block")
+    try:
+        page = context.new_page()
+        unhandled: list[str] = []
+        page.on("pageerror", lambda error: unhandled.append(str(error)))
+        page.goto(f"{site.address}#study")
+        page.wait_for_selector("html[data-ready]")
+        page.route("**/mancala.wasm", lambda route: route.abort())
+        page.evaluate("async () => { globalThis.searches = new (await import('./searches.js')).Searches(); }")
+        ask = (
+            "([name, text]) => searches.ask('values', { ruleset: { dials: { name } }, text },"
+            " { milliseconds: 10_000 }).then((found) => found.isExact, (error) => error.message)"
+        )
+        assert page.evaluate(ask, ["layli_goobalay", LATE]) == "Failed to fetch"
+        page.unroute("**/mancala.wasm")
+        assert page.evaluate(ask, ["layli_goobalay", LATE]) is True
+        assert not unhandled
+    finally:
+        context.close()
