@@ -22,11 +22,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from mancala_env.arguments import truth, whole
+from mancala_env.arguments import several, truth, whole
 from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
-from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError, printable
+from mancala_env.errors import (
+    IllegalMove,
+    InvalidArgument,
+    InvalidPosition,
+    InvalidRuleset,
+    MancalaError,
+    printable,
+)
 from mancala_env.notation import LETTERS, turn_text
 from mancala_env.position import PLAYERS, Position, Turn
 from mancala_env.rulesets import Ruleset, lookup, names
@@ -288,12 +295,15 @@ class GameRecord:
 
         Raises:
             InvalidRecord: An argument is no such thing; the message names it.
+            InvalidArgument: The same, of `turns`, `headers`, `rounds` and `seed`.
             InvalidRuleset: No such ruleset.
             InvalidPosition: `start` is no position of the ruleset.
         """
         given = dict(locals())
         given["ruleset"] = lookup(ruleset)
-        given["turns"] = tuple(_turn(turn) for turn in turns)
+        given["turns"] = tuple(_turn(turn) for turn in several("turns", turns, "turns, such as [(0, 3)]"))
+        if not isinstance(headers, Mapping | None):
+            raise InvalidArgument(f"headers must be a dictionary of texts, not {headers!r}")
         given["start"] = _start_text(given["ruleset"], start)
         given["headers"] = dict(headers or {})
         for one in fields(self):
@@ -595,7 +605,12 @@ def parse_games(text: str, name: str = "") -> list[GameRecord]:
 
     Raises:
         InvalidRecord: Something does not fit; see :func:`read_games`.
+        InvalidArgument: It is no text.
     """
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"games are read from a text, not from {type(text).__name__}; read_games reads a file"
+        )
     return list(_games(iter(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))), name))
 
 
@@ -604,6 +619,7 @@ def games_text(games: Iterable[GameRecord]) -> str:
 
     Raises:
         InvalidRecord: A turn of a game does not fit; the message names game and turn.
+        InvalidArgument: One is no game.
     """
     return "\n".join(_texts(games))
 
@@ -620,9 +636,10 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
         InvalidRecord: A turn of a game does not fit; the message names game and turn. A file that was to be
             replaced is as it was; one that was appended to has got the games before it. Or `append` is asked
             of a file that holds something else, or ends in half a game.
-        InvalidArgument: `append` is neither True nor False.
+        InvalidArgument: `append` is neither True nor False, the file is a folder, or what is written no game.
         OSError: The file cannot be written; it holds no half of a game.
     """
+    _check_file(path)
     path = Path(path)
     if truth("append", append):
         check_appendable(path)
@@ -640,8 +657,10 @@ def check_appendable(path: str | Path) -> None:
 
     Raises:
         InvalidRecord: It is a file of something else, or breaks off within a game; it is left as it is.
+        InvalidArgument: It is a folder, or nothing: a variable of a shell that is not set.
         OSError: The file cannot be written.
     """
+    _check_file(path)
     with Path(path).open("a+b") as file:
         file.seek(0)
         begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -653,6 +672,11 @@ def check_appendable(path: str | Path) -> None:
     if has_open_end:  # somebody's editor, or what wrote there was killed: then the last game says so
         for _ in read_games(path):
             pass
+
+
+def _check_file(path: str | Path) -> None:
+    if not str(path).strip() or Path(path).is_dir():
+        raise InvalidArgument(f"games are kept in a file, such as games.txt, not in {str(path)!r}")
 
 
 def _last_byte(file: IO[bytes]) -> bytes:
@@ -682,7 +706,13 @@ def _append(file: IO[bytes], games: Iterable[GameRecord], ends_in: bytes = b"") 
 
 
 def _texts(games: Iterable[GameRecord]) -> Iterator[str]:
+    if not isinstance(games, Iterable):
+        raise InvalidArgument(
+            f"games must be several GameRecords, such as [record], not {type(games).__name__}"
+        )
     for number, game in enumerate(games, 1):
+        if not isinstance(game, GameRecord):
+            raise InvalidArgument(f"game {number} must be a GameRecord, not {type(game).__name__}")
         try:
             text = game.to_text()
         except InvalidRecord as error:

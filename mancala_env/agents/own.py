@@ -353,7 +353,8 @@ def agent_from_file(
     comes with a checkpoint, a book or a results file is ever run.
 
     Raises:
-        InvalidSpec: There is no such file or function, or what it returns is no agent of the ruleset.
+        InvalidSpec: There is no such file or function, it takes something else, or what it returns is no
+            agent of the ruleset.
     """
     if not isfile(source):
         raise InvalidSpec(f"spec {spec!r}: there is no file {source!r}")
@@ -364,6 +365,12 @@ def agent_from_file(
         raise InvalidSpec(f"spec {spec!r}: {where}: {error.msg}") from error
     if not callable(found):
         raise InvalidSpec(f"spec {spec!r}: {source} has no function {function}")
+    try:
+        inspect.signature(found).bind(ruleset)
+    except TypeError as error:
+        raise InvalidSpec(f"spec {spec!r}: {function} must take one argument, the ruleset: {error}") from None
+    except ValueError:  # of a builtin, which does not say what it takes
+        pass
     agent = found(ruleset)
     if not isinstance(agent, Agent) or agent.ruleset != ruleset:
         raise InvalidSpec(f"spec {spec!r}: {function} must return an Agent that plays {ruleset.name}")

@@ -251,6 +251,9 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
         agents.make(f"python:{path}:make_nothing", "leyla")
     with pytest.raises(InvalidSpec, match="there is no file"):
         agents.make("python:nothing.py:make_agent", "leyla")
+    path.write_text("def make_agent():\n    pass\n")
+    with pytest.raises(InvalidSpec, match="make_agent must take one argument, the ruleset: too many"):
+        agents.make(spec, "leyla")
     path.write_text("def make_agent(ruleset)\n")
     with pytest.raises(InvalidSpec, match=r"my_agent\.py, line 1: expected ':'"):
         agents.make(spec, "leyla")

@@ -13,7 +13,16 @@ from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 from test_recorded_games import RECORDINGS, recorded
 
-from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, records, rulesets
+from mancala_env import (
+    InvalidPosition,
+    InvalidRuleset,
+    MancalaError,
+    Position,
+    Ruleset,
+    records,
+    rulesets,
+)
+from mancala_env.errors import InvalidArgument
 from mancala_env.records import (
     GameRecord,
     InvalidRecord,
@@ -438,6 +447,8 @@ def test_any_other_text_is_read_or_refused(text):
         ({"turns": [(2, 0)]}, InvalidRecord, "a turn is a player"),
         ({"turns": [(0, -1)]}, InvalidRecord, "a turn is a player"),
         ({"turns": ["S1"]}, InvalidRecord, "a turn is a player"),
+        ({"turns": None}, InvalidArgument, "turns must be turns, such as [(0, 3)], not None"),
+        ({"headers": 5}, InvalidArgument, "headers must be a dictionary of texts, not 5"),
         ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment must be one line"),
         ({"south": None}, InvalidRecord, "south must be one line"),
         ({"rounds": 0}, MancalaError, "rounds must be"),
@@ -458,6 +469,38 @@ def test_any_other_text_is_read_or_refused(text):
 def test_what_is_no_record_is_refused_when_it_is_made(arguments, error, why):
     with pytest.raises(error, match=re.escape(why)):
         GameRecord(**({"ruleset": "leyla"} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("games", "said"),
+    [
+        (None, "games must be several GameRecords, such as [record], not NoneType"),
+        (GameRecord("leyla"), "games must be several GameRecords, such as [record], not GameRecord"),
+        ("text", "game 1 must be a GameRecord, not str"),
+    ],
+)
+def test_what_is_no_game_is_not_written(games, said, tmp_path):
+    path = tmp_path / "games.txt"
+    write_games(path, [GameRecord("leyla")])
+    before = path.read_bytes()
+    for append in (False, True):
+        with pytest.raises(InvalidArgument, match=re.escape(said)):
+            write_games(path, games, append=append)
+    with pytest.raises(InvalidArgument, match=re.escape(said)):
+        games_text(games)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("path", ["", " ", "."])
+def test_games_are_written_into_a_file(path):
+    for append in (False, True):
+        with pytest.raises(InvalidArgument, match="games are kept in a file"):
+            write_games(path, [GameRecord("leyla")], append=append)
+
+
+def test_games_are_read_from_a_text():
+    with pytest.raises(InvalidArgument, match="games are read from a text, not from bytes"):
+        parse_games(b"")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_record_with_a_turn_that_does_not_fit_is_not_written(tmp_path):
