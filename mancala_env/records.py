@@ -586,8 +586,10 @@ def read_games(path: str | Path) -> Iterator[GameRecord]:
     Raises:
         InvalidRecord: Something does not fit. The message names the file, the game, the turn, what was
             written and what would be legal; the games before it have been yielded.
+        InvalidArgument: It is a folder.
         OSError: The file cannot be read.
     """
+    _check_file(path)
     # Universal newlines, and a byte order mark that some editors leave.
     with Path(path).open(encoding="utf-8-sig") as file:
         try:

@@ -492,10 +492,12 @@ def test_what_is_no_game_is_not_written(games, said, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["", " ", "."])
-def test_games_are_written_into_a_file(path):
+def test_games_are_kept_in_a_file(path):
     for append in (False, True):
         with pytest.raises(InvalidArgument, match="games are kept in a file"):
             write_games(path, [GameRecord("leyla")], append=append)
+    with pytest.raises(InvalidArgument, match="games are kept in a file"):
+        next(read_games(path))
 
 
 def test_games_are_read_from_a_text():
