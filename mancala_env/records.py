@@ -295,13 +295,14 @@ class GameRecord:
 
         Raises:
             InvalidRecord: An argument is no such thing; the message names it.
-            InvalidArgument: The same, of `turns`, `headers`, `rounds` and `seed`.
+            InvalidArgument: `turns` are not several, `headers` are no dictionary, a number is out of range.
             InvalidRuleset: No such ruleset.
             InvalidPosition: `start` is no position of the ruleset.
         """
         given = dict(locals())
         given["ruleset"] = lookup(ruleset)
-        given["turns"] = tuple(_turn(turn) for turn in several("turns", turns, "turns, such as [(0, 3)]"))
+        turns = several("turns", turns, "players and actions, such as [(0, 3)]")
+        given["turns"] = tuple(_turn(turn) for turn in turns)
         if not isinstance(headers, Mapping | None):
             raise InvalidArgument(f"headers must be a dictionary of texts, not {headers!r}")
         given["start"] = _start_text(given["ruleset"], start)
@@ -641,12 +642,12 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
         InvalidArgument: `append` is neither True nor False, the file is a folder, or what is written no game.
         OSError: The file cannot be written; it holds no half of a game.
     """
-    _check_file(path)
-    path = Path(path)
     if truth("append", append):
         check_appendable(path)
-        with path.open("a+b", buffering=0) as file:
+        with Path(path).open("a+b", buffering=0) as file:
             return _append(file, games, _last_byte(file))
+    _check_file(path)
+    path = Path(path)
     if path.exists() and not path.is_file():  # a pipe, or the terminal
         with path.open("wb", buffering=0) as file:
             return _append(file, games)

@@ -125,8 +125,10 @@ def _run(path: Path) -> ModuleType:
     try:
         with needing(str(path), None):
             spec.loader.exec_module(module)
-    except ModuleNotFoundError as error:
-        raise InvalidEntry(f"{path}: {error}; is it of another version of mancala-env?") from error
+    except ImportError as error:
+        if "pip install" in str(error):  # what it needs can be had
+            raise
+        raise InvalidEntry(f"{path}: {error}") from error
     except SyntaxError as error:
         raise InvalidEntry(f"{path}, line {error.lineno or 1}: {error.msg}") from error
     return module

@@ -124,8 +124,6 @@ def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":
         try:
             entries.append(read_entry(path))
         except ImportError as error:
-            if "pip install" not in str(error):
-                raise
             lacking.append(str(error))
             _say(f"left out: {error}")
     return entries, lacking

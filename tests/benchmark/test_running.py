@@ -290,7 +290,8 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
         ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS must be a tuple"),
         ("\0", "line 1: source code string cannot contain null bytes"),
         ("def learn(:\n", "line 1: invalid syntax"),
-        ("import mancala_env.nothing\n", "No module named 'mancala_env.nothing'; is it of another version"),
+        ("import mancala_env.nothing\n", "own.py: No module named 'mancala_env.nothing'"),
+        ("from mancala_env import nothing\n", "own.py: cannot import name 'nothing' from 'mancala_env'"),
     ],
 )
 def test_a_file_that_is_no_entry_says_why(body, why, tmp_path):

@@ -13,15 +13,7 @@ from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 from test_recorded_games import RECORDINGS, recorded
 
-from mancala_env import (
-    InvalidPosition,
-    InvalidRuleset,
-    MancalaError,
-    Position,
-    Ruleset,
-    records,
-    rulesets,
-)
+from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, records, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.records import (
     GameRecord,
@@ -447,7 +439,7 @@ def test_any_other_text_is_read_or_refused(text):
         ({"turns": [(2, 0)]}, InvalidRecord, "a turn is a player"),
         ({"turns": [(0, -1)]}, InvalidRecord, "a turn is a player"),
         ({"turns": ["S1"]}, InvalidRecord, "a turn is a player"),
-        ({"turns": None}, InvalidArgument, "turns must be turns, such as [(0, 3)], not None"),
+        ({"turns": None}, InvalidArgument, "turns must be players and actions, such as [(0, 3)], not None"),
         ({"headers": 5}, InvalidArgument, "headers must be a dictionary of texts, not 5"),
         ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment must be one line"),
         ({"south": None}, InvalidRecord, "south must be one line"),
