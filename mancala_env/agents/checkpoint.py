@@ -23,7 +23,7 @@ import numpy as np
 from mancala_env import observation, tensors
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
-from mancala_env.agents.torch_threads import within_torch_threads
+from mancala_env.agents.torch_threads import threads_for, within_torch_threads
 from mancala_env.archive import (
     Archive,
     InvalidArchive,
@@ -371,8 +371,9 @@ class CheckpointAgent(Agent):
             raise self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}")
 
     def _knows_too_little(self, where: str) -> InvalidCheckpoint:
+        rounds = "single rounds" if self.identity.rounds == 1 else f"{self.identity.rounds} rounds"
         return InvalidCheckpoint(
-            f"{self.path} was trained on {self.identity.rounds} round(s) and knows actions 0 to "
+            f"{self.path} was trained on {rounds} and knows actions 0 to "
             f"{self._num_actions - 1}; {where}; mancala train --rounds match trains one that knows them all, "
             "and policy+mcts plays on with this one"
         )
@@ -403,7 +404,7 @@ class CheckpointAgent(Agent):
         observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
-        with within_torch_threads(self.num_threads), torch.inference_mode():
+        with within_torch_threads(threads_for(len(games), self.num_threads)), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
             raise InvalidCheckpoint(f"{self.path}: its weights are so large that its outputs are not finite")

@@ -4,6 +4,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Positions for each thread: with fewer, waiting for the others takes longer than the work.
+_ROWS = 256
+
+
+def threads_for(rows: int, num_threads: int) -> int:
+    """Return how many of an agent's threads a network is worth for so many positions."""
+    return max(1, min(num_threads, rows // _ROWS))
+
 
 @contextmanager
 def within_torch_threads(num_threads: int) -> Iterator[None]:

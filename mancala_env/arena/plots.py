@@ -16,6 +16,8 @@ ASKED, ANCHOR, INK = "#b5472f", "#7d8794", "#22303c"
 """Colours: of what is asked about, of what it is measured against, and of words."""
 BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 """Colours of agents side by side."""
+# A cell darker than this has white numbers.
+_DARK = 0.5
 
 READ_RATINGS = (
     "How to read it: a dot is an agent's rating, the bar around it the 95 % interval. Strongest on top. "
@@ -51,6 +53,12 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     return figure_of(axes)
 
 
+def _ink_on(colour: tuple[float, ...]) -> str:
+    """Return the colour of a number that can be read on a cell of that colour."""
+    red, green, blue, _ = colour
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
+
+
 def plot_win_rates(
     matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
 ) -> "Figure":
@@ -66,7 +74,15 @@ def plot_win_rates(
     for y, i in enumerate(rows):
         for x, rate in enumerate(rates[i]):
             if not np.isnan(rate):
-                axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=INK)
+                axes.text(
+                    x,
+                    y,
+                    f"{rate:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color=_ink_on(image.to_rgba(rate)),
+                )
     axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])
     axes.set_title("Win rate of the row against the column, %")

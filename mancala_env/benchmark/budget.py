@@ -225,20 +225,27 @@ class _Children:
     """The processor seconds of child processes: those that have ended and, on Linux, those that run."""
 
     def __init__(self) -> None:
-        self._seconds, self._looked_up = 0.0, -_LOOK_UP_SECONDS
+        self._seen, self._lost, self._looked_up = 0.0, 0.0, -_LOOK_UP_SECONDS
 
     def seconds(self, at_most_old: float) -> float:
         """Return them, never less than before."""
         if (now := time.monotonic()) - self._looked_up >= at_most_old:
-            ended = os.times()
-            self._seconds = max(
-                self._seconds, ended.children_user + ended.children_system + _seconds_of_descendants()
-            )
-            self._looked_up = now
-        return self._seconds
+            seen = _seconds_seen()
+            if seen < self._seen:  # one that ended as we looked is in neither sum: look again
+                seen = _seconds_seen()
+            # What nobody waited for is in no sum once it has ended.
+            self._lost += max(0.0, self._seen - seen)
+            self._seen, self._looked_up = seen, now
+        return self._seen + self._lost
 
 
 _children = _Children()
+
+
+def _seconds_seen() -> float:
+    """Return the processor seconds of children that were waited for, and of those that run."""
+    ended = os.times()
+    return ended.children_user + ended.children_system + _seconds_of_descendants()
 
 
 def _seconds_of_descendants() -> float:

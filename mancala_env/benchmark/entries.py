@@ -32,6 +32,9 @@ from mancala_env.errors import MancalaError, printable
 from mancala_env.programs import needing
 from mancala_env.rulesets import Ruleset
 
+# Letters of a name that a file of results takes.
+_LONGEST_NAME = 200
+
 
 class InvalidEntry(MancalaError):
     """A file that is no entry of the benchmark."""
@@ -85,6 +88,10 @@ def read_entry(path: str | Path) -> Entry:
     path = Path(path)
     if path.suffix != ".py":
         raise InvalidEntry(f"an entry is a Python file, such as training/benchmark/td.py, not {str(path)!r}")
+    if not path.stem.isprintable() or len(path.stem) > _LONGEST_NAME:
+        raise InvalidEntry(
+            f"an entry's file has a name of {_LONGEST_NAME} printable letters at most, not {path.stem[:99]!r}"
+        )
     if not path.is_file():
         raise InvalidEntry(f"there is no entry {str(path)!r}; those of a checkout lie in training/benchmark")
     content = path.read_bytes()

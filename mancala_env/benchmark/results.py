@@ -150,9 +150,10 @@ class Results(LinesFile):
         self.append_line({"format": FORMAT, "what": END, **key.as_dict(), "why": why})
 
     def _add(self, row: Row) -> None:
-        # What was measured last stands last. The same steps twice are of files that were joined: one counts.
+        # The run that was measured last stands last. The same steps twice are of files that were joined: one
+        # counts, and what a file has of the way there does not come after the end that another has.
         before = [each for each in self._rows.pop(row.key, ()) if each.steps != row.steps]
-        self._rows[row.key] = [*before, row]
+        self._rows[row.key] = sorted([*before, row], key=lambda each: each.steps)
 
     def _drop(self, key: Key, after: int) -> None:
         self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]

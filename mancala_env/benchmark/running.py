@@ -28,12 +28,13 @@ from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.learning.run_folder import git_revision, write_atomically
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.values.files import NoValueNetwork, shipped_network
 
 FEWEST_SEEDS = 5
 """Seeds below which an interval says little; a report notes it."""
 POINTS = 5
 LINES = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "value+minimax:4")
-"""Those who do not learn: lines across the plots."""
+"""Those who do not learn: lines across the plots, where they can play."""
 _PENDING = "pending.json"
 _MOST_SEEDS = 10_000
 _MOST_WHY = 500  # letters of why a run was refused
@@ -128,7 +129,7 @@ def plan(
     points: int = POINTS,
     games: int = GAMES,
     anchors: Sequence[str] | None = None,
-    lines: Sequence[str] = LINES,
+    lines: Sequence[str] | None = None,
     scoring_seed: int = 0,
 ) -> Plan:
     """Say what is to be measured: every entry in every task that it takes part in.
@@ -143,7 +144,7 @@ def plan(
         points: Measuring points of a run, the last at its end, each at half of the next.
         games: Games against each anchor, even.
         anchors: Whom players are rated against; None: the ladder's quick anchors.
-        lines: Specs of those who do not learn.
+        lines: Specs of those who do not learn; None: LINES, without a value network where none is shipped.
         scoring_seed: Seed of the games that players are rated by.
 
     Raises:
@@ -168,7 +169,7 @@ def plan(
         raise InvalidArgument("name a ruleset, such as layli_goobalay")
     folder, shares = Path(folder), measuring_points(points)
     # What is named twice is learned once.
-    limits, lines = tuple(dict.fromkeys(limits)), tuple(dict.fromkeys(lines))
+    limits = tuple(dict.fromkeys(limits))
     games_of = tuple(dict.fromkeys(lookup(each) for each in rulesets))
     scored = {each: scoring_of(each, games, anchors, scoring_seed) for each in games_of}
     chosen = tuple(dict.fromkeys(task_named(name) for name in tasks))
@@ -185,10 +186,22 @@ def plan(
         )
         if task.name in entry.tasks
     )  # fmt: skip
-    wanted = tuple(Line(spec, ruleset, scored[ruleset]) for ruleset in games_of for spec in lines)
+    wanted = tuple(
+        Line(spec, ruleset, scored[ruleset])
+        for ruleset in games_of
+        for spec in dict.fromkeys(_default_lines(ruleset) if lines is None else lines)
+    )
     for line in wanted:
         agents.make(line.spec, line.ruleset, num_threads=1)  # a wrong one is found now
     return Plan(folder, runs, wanted)
+
+
+def _default_lines(ruleset: Ruleset) -> tuple[str, ...]:
+    try:
+        shipped_network(ruleset)
+    except NoValueNetwork:
+        return tuple(spec for spec in LINES if not spec.startswith("value+"))
+    return LINES
 
 
 def _learners_folder(

@@ -26,12 +26,14 @@ from mancala_env.learning.callbacks import A_CALLBACK
 from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
 from mancala_env.learning.curves import read_metrics
 from mancala_env.learning.loop import train
-from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder
+from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
 from mancala_env.settings import build, settings_of
 
 _NAME = "run"
+# The checkpoint that was measured last, beside that of the run: a signal ends a run elsewhere.
+_MEASURED = "measured.zip"
 # What the configuration of a ruleset says of these belongs to an entry, not to all.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
@@ -122,9 +124,9 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
         budget: The budget.
     """
     place = Path(config.folder, _NAME)
-    steps = _stored_steps(place / FINAL)
-    is_resumed = steps is not None and budget.resume(steps + _num_labelled(place))
-    if steps is None or not is_resumed:
+    steps = _resumed_steps(place, budget)
+    is_resumed = steps is not None
+    if steps is None:
         shutil.rmtree(place, ignore_errors=True)
         run = RunFolder.create(config)
     else:
@@ -140,9 +142,24 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
         if stopped_by not in (None, A_CALLBACK):
             raise KeyboardInterrupt
         yield Point(checkpoint, read_identity(checkpoint).turns + _num_labelled(place))
+        write_atomically(place / _MEASURED, checkpoint.read_bytes())
         if until.is_over or stopped_by is None:
             return
         is_resumed = True
+
+
+def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
+    """Put the checkpoint that was measured last back as the run's, and return its steps; None: there is none.
+
+    A run that a signal ended has learned beyond it, and nobody knows what that cost.
+    """
+    for name in (FINAL, _MEASURED):
+        steps = _stored_steps(place / name)
+        if steps is not None and budget.resume(steps + _num_labelled(place)):
+            if name == _MEASURED:
+                write_atomically(place / FINAL, (place / _MEASURED).read_bytes())
+            return steps
+    return None
 
 
 def _stored_steps(checkpoint: Path) -> int | None:

@@ -4,6 +4,7 @@ Tables go to standard output, progress and errors to standard error; `--json` pr
 and nothing else. :mod:`mancala_env.programs` says what becomes of mistakes.
 """
 
+import difflib
 import re
 import sys
 from collections.abc import Sequence
@@ -56,8 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         refuse(PROGRAM, f"{nothing}: -- is no value")
     if words and words[0] in _PROGRAMS:
         return _PROGRAMS[words[0]].run(words[1:])
-    options = _parser().parse_args(words)
+    if words and not words[0].startswith("-") and words[0] not in _COMMANDS:
+        refuse(PROGRAM, _no_command(words[0]))
+    options = _parser().parse_args(words or ["--help"])
     return _COMMANDS[options.subcommand].run(options[options.subcommand])
+
+
+def _no_command(word: str) -> str:
+    commands = [*_COMMANDS, *_PROGRAMS]
+    near = difflib.get_close_matches(word, commands, 1)
+    said = f"{near[0]} is one" if near else f"there are {', '.join(commands)}"
+    return f"there is no command {word!r}; {said}"
 
 
 def _parser() -> Any:

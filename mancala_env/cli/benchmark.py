@@ -140,7 +140,7 @@ def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
 
 def _plan(entries: "list[Entry]", options: Any) -> "Plan":
     from mancala_env.benchmark.budget import limit_of_minutes, limit_of_steps
-    from mancala_env.benchmark.running import LINES, plan
+    from mancala_env.benchmark.running import plan
 
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
     return plan(
@@ -153,7 +153,7 @@ def _plan(entries: "list[Entry]", options: Any) -> "Plan":
         points=options.points,
         games=options.games,
         anchors=options.anchors,
-        lines=LINES if options.lines is None else options.lines,
+        lines=options.lines,
     )
 
 

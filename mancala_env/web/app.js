@@ -48,7 +48,7 @@ class App {
       this.notice,
       this.news,
       this.main,
-      h("footer", {}, h("p", {}, t("app.about"))),
+      h("footer", {}, h("p", {}, `${t("app.about")} ${t(served ? "app.served" : "app.private")}`)),
       this.live,
     );
     this.#applyTheme();

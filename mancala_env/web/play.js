@@ -26,6 +26,7 @@ export class PlayView {
   /** Who plays: "you", or {kind, strength}. */
   players = ["you", { kind: "greedy" }];
   #thinking = null;
+  #unanswered = null; // the position in which an agent did not move
   #isPaused = false; // a round is over, and the next has not been asked for
   #values = {};
   #areValuesWanted = false;
@@ -195,7 +196,10 @@ export class PlayView {
       ]);
       if (!thinking.signal.aborted && this.line === line && line.game === game) this.#play(action);
     } catch (error) {
-      if (!isAbort(error)) this.app.warn(error.message);
+      if (isAbort(error)) return;
+      this.#unanswered = game;
+      this.#refresh();
+      this.app.warn(error.message);
     }
   }
 
@@ -342,7 +346,8 @@ export class PlayView {
       return line.rounds === 1 ? result : t("play.match_over", { result });
     }
     if (this.isYours) return t(this.players[1 - game.player] === "you" ? "play.to_move" : "play.your_turn", { player: playerName(game.player) });
-    return t("play.thinking", { agent: agentName(this.players[game.player]), player: playerName(game.player) });
+    const who = { agent: agentName(this.players[game.player]), player: playerName(game.player) };
+    return t(this.#unanswered === game ? "play.no_answer" : "play.thinking", who);
   }
 
   #turnsShown = 0;

@@ -515,3 +515,23 @@ def test_a_checkpoint_that_saw_values_is_named_where_there_are_none(tmp_path: Pa
     for load in (lambda: agents.make(str(path), mine), lambda: load_network(path, identity)):
         with pytest.raises(InvalidCheckpoint, match=r"mine\.zip saw 'values' of mine, .* no value network"):
             load()
+
+
+def test_few_positions_are_judged_by_one_thread(checkpoint, monkeypatch):
+    agent = agents.make(str(checkpoint), "layli_goobalay", num_threads=2)
+    asked = []
+    forward = agent.network.forward
+
+    def counted(*seen):
+        asked.append(torch.get_num_threads())
+        return forward(*seen)
+
+    monkeypatch.setattr(agent.network, "forward", counted)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for size in (1, 511, 512):
+            agent.act(Batch(LAYLI, size, seed=1, num_threads=1).games)
+    finally:
+        torch.set_num_threads(before)
+    assert asked == [1, 1, 2]

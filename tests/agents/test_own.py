@@ -262,7 +262,7 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
     """Finding A6: num_threads=1 did not limit torch."""
-    threads = []
+    threads, games = [], Batch("leyla", 1024, seed=1).games  # few are judged by one thread
 
     class Watched(Network):
         def forward(self, seen: torch.Tensor):
@@ -273,17 +273,17 @@ def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
     try:
         torch.set_num_threads(3)
         model = Watched(Observer("leyla").shape[0], 6)
-        agents.from_policy(model, "leyla", num_threads=num_threads).choose(Position("leyla"))
+        agents.from_policy(model, "leyla", num_threads=num_threads).act(games)
         path = write_checkpoint(tmp_path / "agent.zip", identity_of("leyla"))
         agent = agents.make(str(path), "leyla", num_threads=num_threads)
         assert isinstance(agent, CheckpointAgent)
         agent.network.register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
-        agent.choose(Position("leyla"))
+        agent.act(games)
         assert threads == [num_threads, num_threads]
         assert torch.get_num_threads() == 3, "others have their own limit back"
         torch.set_num_threads(1)
         agent.num_threads = 2
-        agent.choose(Position("leyla"))
+        agent.act(games)
         assert threads[2:] == [1], "nor more than the process may"
     finally:
         torch.set_num_threads(before)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mancala_env.benchmark import budget as budget_module
 from mancala_env.benchmark.budget import (
     LearningBudget,
     Limit,
@@ -113,6 +114,13 @@ def test_core_minutes_are_what_this_process_computes_and_its_children_do():
         child.communicate(b"\n")
     time.sleep(1.1)
     assert core_seconds() - before >= running  # it has ended, and still counts
+
+
+def test_a_process_that_nobody_waited_for_is_charged_and_hides_no_later_one(monkeypatch):
+    seen = iter([1.0, 4.0, 1.5, 1.5, 3.5, 3.0, 3.5])  # the last fall is of one that ended as we looked
+    monkeypatch.setattr(budget_module, "_seconds_seen", lambda: next(seen))
+    children = budget_module._Children()
+    assert [children.seconds(0.0) for _ in range(5)] == [1.0, 4.0, 4.0, 6.0, 6.0]
 
 
 def test_the_clock_stands_still_while_a_learner_is_measured():

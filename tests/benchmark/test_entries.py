@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,29 @@ def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
     assert again.resumed_steps == first.steps
     assert again.seconds >= 5
     assert first.steps < following.steps <= 2000
+
+
+def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monkeypatch):
+    entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
+    limit, points, task = Limit("steps", 4000), measuring_points(3), TASKS["afterstates"]
+    budget = LearningBudget(limit, points)
+    learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
+    first = next(learner)
+    budget.note_measured(first.steps)
+
+    def signalled(steps):
+        if steps > first.steps:
+            os.kill(os.getpid(), signal.SIGINT)
+        return False
+
+    monkeypatch.setattr(budget, "is_due", signalled)
+    with pytest.raises(KeyboardInterrupt):
+        next(learner)
+    assert read_identity(tmp_path / "run" / "final.zip").turns > first.steps
+    again = LearningBudget(limit, points, {first.steps: 5.0})
+    following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
+    assert again.resumed_steps == first.steps
+    assert first.steps < following.steps <= 4000
 
 
 def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):

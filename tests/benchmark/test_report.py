@@ -184,7 +184,7 @@ def test_nothing_measured_makes_no_report(tmp_path):
 def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     root = Path(__file__).resolve().parents[2]
     outcome = Outcome(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
-    lines = (root / "docs" / "benchmark.md").read_text().splitlines()
+    lines = (root / "docs" / "benchmark_results.md").read_text().splitlines()
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
     assert {entry["entry"] for entry in entries} == {
         path.stem for path in (root / "training" / "benchmark").glob("*.py")

@@ -24,6 +24,7 @@ from mancala_env.benchmark import (
     read_entry,
     run_plan,
 )
+from mancala_env.benchmark.report import Outcome
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
 from mancala_env.benchmark.tasks import TASKS
@@ -270,6 +271,35 @@ def test_those_who_do_not_learn_are_measured_once_and_anchors_keep_their_rating(
     assert greedy.score.games == 0  # as stored
     assert other.score.games == 2
     assert run([], tmp_path, limits=[], lines=["greedy", "minimax:1"])[0] == []
+
+
+def test_the_lines_that_are_drawn_by_default_can_play_the_ruleset(tmp_path):
+    lines = {
+        name: [line.spec for line in plan([], tmp_path, rulesets=[name], limits=[]).lines]
+        for name in ("layli_goobalay", "ludii_leyla")
+    }
+    assert lines["layli_goobalay"] == [*lines["ludii_leyla"], "value+minimax:4"]
+    with pytest.raises(MancalaError, match="no value network of ludii_leyla is shipped"):
+        plan([], tmp_path, rulesets=["ludii_leyla"], limits=[], lines=["value+minimax:4"])
+
+
+def test_a_partial_copy_of_a_file_that_is_joined_ends_no_run_early(tmp_path):
+    entry = entry_of(tmp_path, HONEST)
+    _, _, results, wanted = run([entry], tmp_path)
+    file, key = tmp_path / RESULTS, wanted.runs[0].key
+    first = file.read_text().splitlines(keepends=True)[0]
+    file.write_text(file.read_text() + first)
+    with Results(file) as joined:
+        assert joined.rows(key) == results.rows(key)
+        assert [each.steps for each in Outcome(joined).rows] == sorted(
+            each.steps for each in results.rows(key)
+        )
+
+
+@pytest.mark.parametrize("name", ["a\u00a0b", "a" * 201])
+def test_a_name_that_no_file_of_results_takes_is_refused(name, tmp_path):
+    with pytest.raises(InvalidEntry, match="200 printable letters at most"):
+        read_entry(tmp_path / f"{name}.py")
 
 
 def test_the_regret_of_random_play_is_the_mean_over_all_actions():

@@ -541,3 +541,15 @@ def test_show_says_what_it_cannot_draw(words, message, capsys, monkeypatch, tmp_
     assert cli.main(["show", *words]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_command_the_help_is_shown_and_a_wrong_one_names_the_nearest(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == 0
+    assert "rate agents and measure their regret" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["evalute"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said == "mancala: there is no command 'evalute'; evaluate is one; see mancala --help\n"

@@ -71,4 +71,6 @@ def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_matc
     page.get_by_label("You play").select_option("north")
     page.get_by_label("Opponent").select_option("served:trained")
     page.get_by_role("button", name="Start").click()
-    page.get_by_text("trained on 1 round(s)").wait_for(timeout=60_000)
+    page.get_by_text("trained on single rounds").wait_for(timeout=60_000)
+    assert "trained did not move for South" in status(page).inner_text()  # and is no longer said to think
+    assert "Positions go to the server" in page.locator("footer").inner_text()

@@ -112,7 +112,7 @@ def test_a_network_of_single_rounds_is_refused_a_match_at_its_first_turn(server)
     request = {"do": "choose", "position": position.to_text(), "agent": "trained"}
     one, match = talk(server, {"id": 1, **request}, {"id": 2, **request, "rounds": "match"})
     assert one["action"] in position.legal_actions
-    assert "trained on 1 round(s)" in match["error"]
+    assert "trained on single rounds" in match["error"]
 
 
 def test_an_error_names_a_checkpoint_as_the_page_does(server):

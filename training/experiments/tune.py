@@ -183,7 +183,7 @@ def page(tunings: list[Tuning], minutes: float) -> str:
         "random turns. Elo is against the mean of the two searches. A row has a figure for each seed; a "
         "difference between rows means something where it is larger than the difference between the seeds of "
         "one row. "
-        "[training.md](training.md#tuning-each-configuration) says what was taken from it.\n"
+        "[experiments.md](experiments.md#tuning-each-configuration) says what was taken from it.\n"
         + "".join(
             f"\n## {tuning.path.stem}\n\n{tuning.games:,} games a match.\n\n{tuning.table()}"
             for tuning in tunings
