@@ -53,7 +53,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     return figure_of(axes)
 
 
-def _ink_on(colour: tuple[float, ...]) -> str:
+def _ink_on(colour: np.ndarray) -> str:
     """Return the colour of a number that can be read on a cell of that colour."""
     red, green, blue, _ = colour
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
@@ -81,7 +81,7 @@ def plot_win_rates(
                     ha="center",
                     va="center",
                     fontsize=8,
-                    color=_ink_on(image.to_rgba(rate)),
+                    color=_ink_on(np.asarray(image.to_rgba(rate))),
                 )
     axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])

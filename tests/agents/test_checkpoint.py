@@ -519,6 +519,7 @@ def test_a_checkpoint_that_saw_values_is_named_where_there_are_none(tmp_path: Pa
 
 def test_few_positions_are_judged_by_one_thread(checkpoint, monkeypatch):
     agent = agents.make(str(checkpoint), "layli_goobalay", num_threads=2)
+    assert isinstance(agent, CheckpointAgent)
     asked = []
     forward = agent.network.forward
 
