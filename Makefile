@@ -24,11 +24,6 @@ setup: .venv/.installed  ## make .venv and install everything into it
 	$(INSTALL) -e ".[ray,openspiel,window,play,serve,onnx]" --group dev
 	touch $@
 
-# What the documentation needs besides.
-.venv/.docs-installed: .venv/.run-installed
-	$(INSTALL) --group docs
-	touch $@
-
 # Libraries that figures are compared with. Without them `make bench` measures the rest.
 .venv/.bench-installed: .venv/.installed
 	$(INSTALL) --group bench
@@ -50,7 +45,7 @@ soak: setup  ## attack everything that should hold; MINUTES=10, goes on where it
 notebooks: setup  ## run the notebooks again and keep what they print
 	$(BIN)/python notebooks/execute.py
 
-docs: .venv/.docs-installed  ## build the documentation site into docs/_build/html and check its links
+docs: setup  ## build the documentation site into docs/_build/html and check its links
 	$(BIN)/python docs/site/make_site.py
 
 site: docs  ## the documentation and the page that plays in the browser, in docs/_build/html: any file server can host it

@@ -434,7 +434,6 @@ def test_the_console_script_is_the_module():
         (["show", "sample:nothing.zip"], r"no checkpoint 'nothing\.zip'"),
         (["show", "policy+minimax:6"], "the form is policy"),
         (["dance"], "'dance'.*evaluate"),
-        ([], "evaluate.*solve"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )

@@ -31,7 +31,7 @@ from mancala_env.programs import Parser, in_one_line
 
 # Said on the page for good: what fell in campaigns whose record was forgotten, and what came of it.
 NOTES = """
-## What fell before
+## Failures found and fixed
 
 - ctrl-c, on 22 November 2026: `Batch('leyla', 64).play_random(10**9)` seemed deaf for 20 s, while a fresh
   checkout was still compiling and other tests kept both cores busy. A Ctrl-C that came while LLVM compiled
@@ -169,10 +169,10 @@ class Campaign:
             f"{time.strftime('%Y-%m-%d')} at revision "
             f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. A case is drawn from a seed; "
             "`python tests/soak/soak.py --stages NAME` tries more of one kind.\n\n"
-            "| attack | claim | tried | goal | fell | minutes |\n|---|---|---|---|---|---|\n"
+            "| attack | claim | tried | goal | failures | minutes |\n|---|---|---|---|---|---|\n"
             + "\n".join(rows)
             + "\n\n"
-            + ("## What fell\n\n" + "\n".join(fallen) + "\n" if fallen else "Nothing fell.\n")
+            + ("## Failures\n\n" + "\n".join(fallen) + "\n" if fallen else "No claim failed.\n")
             + NOTES
         )
 
