@@ -23,7 +23,7 @@ import numpy as np
 from mancala_env import observation, tensors
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
-from mancala_env.agents.torch_threads import threads_for, within_torch_threads
+from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.archive import (
     Archive,
     InvalidArchive,
@@ -404,7 +404,7 @@ class CheckpointAgent(Agent):
         observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
-        with within_torch_threads(threads_for(len(games), self.num_threads)), torch.inference_mode():
+        with within_torch_threads(self.num_threads, len(games)), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
             raise InvalidCheckpoint(f"{self.path}: its weights are so large that its outputs are not finite")

@@ -23,7 +23,7 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.specs import kind_named
-from mancala_env.agents.torch_threads import threads_for, within_torch_threads
+from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.arguments import is_whole, one_of, truth
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -168,7 +168,7 @@ class PolicyAgent(_OwnAgent):
         self._observer.write(games, seen, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
             raise IllegalMove(self._knows_too_little("here the player to move has none of them"))
-        with within_torch_threads(threads_for(len(games), self.num_threads)):
+        with within_torch_threads(self.num_threads, len(games)):
             actions = self._choose(seen, legal, self._rng)
         return self._checked(games, actions)
 

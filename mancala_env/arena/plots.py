@@ -74,15 +74,8 @@ def plot_win_rates(
     for y, i in enumerate(rows):
         for x, rate in enumerate(rates[i]):
             if not np.isnan(rate):
-                axes.text(
-                    x,
-                    y,
-                    f"{rate:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    color=_ink_on(np.asarray(image.to_rgba(rate))),
-                )
+                ink = _ink_on(np.asarray(image.to_rgba(rate)))
+                axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])
     axes.set_title("Win rate of the row against the column, %")

@@ -65,7 +65,7 @@ class GrowthSettings:
     depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
     generations: int = setting("generations at most", 40, low=1, high=10_000)
     seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
-    # What it gains, nothing, is in docs/agents.md.
+    # What it gains, nothing, is in docs/experiments.md.
     solve: int = setting(
         "nodes the exact solver may take for a position; 0: it is not asked", 0, low=0, high=10**9
     )

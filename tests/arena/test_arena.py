@@ -29,7 +29,9 @@ from mancala_env.arena import (
     round_robin,
     stored_ladder,
 )
+from mancala_env.arena.matches import MatchResult
 from mancala_env.arena.openings import openings_to_evaluate
+from mancala_env.arena.plots import plot_win_rates
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import num_features
@@ -488,3 +490,10 @@ def test_records_are_refused_where_they_cannot_be_written(tmp_path):
         round_robin(
             ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here
         )
+
+
+@pytest.mark.parametrize(("margin", "ink"), [(0, "#22303c"), (-9, "white"), (9, "white")])
+def test_a_number_on_a_dark_cell_is_white(margin, ink):
+    match = MatchResult("greedy", "minimax:2", "leyla", np.full((2, 2), margin, np.int16))
+    (number,) = plot_win_rates([match], ["minimax:2", "greedy"], ("greedy",)).axes[0].texts
+    assert number.get_color() == ink
