@@ -2,7 +2,8 @@
 
 A fifth of all boards, as the player to move sees them, is held out: drawn by a hash, so that it needs no
 list and is the same on every machine. Stores, counters and the seat do not matter, so the mirror image of a
-held-out opening is held out too.
+held-out opening is held out too. Training starts from no held-out board but the start of the round, which is
+no secret, and learns nothing of those that its games pass through.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from mancala_env.engine.chance import next_random
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save, seeds_in
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import is_start_board, legal_holes, play_turn
 from mancala_env.rulesets import Ruleset
 
 OpeningSet = Literal["all", "training", "evaluation"]
@@ -58,6 +59,14 @@ def mark_in_set(rules, games, opening_set, marks):
 
 
 @kernel
+def mark_to_learn(rules, games, marks):
+    """Set marks, bool `[B]`, where a learner may learn from a game of uint64 `[B, NUM_COLUMNS]`."""
+    for b in range(len(games)):
+        game = load(games, b)
+        marks[b] = is_start_board(rules, game) or not is_held_out(rules, game)
+
+
+@kernel
 def children(rules, games, found):
     """Write every running game that is one turn from any of some running games; return how many.
 
@@ -94,4 +103,14 @@ def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) ->
     """Return which games, uint64 `[B, NUM_COLUMNS]`, belong to a set, bool `[B]`."""
     marks = np.zeros(len(games), np.bool_)
     mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), marks)
+    return marks
+
+
+def rows_to_learn(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
+    """Return from which games, uint64 `[B, NUM_COLUMNS]`, a learner may learn, bool `[B]`.
+
+    From all boards that are not held out, and from the start of a round.
+    """
+    marks = np.zeros(len(games), np.bool_)
+    mark_to_learn(encode(ruleset), games, marks)
     return marks

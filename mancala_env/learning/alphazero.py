@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.puct import PuctAgent
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import losses
 from mancala_env.learning.policy import NotFinite
@@ -185,7 +186,9 @@ class AlphaZero(SelfPlayPPO):
             parts.append(searched)
         steps, rows = np.divmod(np.arange(n_rollout_steps * env.num_envs), env.num_envs)
         played = Searched.joined(parts)
-        self.replay.add(played, steps, rows, ends_of(rewards, dones, players))
+        is_learned = rows_to_learn(env.ruleset, played.games)
+        ends = ends_of(rewards, dones, players)
+        self.replay.add(played.select(is_learned), steps[is_learned], rows[is_learned], ends)
         self.logger.record("alphazero/positions", len(self.replay))
         self.logger.record("alphazero/simulations", simulations / len(steps))
         logs = np.log(played.targets, out=np.zeros_like(played.targets), where=played.targets > 0)

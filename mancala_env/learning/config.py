@@ -368,11 +368,10 @@ class TrainConfig:
                 f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
                 f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
             )
-        if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games % self.ppo.batch_size == 1:
+        if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games == 1:
             raise InvalidConfig(
-                "ppo.steps times selfplay.games must leave no last minibatch of one environment step, which "
-                f"has nothing to be compared with; {self.ppo.steps:,} times {self.selfplay.games:,} is one "
-                f"more than a multiple of ppo.batch_size, {self.ppo.batch_size:,}"
+                "ppo.steps times selfplay.games must be 2 or more, not 1: a single environment step has "
+                "nothing to be compared with"
             )
         if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(

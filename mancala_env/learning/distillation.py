@@ -21,6 +21,7 @@ from mancala_env import Position, agents
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.perfect import PerfectAgent
 from mancala_env.batch import Batch
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH
 from mancala_env.learning.config import InvalidConfig, TrainConfig
 from mancala_env.learning.progress import RunProgress
@@ -258,8 +259,9 @@ def label_positions(
 ) -> ExpertLabels:
     """Let an expert play and label positions.
 
-    Every game that is started is played to its end, and none of its positions is left out: whether another
-    one starts depends on the positions labelled so far alone. So each game has the same chance to count,
+    Boards that are held out for evaluation are played and not labelled. Every game that is started is played
+    to its end, and no other of its positions is left out: whether another one starts depends on the positions
+    labelled so far alone. So each game has the same chance to count,
     however long it lasts (as in Wald's equation, the expected sum over games is their expected number times
     the mean of one). Were only the games counted that are over by the time there are enough positions, the
     short ones would be favoured. The one cap is the rules' own: a match ends after 1,000 rounds (RULES 5.4),
@@ -305,14 +307,15 @@ def label_positions(
     while is_running.any():
         rows = np.flatnonzero(is_running)
         found = label(batch.games[rows])
-        is_labelled = np.isfinite(found).any(axis=1)
+        is_known = np.isfinite(found).any(axis=1)
+        is_labelled = is_known & rows_to_learn(ruleset, batch.games[rows])
         labelled = rows[is_labelled]
         count += len(labelled)
         games.append(batch.games[labelled])
         values.append(found[is_labelled])
         players.append(batch.player[labelled])
         episodes.append(episode[labelled])
-        is_random = ~is_labelled | (rng.random(len(rows)) < exploration)
+        is_random = ~is_known | (rng.random(len(rows)) < exploration)
         is_best = found == found.max(axis=1, keepdims=True)
         # Among these, any action is as good as another.
         candidates = np.where(is_random[:, None], batch.legal_mask[rows] != 0, is_best)

@@ -101,8 +101,8 @@ class ExpertPPO(SelfPlayPPO):
 
     def _label_some(self, rollout: SelfPlayBuffer) -> None:
         settings, config = self._config.expert, self._config
-        size = rollout.buffer_size * rollout.n_envs
-        some = self._draw.choice(size, math.ceil(settings.share * size), replace=False)
+        learned = np.flatnonzero(rollout.is_learned)
+        some = self._draw.choice(learned, math.ceil(settings.share * len(learned)), replace=False)
         steps, rows = np.divmod(np.sort(some), rollout.n_envs)
         assert rollout.games is not None
         found = self._label(rollout.games[steps, rows])
@@ -129,6 +129,8 @@ class ExpertPPO(SelfPlayPPO):
     def train(self) -> None:
         """Learn from the buffer and from labels, a minibatch of each at a time."""
         start = time.perf_counter()
+        if not self.rollout_buffer.teaches:  # type: ignore[attr-defined]
+            return
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         found: list[_Losses] = []

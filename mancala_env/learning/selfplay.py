@@ -12,6 +12,9 @@ step to the next the reward and the value may change sides:
 A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
 learner's turns are steps, all of one player, and the sign never changes.
 
+Games start from no board that is held out for evaluation, and pass through some: these steps count in the
+advantages of those before, and nothing else is learned from them.
+
 Symbols: T steps of a rollout, B games, A actions.
 """
 
@@ -32,6 +35,7 @@ from stable_baselines3.common.utils import explained_variance
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
 from mancala_env.batch import Batch
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.duel import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
@@ -308,6 +312,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     Attributes:
         players: int8 `[T + 1, B]`, who made each step, and who is to make the one after the last.
         dones: bool `[T, B]`, whether the step ended its game.
+        is_learned: bool `[T, B]`, whether its board is one to learn from, not held out for evaluation.
         games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step, where somebody wants to keep them.
     """
 
@@ -317,11 +322,17 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         """Forget the rollout."""
         self.players = np.zeros((self.buffer_size + 1, self.n_envs), np.int8)
         self.dones = np.zeros((self.buffer_size, self.n_envs), np.bool_)
+        self.is_learned = np.ones((self.buffer_size, self.n_envs), np.bool_)
         super().reset()
 
     def keep_games(self) -> None:
         """Keep the games of rollouts, too."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
+
+    @property
+    def teaches(self) -> bool:
+        """Tell whether there are two steps to learn from; that of one has nothing to be compared with."""
+        return bool(self.is_learned.sum() > 1)
 
     @property
     def explained_variance(self) -> float:
@@ -346,9 +357,10 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
-        """Give out all steps once, shuffled, in minibatches of `batch_size`."""
+        """Give out the steps to learn from once, shuffled, in minibatches of `batch_size` or a few more."""
         assert self.full
         size = self.buffer_size * self.n_envs
+        learned = torch.from_numpy(np.flatnonzero(self.is_learned))
         columns = [
             torch.from_numpy(column.reshape(size, *column.shape[2:])).to(self.device)
             for column in (
@@ -361,7 +373,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                 self.action_masks,
             )
         ]
-        for rows in torch.randperm(size).to(self.device).split(batch_size or size):
+        shuffled = learned[torch.randperm(len(learned))].to(self.device)
+        # Of one size, so that no minibatch is too small to standardise its advantages.
+        for rows in shuffled.tensor_split(max(1, len(learned) // (batch_size or size))):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
 
 
@@ -387,6 +401,7 @@ class SelfPlayPPO(MaskablePPO):
 
     def warm_up(self, env: SelfPlayEnv) -> None:
         """Have all kernels compiled, so that no clock counts it; the games of `env` go on by a step."""
+        rows_to_learn(env.ruleset, env.games)
         env.step(env.action_masks().argmax(axis=1))
 
     def keep(self, folder: Path) -> None:
@@ -433,8 +448,10 @@ class SelfPlayPPO(MaskablePPO):
         for step in range(n_rollout_steps):
             legal = env.action_masks().copy()
             rollout_buffer.players[step] = env.players
+            games = env.games
+            rollout_buffer.is_learned[step] = rows_to_learn(env.ruleset, games)
             if rollout_buffer.games is not None:
-                rollout_buffer.games[step] = env.games
+                rollout_buffer.games[step] = games
             start = time.perf_counter()
             with torch.no_grad():
                 actions, values, log_probs = self.policy(
@@ -465,7 +482,8 @@ class SelfPlayPPO(MaskablePPO):
         return True
 
     def train(self) -> None:
-        """Learn from the buffer; see MaskablePPO."""
+        """Learn from the buffer; see MaskablePPO. Where it holds nothing to learn from, nothing changes."""
         start = time.perf_counter()
-        super().train()
+        if self.rollout_buffer.teaches:  # type: ignore[attr-defined]
+            super().train()
         self.seconds["learning"] += time.perf_counter() - start

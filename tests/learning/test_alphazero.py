@@ -17,6 +17,7 @@ from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.agents.puct import Forest
 from mancala_env.arena.matches import play_matches
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.learning import loop as command
 from mancala_env.learning.alphazero import NetworkSearch, drawn
@@ -261,13 +262,19 @@ def test_turns_that_end_a_game_start_the_count_of_its_turns_anew(tmp_path: Path)
     model.set_logger(Logger(None, []))
     _, callback = model._setup_learn(10**9, None)
     turn = np.zeros(env.num_envs, np.int64)
+    num_left_out = 0
     for _ in range(60):
         before = env.games
         assert model.collect_rollouts(env, callback, model.rollout_buffer, 1)  # type: ignore[arg-type]
+        is_learned = rows_to_learn(LAYLI, before)
         waits = {row.tobytes() for part, _ in model.replay._waiting for row in part.games}
-        turn = np.where([game.tobytes() in waits for game in before], turn + 1, 0)
+        assert not [game for game in before[~is_learned] if game.tobytes() in waits]
+        num_left_out += np.count_nonzero(~is_learned)
+        went_on = np.where(is_learned, [game.tobytes() in waits for game in before], model._turn > 0)
+        turn = np.where(went_on, turn + 1, 0)
         np.testing.assert_array_equal(model._turn, turn)
     assert len(model.replay) > 0
+    assert num_left_out > 60, "boards held out for evaluation are searched, and not learned from"
 
 
 def test_a_short_run_learns(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.batch import Batch
+from mancala_env.engine.openings import rows_in_set, rows_to_learn
+from mancala_env.learning import distillation
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import (
@@ -40,6 +42,16 @@ from mancala_env.solver import Solver
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
 SMALL = replace(LAYLI, name="layli_goobalay_four_holes", row_width=4)
 NEVER = float("-inf")
+
+
+def every_row(_: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
+    return np.ones(len(games), np.bool_)
+
+
+@pytest.fixture
+def nothing_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Label all positions of a game, so that each is one turn from the next."""
+    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
 
 
 def labels_of(
@@ -107,6 +119,7 @@ def test_experts_that_see_the_round_through_agree_on_its_margins() -> None:
     assert (without_illegal(values, ILLEGAL) == expert("perfect:1s", LAYLI, 6, 1)(games)).all()
 
 
+@pytest.mark.usefixtures("nothing_held_out")
 def test_a_game_played_without_chance_has_one_winner_and_follows_the_expert() -> None:
     labels = labels_of("minimax:2", GABATA, exploration=0.0)
     for n in range(len(labels) - 1):
@@ -128,6 +141,7 @@ def test_a_game_played_without_chance_has_one_winner_and_follows_the_expert() ->
             assert labels.outcomes[n] in leads
 
 
+@pytest.mark.usefixtures("nothing_held_out")
 def test_values_keep_the_precision_of_their_expert(tmp_path: Path) -> None:
     spec = f"policy+minimax:2:{checkpoint_of(tmp_path / 'agent.zip')}"
     labels = labels_of(spec, exploration=0.0)
@@ -216,6 +230,7 @@ def test_a_single_game_leaves_nothing_to_hold_out() -> None:
         labels.select(np.zeros(len(labels), np.bool_)).split()
 
 
+@pytest.mark.usefixtures("nothing_held_out")
 def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
     labels = label_positions(
         "minimax:1", SMALL, 20_000, exploration=1.0, opening_turns=4, rounds="match", seed=2, num_threads=1
@@ -234,7 +249,27 @@ def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
     assert abs(sampled.mean() - lengths.mean()) < 2.5 * error
 
 
-def test_no_position_of_a_game_is_left_out() -> None:
+def test_boards_held_out_for_evaluation_are_played_and_not_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_eight_matches() -> ExpertLabels:
+        return label_positions(
+            "minimax:1", LAYLI, 1, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
+        )
+
+    labels = of_eight_matches()
+    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
+    played = of_eight_matches()
+    is_learned = rows_to_learn(LAYLI, played.games)
+    assert 0.7 < is_learned.mean() < 0.9
+    for found, wanted in zip(astuple(labels)[1:], astuple(played.select(is_learned))[1:], strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    positions = [Position.from_games(LAYLI, labels.games, n) for n in range(len(labels))]
+    starts = [bool((each.seeds == 4).all() and (each.owner < 0).all()) for each in positions]
+    assert sum(starts) >= 8, "the start of a round is no secret, though it is held out"
+    assert not (rows_in_set(LAYLI, labels.games, "evaluation") & ~np.array(starts)).any()
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_no_other_position_of_a_game_is_left_out() -> None:
     labels = label_positions(
         "minimax:1", SMALL, 500, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
     )
@@ -301,6 +336,7 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
     assert read_identity(run / "final.zip").turns == 2048
 
 
+@pytest.mark.usefixtures("nothing_held_out")
 def test_labels_end_in_time_and_with_whole_games() -> None:
     turns = 0
 

@@ -14,6 +14,7 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import agents
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.puct import reward_of
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.learning import loop as command
 from mancala_env.learning.alphazero import AlphaZero
 from mancala_env.learning.config import InvalidConfig, read_config
@@ -64,8 +65,11 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
     replay, buffer = model.replay, model.rollout_buffer
     count = len(replay)
     assert count > 64, "games of 16 and more turns have ended"
-    assert count + replay.num_waiting == 4 * 16 * 32 / 4
+    # Each rollout gives a quarter of its boards that are not held out for evaluation.
+    assert 0.7 / 4 < (count + replay.num_waiting) / (4 * 16 * 32) < 0.9 / 4
     games = replay._games[:count]
+    assert rows_to_learn(LAYLI, games).all()
+    assert not rows_to_learn(LAYLI, buffer.games.reshape(-1, games.shape[1])).all()  # type: ignore[attr-defined]
     values = agents.make(spec, LAYLI, num_threads=1).action_values(games, 6).astype(float)  # type: ignore[attr-defined]
     values[values == -1000] = -np.inf
     np.testing.assert_array_equal(replay._is_legal[:count], np.isfinite(values))

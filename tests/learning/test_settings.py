@@ -70,11 +70,7 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("--evaluation.games 7", "evaluation.games must be an even whole number, 2 to 10,000,000, not 7"),
         ("--pool.opponents random", "pool.opponents must be a list such as [random, greedy], not 'random'"),
         ("--name ..", "name must be that of a folder, without a path, not '..'"),
-        (
-            "--selfplay.games 5 --ppo.steps 13 --ppo.batch_size 64",
-            "13 times 5 is one more than a multiple of ppo.batch_size, 64",
-        ),
-        ("--selfplay.games 1 --ppo.steps 1", "must leave no last minibatch of one environment step"),
+        ("--selfplay.games 1 --ppo.steps 1", "ppo.steps times selfplay.games must be 2 or more, not 1"),
         ("--name a\x1bb", "name must be that of a folder, without a path, not 'a\\x1bb'"),
         ("--evaluation.opponents [random,greedy,random]", "must name each agent once, not random twice"),
         ("--name a/b", "name must be that of a folder, without a path, not 'a/b'"),

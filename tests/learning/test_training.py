@@ -23,7 +23,8 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena.matches import play_matches
-from mancala_env.learning import curves, report
+from mancala_env.engine.openings import rows_in_set
+from mancala_env.learning import curves, expert_iteration, report, selfplay
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.pool import SnapshotPool
@@ -266,19 +267,61 @@ def test_a_rollout_holds_what_was_seen_and_played(tmp_path: Path) -> None:
     assert positions == steps * games // 8
 
 
-def test_minibatches_give_every_step_once() -> None:
+@pytest.mark.parametrize(
+    ("batch_size", "sizes"),
+    [(10, [12, 12]), (11, [12, 12]), (23, [24]), (24, [24]), (None, [24]), (7, [8] * 3), (9, [12, 12])],
+)
+def test_minibatches_give_every_step_once(batch_size: int | None, sizes: list[int]) -> None:
     env = SelfPlayEnv(LAYLI, "replies", 6, seed=0, num_threads=1)
     buffer = SelfPlayBuffer(4, env.observation_space, env.action_space, "cpu", n_envs=6)
     buffer.full = True
     buffer.advantages[:] = np.arange(24).reshape(4, 6)
     buffer.actions[:, :, 0] = np.arange(24).reshape(4, 6) % 5
-    got = list(buffer.get(10))
-    assert [len(part.advantages) for part in got] == [10, 10, 4]
+    got = list(buffer.get(batch_size))
+    assert [len(part.advantages) for part in got] == sizes
     assert sorted(torch.cat([part.advantages for part in got]).tolist()) == list(range(24))
     for part in got:
         assert (part.actions == part.advantages.long() % 5).all()
         # As the buffer keeps them: int16, or float32 before Stable-Baselines3 2.8.
         assert part.observations.dtype == torch.as_tensor(buffer.observations[:0]).dtype
+
+
+def test_steps_on_held_out_boards_are_given_to_no_minibatch(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--network.observation", "board", "--pool.share", "0.25"))
+    env = command.make_env(config, RunFolder.create(config), seed=1)
+    model = command.make_model(config, env, None)
+    model.set_logger(Logger(None, []))
+    model.learn(config.ppo.steps * config.selfplay.games)
+    buffer = model.rollout_buffer
+    assert isinstance(buffer, SelfPlayBuffer)
+    boards = buffer.observations.reshape(-1, *buffer.observations.shape[2:])
+    games = games_from(LAYLI, boards)
+    is_start = np.array([Position.from_games(LAYLI, games, b) == Position(LAYLI) for b in range(len(games))])
+    is_held_out = rows_in_set(LAYLI, games, "evaluation") & ~is_start
+    assert is_held_out.mean() > 0.1
+    assert rows_in_set(LAYLI, games[is_start], "evaluation").all(), "it is held out, and everybody knows it"
+    np.testing.assert_array_equal(buffer.is_learned.reshape(-1), ~is_held_out)
+    given = np.concatenate([part.observations.numpy() for part in buffer.get(64)])
+    assert sorted(map(bytes, given)) == sorted(map(bytes, boards[~is_held_out]))
+
+
+def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for more in ([], ["--expert.share", "0.25", "--expert.spec", "minimax:1"]):
+        config, _ = read_config(smoke(tmp_path, *more))
+        model = command.make_model(config, command.make_env(config, RunFolder(tmp_path), seed=1), None)
+        model.set_logger(Logger(None, []))
+        before = [each.clone() for each in model.policy.parameters()]
+        for module in (selfplay, expert_iteration):
+            monkeypatch.setattr(
+                module, "rows_to_learn", lambda _, games: np.zeros(len(games), bool), raising=False
+            )
+        model.learn(config.ppo.steps * config.selfplay.games)
+        assert all(map(torch.equal, before, model.policy.parameters()))
+        monkeypatch.undo()
+        model.learn(config.ppo.steps * config.selfplay.games)
+        assert not all(map(torch.equal, before, model.policy.parameters()))
 
 
 # The configuration

@@ -21,6 +21,7 @@ import torch
 from gymnasium import spaces
 
 from mancala_env.agents.network import NetworkConfig, build_network
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.observation import Observer
@@ -224,6 +225,7 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         for step in range(steps):
             legal = env.action_masks().copy()
             buffer.players[step] = env.players
+            buffer.is_learned[step] = rows_to_learn(env.ruleset, env.games)
             logits, values = self._judge(network, legal)
             if not torch.isfinite(logits).all():
                 raise NotFinite("an output of the network is not finite")
@@ -258,6 +260,7 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         columns = {
             Columns.ACTION_DIST_INPUTS: _by_game(self._logits),
             Columns.ACTION_LOGP: _by_game(buffer.log_probs),
+            Columns.LOSS_MASK: _by_game(buffer.is_learned),
             Postprocessing.ADVANTAGES: _by_game(buffer.advantages),
             Postprocessing.VALUE_TARGETS: _by_game(buffer.returns.astype(np.float32)),
         }
