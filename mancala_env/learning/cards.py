@@ -6,10 +6,11 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mancala_env.agents.checkpoint import Identity, read_identity
+from mancala_env.agents.checkpoint import Identity, as_tensors, load_network, read_identity
 from mancala_env.arena.cards import (
     GAMES,
     SEED,
@@ -19,8 +20,7 @@ from mancala_env.arena.cards import (
     regrets,
 )
 from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.learning.config import read_config
-from mancala_env.learning.export import to_safetensors
+from mancala_env.learning.config import TrainConfig, read_config
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import names
 from mancala_env.settings import flat
@@ -102,6 +102,13 @@ def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) ->
         )
 
 
+def _shipped(checkpoint: Path) -> bytes:
+    """Return the network of a checkpoint as a safetensors file that does not say where it was trained."""
+    identity = read_identity(checkpoint)
+    config = identity.config | {"folder": TrainConfig().folder}
+    return as_tensors(replace(identity, config=config), load_network(checkpoint, identity))
+
+
 @in_one_line("cards", "networks and cards that are whole were written")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ship the checkpoints named on the command line; returns the exit status."""
@@ -129,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = path if options.folder is None else options.folder / path.name
         with TemporaryDirectory() as folder:
             new = Path(folder, path.name)
-            new.write_bytes(to_safetensors(checkpoint))
+            new.write_bytes(_shipped(checkpoint))
             written = policy_card(new, options.games, options.seed)
             path.write_bytes(new.read_bytes())
         path.with_suffix(".md").write_text(written)

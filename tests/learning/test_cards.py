@@ -29,6 +29,16 @@ def test_a_card_names_the_command_that_makes_its_network_by_the_configurations_o
     assert f"| command | `{command_of(read_identity(file))}` |" in file.with_suffix(".md").read_text()
 
 
+def test_a_shipped_network_does_not_say_where_it_was_trained(tmp_path: Path) -> None:
+    identity = read_identity(SHIPPED)
+    elsewhere = replace(identity, config=identity.config | {"folder": "/home/somebody/runs"})
+    path = tmp_path / "elsewhere.safetensors"
+    path.write_bytes(as_tensors(elsewhere, load_network(SHIPPED, identity)))
+    assert main([str(path), "--games", "10", "--folder", str(tmp_path)]) == 0
+    assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
+    assert "somebody" not in (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
+
+
 def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -> None:
     identity = read_identity(SHIPPED)
     other = replace(identity, ruleset=replace(identity.ruleset, name="mine"))
