@@ -12,6 +12,7 @@ and ``from mancala_env.benchmark.selfplay import prepare``, so that compiling is
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from mancala_env.benchmark.tasks import Task
 from mancala_env.learning.callbacks import A_CALLBACK
 from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
 from mancala_env.learning.curves import read_metrics
-from mancala_env.learning.loop import train
+from mancala_env.learning.loop import train_in_pieces
 from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
@@ -125,7 +126,6 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     """
     place = Path(config.folder, _NAME)
     steps = _resumed_steps(place, budget)
-    is_resumed = steps is not None
     if steps is None:
         shutil.rmtree(place, ignore_errors=True)
         run = RunFolder.create(config)
@@ -135,17 +135,15 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
             if read_identity(path).turns > steps:
                 path.unlink()
     until = _UntilDue(budget, place)
-    while True:
-        checkpoint, stopped_by = train(
-            config, run, Console(quiet=True), is_resumed, [until], now=core_seconds
-        )
-        if stopped_by not in (None, A_CALLBACK):
-            raise KeyboardInterrupt
-        yield Point(checkpoint, read_identity(checkpoint).turns + _num_labelled(place))
-        write_atomically(place / _MEASURED, checkpoint.read_bytes())
-        if until.is_over or stopped_by is None:
-            return
-        is_resumed = True
+    pieces = train_in_pieces(config, run, Console(quiet=True), steps is not None, [until], now=core_seconds)
+    with closing(pieces):
+        for checkpoint, stopped_by in pieces:
+            if stopped_by not in (None, A_CALLBACK):
+                raise KeyboardInterrupt
+            yield Point(checkpoint, read_identity(checkpoint).turns + _num_labelled(place))
+            write_atomically(place / _MEASURED, checkpoint.read_bytes())
+            if until.is_over:
+                return
 
 
 def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:

@@ -9,8 +9,8 @@ mancala train --resume runs/leyla --minutes 60
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -297,18 +297,37 @@ def train(
             run writes.
         TrainingDiverged: The weights stopped being numbers.
     """
+    with closing(train_in_pieces(config, folder, console, resume, callbacks, now)) as pieces:
+        return next(pieces)
+
+
+def train_in_pieces(
+    config: TrainConfig,
+    folder: RunFolder,
+    console: Console,
+    resume: bool = False,
+    callbacks: Sequence[BaseCallback] = (),
+    now: Callable[[], float] | None = None,
+) -> Generator[tuple[Path, str | None], None, None]:
+    """Train as :func:`train` does, which describes it all; a callback of yours ends a piece, not the run.
+
+    The learner lives on meanwhile, with the games under way, and the run's clock stands still.
+
+    Yields:
+        After each piece, what :func:`train` returns; the last is one that no callback ended.
+    """
     with folder.locked():
-        return _train(config, folder, console, resume, callbacks, now)
+        yield from _pieces(config, folder, console, resume, callbacks, now)
 
 
-def _train(
+def _pieces(
     config: TrainConfig,
     folder: RunFolder,
     console: Console,
     resume: bool,
     callbacks: Sequence[BaseCallback],
     now: Callable[[], float] | None,
-) -> tuple[Path, str | None]:
+) -> Generator[tuple[Path, str | None], None, None]:
     checkpoint = newest(config, folder, console) if resume else None
     console.print(
         f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
@@ -334,35 +353,48 @@ def _train(
     if checkpoint is not None:
         line = going_on(config, checkpoint, steps_before, clock)
         console.print(line, highlight=False, soft_wrap=True)
-    with RunProgress(console) as progress:
-        run = Run(config, folder, clock, progress)
-        run.last_checkpoint = checkpoint
-        with stop_on_signals(run):
-            try:
-                if is_distillation_ahead(config.distillation, folder, steps_before):
-                    network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
-                    distill(network, config.distillation, config, model.logger, progress, run)
-                    if not run.stopped_by:
-                        run.save(model)
-                # A callback ends the run; no number of steps does.
-                model.learn(sys.maxsize, callbacks_of(run, callbacks), reset_num_timesteps=checkpoint is None)
-                if not run.is_over(model.num_timesteps):
-                    run.stopped_by = A_CALLBACK
-            except NotFinite as error:
-                raise TrainingDiverged(
-                    f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
-                    f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
-                ) from error
-            except RunFolderError:
-                with suppress(RunFolderError):  # what cannot be written may be the log alone
-                    run.save(model)
-                raise
-            finally:
-                model.logger.close()
-    final = run.save(model, FINAL)
-    if config.evaluation.checkpoint_games:
-        measure(config, folder, final)
-    return final, run.stopped_by
+    run = Run(config, folder, clock, RunProgress(console))
+    run.last_checkpoint = checkpoint
+    errands = callbacks_of(run, callbacks)
+    begins = checkpoint is None
+    try:
+        while True:
+            with run.progress, stop_on_signals(run):
+                _learn(model, run, errands, begins)
+            with clock.pause(), torch.random.fork_rng():  # who looks at it may draw, too
+                final = run.save(model, FINAL)
+                if config.evaluation.checkpoint_games:
+                    measure(config, folder, final)
+                yield final, run.stopped_by
+            if run.stopped_by != A_CALLBACK:
+                return
+            run.stopped_by, begins = None, False
+    finally:
+        model.logger.close()
+
+
+def _learn(model: Scheduled, run: Run, errands: BaseCallback, begins: bool) -> None:
+    """Learn until the run's end, a signal or a callback; `begins` tells whether new games do."""
+    config, folder = run.config, run.folder
+    try:
+        if is_distillation_ahead(config.distillation, folder, model.num_timesteps):
+            network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
+            distill(network, config.distillation, config, model.logger, run.progress, run)
+            if not run.stopped_by:
+                run.save(model)
+        # A callback ends the run; no number of steps does.
+        model.learn(sys.maxsize - model.num_timesteps, errands, reset_num_timesteps=begins)
+        if not run.is_over(model.num_timesteps):
+            run.stopped_by = A_CALLBACK
+    except NotFinite as error:
+        raise TrainingDiverged(
+            f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
+            f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
+        ) from error
+    except RunFolderError:
+        with suppress(RunFolderError):  # what cannot be written may be the log alone
+            run.save(model)
+        raise
 
 
 def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:

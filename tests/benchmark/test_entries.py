@@ -12,11 +12,12 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import torch
 from learners import HONEST, entry_of, run
 
-from mancala_env import Position, cli, rulesets
+from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
-from mancala_env.agents.checkpoint import read_identity
+from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena import measure_regret, play_matches
 from mancala_env.batch import Batch
 from mancala_env.benchmark import (
@@ -138,6 +139,28 @@ def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
     assert again.resumed_steps == first.steps
     assert again.seconds >= 5
     assert first.steps < following.steps <= 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("ppo_pool", 3000), ("expert_iteration", 3000), ("alphazero", 900)]
+)
+def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp_path):
+    entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
+    learned, times = [], []
+    for count in (1, 4):
+        limit, points = limit_of_steps(steps), measuring_points(count)
+        budget, found, player = LearningBudget(limit, points), [], None
+        for point in entry.learn(TASKS[entry.tasks[-1]], LAYLI, budget, 1, tmp_path / str(count)):
+            found.append(point.steps)
+            budget.note_measured(point.steps)
+            player = agents.make(str(point.player), LAYLI)
+        assert isinstance(player, CheckpointAgent)
+        learned.append(player.network.state_dict())
+        times.append(found)
+    (once,), often = times
+    assert len(often) >= 3
+    assert once == often[-1]
+    assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
 
 
 def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monkeypatch):

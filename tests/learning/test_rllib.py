@@ -39,10 +39,12 @@ from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
 from mancala_env.arena.round_robin import round_robin
 from mancala_env.batch import Batch
 from mancala_env.cli import main as mancala
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.errors import IllegalMove
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import agreement
 from mancala_env.learning.progress_made import Learned, ProgressMade
+from mancala_env.learning.rllib import selfplay as rllib_selfplay
 from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
@@ -307,7 +309,14 @@ def algorithm(tmp_path: Path) -> Iterator[Any]:
     stop(built)
 
 
-def test_the_learner_sees_the_turns_that_were_played(algorithm: Any) -> None:
+def test_the_learner_sees_the_turns_that_were_played(algorithm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks: list[np.ndarray] = []
+
+    def marked(ruleset: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
+        marks.append(rows_to_learn(ruleset, games))
+        return marks[-1]
+
+    monkeypatch.setattr(rllib_selfplay, "rows_to_learn", marked)
     pieces = algorithm.env_runner.sample()
     assert [len(piece) for piece in pieces] == [16] * 8
     learner = algorithm.learner_group._learner
@@ -320,6 +329,11 @@ def test_the_learner_sees_the_turns_that_were_played(algorithm: Any) -> None:
     torch.testing.assert_close(chosen, batch[Columns.ACTION_LOGP])
     legal = batch[Columns.OBS]["action_mask"].bool()
     assert legal.gather(1, batch[Columns.ACTIONS].unsqueeze(1)).all()
+    # Boards held out for evaluation are masked from the loss.
+    assert len(marks) == 16
+    is_learned = np.stack(marks, axis=1)
+    assert 0.6 < is_learned.mean() < 1
+    assert batch[Columns.LOSS_MASK].tolist() == is_learned.flatten().tolist()
     advantages = batch[Postprocessing.ADVANTAGES]
     assert len(advantages) == 128
     assert abs(float(advantages.mean())) < 1e-5
