@@ -44,6 +44,8 @@ class Evaluation:
         regret_differences: The regrets of each two agents compared position by position.
         opening_set: Which openings the games started from.
         opening_turns: Random turns that made an opening; 0 for balanced ones.
+        rounds: Rounds of a game, or "match".
+        seed: Seed of all openings and agents.
     """
 
     ruleset: str
@@ -55,6 +57,8 @@ class Evaluation:
     regret_differences: list[RegretDifference] = field(default_factory=list)
     opening_set: Openings = "all"
     opening_turns: int = 4
+    rounds: int | Literal["match"] = 1
+    seed: int = 0
 
     @property
     def openings(self) -> str:
@@ -68,6 +72,8 @@ class Evaluation:
             "agents": list(self.agents),
             "opening_set": self.opening_set,
             "opening_turns": self.opening_turns,
+            "rounds": self.rounds,
+            "seed": self.seed,
             "ratings": self.ratings.as_dict() if self.ratings is not None else None,
             "matches": [match.as_dict() for match in self.matches],
             "regrets": [regret.as_dict() for regret in self.regrets],
@@ -213,7 +219,9 @@ def evaluate(
     fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
     differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
     names = tuple(one.name for one in entrants)
-    return Evaluation(ruleset.name, names, matches, ratings, regrets, notes, differences, chosen, turns)
+    return Evaluation(
+        ruleset.name, names, matches, ratings, regrets, notes, differences, chosen, turns, rounds, seed
+    )
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

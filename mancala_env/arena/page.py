@@ -8,6 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from mancala_env.arena.regret import JudgedMove
@@ -40,9 +41,9 @@ _NAMES = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
 class Page:
     """A report that is being written, from top to bottom."""
 
-    def __init__(self, title: str) -> None:
-        """Begin with a title."""
-        self.title = title
+    def __init__(self, title: str, seed: int | None = None) -> None:
+        """Begin with a title; the footer names the day, and the seed of what is shown if there is one."""
+        self.title, self.seed = title, seed
         self._parts = [f"<h1>{html.escape(title)}</h1>"]
 
     def heading(self, text: str) -> None:
@@ -75,7 +76,9 @@ class Page:
 
     def html(self) -> str:
         """Return the page."""
-        body = "\n".join([*self._parts, f"<footer>mancala-env {__version__}</footer>"])
+        made = f"mancala-env {__version__}, {date.today().isoformat()}"
+        made += f", seed {self.seed}" if self.seed is not None else ""
+        body = "\n".join([*self._parts, f"<footer>{made}</footer>"])
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

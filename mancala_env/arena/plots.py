@@ -16,6 +16,8 @@ ASKED, ANCHOR, INK = "#b5472f", "#7d8794", "#22303c"
 """Colours: of what is asked about, of what it is measured against, and of words."""
 BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 """Colours of agents side by side."""
+# The picture is as high as its highest bar so many times, whatever the intervals are.
+_HEADROOM = 2.5
 # A cell darker than this has white numbers.
 _DARK = 0.5
 
@@ -29,7 +31,8 @@ READ_WIN_RATES = (
 )
 READ_REGRET = (
     "How to read it: the seeds that an average move gives away against perfect play, from the start of a "
-    "round to its end. Lower is better, perfect play is at 0; the lines are 95 % intervals."
+    "round to its end. Lower is better, perfect play is at 0; the lines are 95 % intervals. Where few "
+    "positions leave one so long that it would hide the bars, an arrow says where it ends."
 )
 
 
@@ -92,13 +95,20 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]
     phases = [*(regrets[0].phases[i].phase for i in kept), "all"]
     width = 0.8 / len(regrets)
+    ends: list[tuple[float, float]] = []
+    highest = 0.0
+    highest = 0.0
     for k, regret in enumerate(regrets):
         parts = [*(regret.phases[i] for i in kept), regret.overall]
         means = np.array([part.mean_regret for part in parts])
         low = means - [part.interval[0] for part in parts]
         high = np.array([part.interval[1] for part in parts]) - means
+        places = np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width
+        ends += zip(places, np.nan_to_num(means + high), strict=True)
+        highest = max(highest, np.nanmax(means))
+        highest = max(highest, np.nanmax(means))
         axes.bar(
-            np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width,
+            places,
             means,
             width * 0.92,
             yerr=np.nan_to_num(np.stack([low, high])),
@@ -111,10 +121,24 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     axes.set_ylabel("mean regret (seeds a move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)
     axes.set_ylim(bottom=0)
-    axes.set_title(f"Regret against perfect play, {regrets[0].source}")
+    _cut_long_intervals(axes, ends, highest)
+    axes.set_title(f"Regret against perfect play, {regrets[0].source}", pad=14)
     axes.legend(frameon=False, fontsize=8)
     axes.grid(axis="y", alpha=0.3)
     return figure_of(axes)
+
+
+def _cut_long_intervals(axes: "Axes", ends: list[tuple[float, float]], highest: float) -> None:
+    """End the picture at some times its highest bar, with an arrow at every interval that goes on."""
+    top = _HEADROOM * highest
+    if not 0 < top < max(end for _, end in ends):
+        return
+    axes.set_ylim(top=top)
+    style: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": INK}
+    style: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": INK}
+    for place, end in ends:
+        if end > top:
+            axes.annotate(f"↑ {end:.1f}", (place, top), (0, 2), **style)
 
 
 def draw_intervals(

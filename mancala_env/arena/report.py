@@ -142,11 +142,16 @@ def _by_source(regrets: list[Regret]) -> list[list[Regret]]:
 
 
 def _title(evaluation: "Evaluation") -> str:
-    return f"{', '.join(map(short, evaluation.agents))}: {evaluation.ruleset}, {evaluation.openings}"
+    played = f"{evaluation.ruleset}, {evaluation.openings}"
+    if evaluation.rounds == "match":
+        played += ", whole matches"
+    elif evaluation.rounds > 1:
+        played += f", {evaluation.rounds} rounds a game"
+    return f"{', '.join(map(short, evaluation.agents))}: {played}"
 
 
 def _page(evaluation: "Evaluation") -> Page:
-    page = Page(_title(evaluation))
+    page = Page(_title(evaluation), evaluation.seed)
     for note in evaluation.notes:
         page.text(f"{note[0].upper()}{note[1:]}.")
     if evaluation.ratings is not None:

@@ -176,7 +176,7 @@ def write_page(
     regret: Regret | None,
 ) -> Page:
     """Write the report of a run: what it reached, how it came there, and where it still goes wrong."""
-    page = Page(f"{config.game.title}: {folder.path.name}")
+    page = Page(f"{config.game.title}: {folder.path.name}", config.seed)
     page.text(f"{title}.")
     page.table(_HEADINGS, map(_row, results))
     page.text(

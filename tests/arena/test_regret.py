@@ -1,6 +1,8 @@
 """Regret against exact values, over the fixed positions and over an agent's own games."""
 
 import re
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -170,6 +172,28 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     assert picture.startswith(b"\x89PNG")
     with pytest.raises(InvalidMatch, match=r"\.html or \.png"):
         write_report(evaluation, tmp_path / "report.txt")
+
+
+def test_a_report_says_what_was_played_with_which_seed_and_when(tmp_path):
+    evaluation = evaluate(
+        ["greedy", "random"], RULESET, games=4, seed=7, rounds="match", ladder=False, regret=False
+    )
+    page = write_report(evaluation, tmp_path / "report.html").read_text()
+    assert "balanced openings, whole matches</title>" in page
+    assert f"{date.today().isoformat()}, seed 7</footer>" in page
+    assert (evaluation.as_dict()["rounds"], evaluation.as_dict()["seed"]) == ("match", 7)
+
+
+def test_an_interval_of_a_few_positions_does_not_hide_the_bars():
+    fixed = measure_regret("minimax:6", RULESET)
+    phases = [replace(part, interval=(0.0, 96.0)) if part.phase == "end" else part for part in fixed.phases]
+    axes = plot_regret([replace(fixed, phases=phases)]).axes[0]
+    highest = max(part.mean_regret for part in phases)
+    assert axes.get_ylim()[1] == pytest.approx(2.5 * highest)
+    assert [text.get_text() for text in axes.texts] == ["↑ 96.0"]
+    as_they_are = [replace(part, interval=(part.mean_regret / 2, 2 * part.mean_regret)) for part in phases]
+    shown = plot_regret([replace(fixed, phases=as_they_are)]).axes[0]
+    assert not shown.texts
 
 
 def test_the_worst_moves_are_those_that_gave_most_away():
