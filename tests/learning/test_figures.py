@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from mancala_env.agents.checkpoint import read_identity
+from mancala_env.arena.matches import InvalidMatch
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS
 from training.experiments import ceiling, compare, figures, tune
@@ -200,6 +201,13 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert "is not what it was" in capsys.readouterr().err
     assert tune.main([*words, "--minutes", "0.02"]) == 2
     assert "holds runs of 0.01 minutes" in capsys.readouterr().err
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths() -> None:
+    one, other, third = Path("a/leyla"), Path("b/leyla"), Path("b/pool")
+    assert compare.named([one, other, third]) == {"a/leyla": one, "b/leyla": other, "pool": third}
+    with pytest.raises(InvalidMatch, match="once only"):
+        compare.named([one, third, Path("b/../a/leyla")])
 
 
 def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:

@@ -33,6 +33,18 @@ def snapshots(run: Path, most: int) -> list[str]:
     return [str(path) for path in saved[::-1][::step][::-1]]
 
 
+def named(runs: list[Path]) -> dict[str, Path]:
+    """Return folders of runs by what they are called: their names, and their paths where two bear the same.
+
+    Raises:
+        InvalidMatch: A folder is there twice.
+    """
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise InvalidMatch("each run can be named once only")
+    names = [run.name for run in runs]
+    return {run.name if names.count(run.name) == 1 else str(run): run for run in runs}
+
+
 def last_against(evaluation: Evaluation, last: str, others: list[str]) -> list[MatchResult]:
     """Return the matches of a run's last checkpoint with others, from its side."""
     found = {(match.first, match.second): match for match in evaluation.matches}
@@ -85,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = parser.parse_args(arguments)
     if words.out and not words.out.parent.is_dir():
         raise MancalaError(f"there is no folder {words.out.parent} to write {words.out.name} to")
-    runs = {run.name: snapshots(run, words.snapshots) for run in words.runs}
+    runs = {name: snapshots(run, words.snapshots) for name, run in named(words.runs).items()}
     specs = [spec for own in runs.values() for spec in own]
     identity = read_identity(specs[0])
     evaluation = evaluate(
