@@ -74,9 +74,6 @@ _KEY, _PACKED = 0, 1
 _DEPTH_SHIFT, _BOUND_SHIFT, _OPEN_SHIFT, _HOLE_SHIFT = 16, 24, 26, 27
 _VALUE_BIAS = 1 << 15
 
-# A table of 16 MB; shallow searches need less, and a small table stays in the cache.
-_MOST_TABLE_BITS = 20
-
 _HASH1, _HASH2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HASH3, _HASH4 = np.uint64(0x94D049BB133111EB), np.uint64(0xD6E8FEB86659FD93)
 _U29, _U32 = np.uint64(29), np.uint64(32)

@@ -41,8 +41,8 @@ class _OwnAgent(Agent):
     def __init__(self, ruleset: str | Ruleset, name: str, illegal: Illegal, **settings: Any) -> None:
         if not isinstance(name, str) or not name.isprintable():
             raise InvalidArgument(f"name must be a printable text, not {name!r}")
-        if kind_named(name) is not None:
-            raise InvalidArgument(f"name {name!r} is a kind of agent; give your agent another one")
+        if kind_named(name.partition(":")[0]) is not None:
+            raise InvalidArgument(f"name {name!r} is that of another agent; give yours another one")
         super().__init__(ruleset, spec=name, **settings)
         self.filed_as = f"own:{name}"
         self._illegal = one_of("illegal", illegal, ("raise", "random"))

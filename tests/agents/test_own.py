@@ -91,7 +91,11 @@ def test_a_random_legal_action_plays_where_that_is_wanted():
     ("call", "said"),
     [
         (lambda: agents.from_function(odd(3), "leyla"), "takes a function, not 3"),
-        (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is a kind of agent"),
+        (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is that of another"),
+        (
+            lambda: agents.from_function(first_legal, "leyla", name="minimax:2"),
+            "'minimax:2' is that of another",
+        ),
         (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal must be"),
         (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation must be"),
         (lambda: agents.from_function(first_legal, "leyla", name="a\nb"), "name must be a printable text"),
