@@ -117,11 +117,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     ):
         if path is not None:
             check_out(path, suffix, option, read)
-    for path, export in ((options.safetensors, to_safetensors), (options.onnx, to_onnx)):
-        if path is not None:
-            content = export(options.checkpoint)
-            write_atomically(path, content)
-            print(f"Written: {path}, {len(content):,} bytes")
+    exports = ((options.safetensors, to_safetensors), (options.onnx, to_onnx))
+    contents = {path: export(options.checkpoint) for path, export in exports if path is not None}
+    for path, content in contents.items():
+        write_atomically(path, content)
+        print(f"Written: {path}, {len(content):,} bytes")
     return 0
 
 

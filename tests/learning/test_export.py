@@ -1,6 +1,7 @@
 """mancala export: what other programs compute with it is what torch computes."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,17 @@ def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> 
         out.write_bytes(wrong)
         with pytest.raises(InvalidCheckpoint, match=message):
             agents.make(str(out), "layli_goobalay")
+
+
+def test_a_refused_export_leaves_no_file(tmp_path: Path, capsys, monkeypatch) -> None:
+    path = write_checkpoint(tmp_path / "agent.zip", identity_of())
+    weights, model = tmp_path / "agent.safetensors", tmp_path / "agent.onnx"
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert main(["export", str(path), "--safetensors", str(weights), "--onnx", str(model)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert 'an ONNX model needs onnx: pip install "mancala-env[onnx]"' in said.err
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_value_network_is_no_checkpoint(tmp_path: Path) -> None:
