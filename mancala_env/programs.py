@@ -72,7 +72,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def check_out(
-    out: Path, suffix: str = "", option: str = "--out", read: Callable[[Path], object] | None = None
+    out: Path,
+    suffix: str = "",
+    option: str = "--out",
+    read: Callable[[Path], object] | None = None,
+    overwrite: bool = True,
 ) -> None:
     """Check before the work that what an option names can be written after it, and replaces nothing else.
 
@@ -82,23 +86,28 @@ def check_out(
         option: What named it.
         read: Reads a file of the kind that is written, and raises a MancalaError for others: only what is of
             that kind, or empty, may be replaced. None: anything.
+        overwrite: Whether a file that is not empty may be replaced at all; False where `--overwrite` says so.
 
     Raises:
         MancalaError: It is a folder, in none that exists or may be written to, has another suffix than it
-            must, or is a file of another kind.
+            must, is a file of another kind, or one that may not be replaced.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
         raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
     if not os.access(out.parent, os.W_OK):
         raise MancalaError(f"{option} must be a file that can be written, not {out}: its folder is read-only")
-    if read is not None and out.exists() and (not out.is_file() or out.stat().st_size):
+    if not out.exists() or (out.is_file() and not out.stat().st_size):
+        return
+    if read is not None:
         try:
             read(out)
         except MancalaError as error:
             raise MancalaError(
                 f"{option} must be a new file, or one of the same kind to replace, not {out}"
             ) from error
+    if not overwrite:
+        raise MancalaError(f"{out} exists; --overwrite replaces it, {option} FILE names another")
 
 
 @contextmanager

@@ -312,6 +312,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
     parser.add_argument("--out", type=Path, help="where to write; default: the checkpoint itself")
+    parser.add_argument("--overwrite", action="store_true", help="replace another checkpoint that is there")
     parser.add_argument("--games", type=int, default=GAMES, help=f"games to play; default {GAMES}")
     parser.add_argument(
         "--depth", type=int, default=DEPTH, help=f"turns of the search; 0: none; default {DEPTH}"
@@ -329,7 +330,8 @@ def main(arguments: list[str] | None = None, program: str = "mancala fit-value")
     whole("seed", options.seed, 0, 2**63 - 1)
     out = options.out or options.checkpoint
     if options.out is not None:
-        check_out(out, read=read_identity)
+        is_itself = out.resolve() == options.checkpoint.resolve()
+        check_out(out, read=read_identity, overwrite=options.overwrite or is_itself)
     fit_checkpoint(options.checkpoint, out, options.games, options.depth, options.seed, say)
     say(f"Written: {out}; play it as policy+minimax:6:{out} or policy+minimax:0.1s:{out}")
     ruleset = read_identity(out).ruleset

@@ -256,6 +256,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     parser.add_argument(
         "--out", type=Path, help=f"where to write; default: value_RULESET{SUFFIX} in this folder"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace a value network that is there")
     known = list(settings_of(GrowthSettings))
     for name, kind, default, meaning in known:
         parser.add_argument(
@@ -265,7 +266,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala grow-value"
     ruleset = lookup(options.ruleset)
     settings = GrowthSettings(**{each.name: getattr(options, each.name) for each in known})
     out = options.out or Path(f"value_{ruleset.name}{SUFFIX}")
-    check_out(out, read=ruleset_of)
+    check_out(out, read=ruleset_of, overwrite=options.overwrite)
     console = Console()
     torch.set_num_threads(1)  # operations this small gain nothing from a second one
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import cli, rulesets
 from mancala_env.arena import __main__ as arena
@@ -18,6 +19,7 @@ from mancala_env.learning import value_growth
 from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.programs import Interrupted, Parser, in_one_line
+from mancala_env.shipped import shipped_file
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.web import make_files
@@ -135,6 +137,30 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_p
     assert err.count("\n") == 1
     assert re.search(said, err)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_value_network_is_replaced_only_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "value_leyla.safetensors"
+    path.write_bytes(before := shipped_file("value", "leyla").read_bytes())
+    words = ["grow-value", "leyla", "--games", "40", "--depth", "1", "--generations", "1"]
+    assert cli.main(words) == 2
+    said = f"{path.name} exists; --overwrite replaces it, --out FILE names another"
+    assert capsys.readouterr().err == f"mancala grow-value: {said}\n"
+    assert path.read_bytes() == before
+    assert cli.main([*words, "--overwrite"]) == 0
+    assert path.read_bytes() != before
+
+
+def test_fit_value_replaces_another_checkpoint_only_where_it_is_asked_for(tmp_path, capsys):
+    path, other = (write_checkpoint(tmp_path / f"{name}.zip", identity_of()) for name in ("one", "other"))
+    before = other.read_bytes()
+    words = ["fit-value", str(path), "--games", "40", "--depth", "0", "--out"]
+    assert cli.main([*words, str(other)]) == 2
+    assert capsys.readouterr().err.startswith(f"mancala fit-value: {other} exists; --overwrite replaces it")
+    assert other.read_bytes() == before
+    assert cli.main([*words, str(other), "--overwrite"]) == 0
+    assert cli.main([*words, str(path)]) == 0  # the checkpoint itself, as without --out
 
 
 @pytest.mark.parametrize(
