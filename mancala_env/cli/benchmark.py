@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.parser import add_json
+from mancala_env.cli.parser import PROGRAM, add_json
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.programs import Interrupted, needing
+from mancala_env.programs import Interrupted, needing, say
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
@@ -21,7 +21,7 @@ DESCRIPTION = (
     "Compare learning algorithms by mean regret and rating at equal budgets (docs/benchmark.md). Without "
     "entries the results so far are shown. The same command goes on after an interruption."
 )
-_BROKE_OFF = 1
+_FAILED = 1
 
 
 def add_arguments(parser: Any) -> None:
@@ -90,7 +90,7 @@ def run(options: Any) -> int:
     folder = Path(options.folder)
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} holds no results; name entries, such as training/benchmark/td.py")
-    num_broken = 0
+    num_broken, wanted = 0, None
     entries, lacking = _entries(options.entries)
     if entries:
         wanted = _plan(_taking_part(entries, options.tasks), options)
@@ -103,7 +103,8 @@ def run(options: Any) -> int:
     elif lacking:
         raise ImportError("none of the entries can run here: " + "; ".join(lacking))
     # Another process may be measuring: what there is so far can be looked at.
-    outcome = Outcome(Results.read(folder / RESULTS))
+    results = Results.read(folder / RESULTS)
+    outcome = Outcome(results)
     if options.report is not None:
         write_report(outcome, options.report)
     if options.json:
@@ -112,7 +113,10 @@ def run(options: Any) -> int:
         _print(outcome)
         if options.report is not None:
             print(f"report: {options.report}")
-    return _BROKE_OFF if num_broken or lacking else 0
+    all_refused = wanted is not None and all(results.end(run.key) for run in wanted.runs)
+    if all_refused:
+        say(PROGRAM, "every run was refused, so none of them counts; the notes say why")
+    return _FAILED if num_broken or lacking or all_refused else 0
 
 
 def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":

@@ -300,6 +300,18 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     assert "line 1: not a line of a benchmark's results" in capsys.readouterr().err
 
 
+def test_where_every_run_is_refused_the_status_says_so(tmp_path, capsys):
+    cheat = str(entry_of(tmp_path, "    yield Point('random', 101)", "cheat").path)
+    words = ["benchmark", cheat, "--steps", "100", "--folder", str(tmp_path / "out"), *OPTIONS]
+    for _ in range(2):  # a run that was refused is not tried again
+        assert cli.main(words) == 1
+        said = capsys.readouterr()
+        assert said.err.splitlines()[-1].startswith("mancala: every run was refused")
+        assert "cheat, seed 1, was refused: " in json.loads(said.out)["notes"][-1]
+    honest = str(entry_of(tmp_path, HONEST, "honest").path)
+    assert cli.main([*words[:2], honest, *words[2:]]) == 0
+
+
 TD = str(ROOT / "training" / "benchmark" / "td.py")
 
 
