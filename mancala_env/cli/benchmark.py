@@ -22,6 +22,7 @@ DESCRIPTION = (
     "entries the results so far are shown. The same command goes on after an interruption."
 )
 _FAILED = 1
+_NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "Elo", "less regret\nthan next")
 
 
 def add_arguments(parser: Any) -> None:
@@ -184,8 +185,21 @@ def _print(outcome: "Outcome") -> None:
     for contest in outcome.contests():
         rows = [standing.cells() for standing in outcome.standings(contest)]
         rows += [line_cells(row) for row in outcome.lines_of(contest)]
-        print_table(HEAD, rows, str(contest))
+        print_table(HEAD, rows, str(contest), (_NARROW_HEAD, [line for row in rows for line in _in_two(row)]))
     if not outcome.contests():
         print("No learner has been measured yet.")
     for note in outcome.notes:
         print(f"note: {note}")
+
+
+def _in_two(row: list[str]) -> list[list[str]]:
+    """Return a row of the table of HEAD as rows of a narrow one: numbers, and below them their intervals."""
+    entry, seeds, steps, minutes, *numbers = row
+    found, intervals = zip(*(number.rstrip(")").partition(" (")[::2] for number in numbers), strict=True)
+    intervals = [interval.replace("% to", " to") for interval in intervals]
+    if not seeds:  # it does not learn
+        return [[entry, "", *found]]
+    return [
+        [entry, steps, *found],
+        [f"  {seeds} seed{'s' * (seeds != '1')}", minutes, *intervals],
+    ]

@@ -13,11 +13,13 @@ from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
     from mancala_env.arena.evaluation import Evaluation
+    from mancala_env.arena.regret import Regret
     from mancala_env.arena.round_robin import PlayChunks
 
 HELP = "rate agents and measure their regret"
 DESCRIPTION = "Rate agents on the ladder's scale and measure regret."
 DEFAULT_RULESET = "layli_goobalay"
+_INTERVAL = "95 % interval"
 
 
 def add_arguments(parser: Any) -> None:
@@ -143,70 +145,77 @@ def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
 
 
 def _print_evaluation(evaluation: "Evaluation") -> None:
+    _print_ratings(evaluation)
+    _print_matches(evaluation)
+    for source in dict.fromkeys(regret.source for regret in evaluation.regrets):
+        _print_regrets([regret for regret in evaluation.regrets if regret.source == source], source)
+    _print_differences(evaluation)
+    for note in evaluation.notes:
+        print(f"note: {note}")
+
+
+def _print_ratings(evaluation: "Evaluation") -> None:
     ratings = evaluation.ratings
-    if ratings is not None:
-        rows = [
-            [
-                ("> " if ratings.names[i] in evaluation.agents else "  ") + ratings.names[i],
-                f"{ratings.elo[i]:.0f}",
-                f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}",
-                str(ratings.games[i]),
-            ]
-            for i in ratings.order()
+    if ratings is None:
+        return
+    rows = [
+        [
+            ("> " if ratings.names[i] in evaluation.agents else "  ") + ratings.names[i],
+            f"{ratings.elo[i]:.0f}",
+            f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}",
+            str(ratings.games[i]),
         ]
-        scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
-        print_table(
-            ["agent", f"Elo ({scale})", "95 % interval", "games"],
-            rows,
-            f"Ratings, {evaluation.ruleset}, {evaluation.openings}",
-        )
-    if evaluation.matches:
-        rows = [
-            [
-                match.first,
-                match.second,
-                f"{match.wins} / {match.draws} / {match.losses}",
-                f"{match.win_rate:.3f}",
-                f"{match.interval[0]:.3f} to {match.interval[1]:.3f}",
-                f"{match.mean_margin:+.1f}",
-            ]
-            for match in evaluation.matches
+        for i in ratings.order()
+    ]
+    scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
+    head = ["agent", f"Elo ({scale})", _INTERVAL, "games"]
+    print_table(head, rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
+
+
+def _print_matches(evaluation: "Evaluation") -> None:
+    rows = [
+        [
+            match.first,
+            match.second,
+            f"{match.wins}/{match.draws}/{match.losses}",
+            f"{match.win_rate:.3f}",
+            f"{match.interval[0]:.3f} to {match.interval[1]:.3f}",
+            f"{match.mean_margin:+.1f}",
         ]
-        head = ["agent", "against", "won / drawn / lost", "win rate", "95 % interval", "mean margin"]
+        for match in evaluation.matches
+    ]
+    if rows:
+        head = ["agent", "against", "won/drawn/\nlost", "win\nrate", _INTERVAL, "mean\nmargin"]
         print_table(head, rows, f"Matches from {evaluation.openings}")
+
+
+def _print_regrets(regrets: "Sequence[Regret]", source: str) -> None:
     rows = []
-    for regret in evaluation.regrets:
+    for regret in regrets:
         for part in (*regret.phases, regret.overall):
             if part.positions:
                 low, high = part.interval
                 mean = [f"{part.mean_regret:.2f}", f"{low:.2f} to {high:.2f}"]
                 share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, regret.source, part.phase, str(part.positions), *mean, share])
+                rows.append([regret.agent, part.phase, str(part.positions), *mean, share])
         if regret.unsolved:
-            rows.append([regret.agent, regret.source, "not solved in time", str(regret.unsolved), "", "", ""])
+            rows.append([regret.agent, "not solved", str(regret.unsolved), "", "", ""])
     if rows:
-        head = [
-            "agent",
-            "source",
-            "phase",
-            "positions",
-            "mean regret (seeds a move)",
-            "95 % interval",
-            "optimal moves",
+        head = ["agent", "phase", "positions", "mean\nregret", _INTERVAL, "optimal\nmoves"]
+        print_table(head, rows, f"Regret against perfect play, seeds a move, {source}")
+
+
+def _print_differences(evaluation: "Evaluation") -> None:
+    rows = [
+        [
+            one.first,
+            one.second,
+            f"{one.mean:+.2f}",
+            f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}",
+            f"{one.first_better}/{one.second_better}/{one.positions}",
         ]
-        print_table(head, rows, "Regret against perfect play")
-    if evaluation.regret_differences:
-        rows = [
-            [
-                one.first,
-                one.second,
-                f"{one.mean:+.2f}",
-                f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}",
-                f"{one.first_better} / {one.second_better} of {one.positions}",
-            ]
-            for one in evaluation.regret_differences
-        ]
-        head = ["agent", "against", "mean regret (seeds a move)", "95 % interval", "better / worse in"]
-        print_table(head, rows, "Difference of regret over the same positions")
-    for note in evaluation.notes:
-        print(f"note: {note}")
+        for one in evaluation.regret_differences
+    ]
+    if rows:
+        head = ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"]
+        print_table(head, rows, "Difference of regret over the same positions, seeds a move")

@@ -11,6 +11,8 @@ from mancala_env.position import Turn
 PIP = 'pip install "mancala-env[arena]"'
 # A pipe has no width of its own; nothing is cut off at this one.
 PIPE_WIDTH = 200
+# Columns between two of a table, and of the least that is left for a name.
+_BETWEEN, _NAME = 2, 10
 
 
 def print_json(value: Any) -> None:
@@ -33,21 +35,50 @@ def console(stderr: bool = False) -> Any:
 
 
 def print_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None, **looks: Any
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str | None = None,
+    narrow: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
+    **looks: Any,
 ) -> None:
-    """Print a table; a column whose cells are numbers is aligned to the right."""
+    """Print a table; a column whose cells are numbers is aligned to the right.
+
+    Args:
+        head: What the columns are called.
+        rows: The cells.
+        title: What stands above it.
+        narrow: Head and rows to print instead where it is wider than the terminal.
+        looks: What rich's Table takes.
+    """
     screen = console()
+    if narrow is not None and sum(_widths(head, rows)) > screen.width:
+        head, rows = narrow
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, **looks)
-    for i, name in enumerate(head):
-        numeric = all(row[i][:1] in "+-−0123456789" for row in rows if row[i])
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    widths = _widths(head, rows)
+    numeric = [all(row[i][:1] in "+-−0123456789" for row in rows if row[i]) for i in range(len(head))]
+    least = sum(width if of_numbers else _NAME for width, of_numbers in zip(widths, numeric, strict=True))
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE, collapse_padding=True, pad_edge=False, **looks
+    )
+    for name, of_numbers in zip(head, numeric, strict=True):
+        table.add_column(
+            name,
+            justify="right" if of_numbers else "left",
+            no_wrap=of_numbers and least <= screen.width,  # names give way
+            overflow="fold",
+        )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     screen.print(table)
+
+
+def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide the columns of a table are, with the space between them."""
+    lines = [[*name.split("\n"), *(row[i] for row in rows)] for i, name in enumerate(head)]
+    return [_BETWEEN + max(map(len, column)) for column in lines]
 
 
 def said_of(turn: Turn) -> str:

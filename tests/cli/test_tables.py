@@ -1,0 +1,65 @@
+"""Tables in a terminal of 80 columns: nothing is cut off, and no number is broken."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from mancala_env import cli
+from mancala_env.benchmark.report import Outcome
+from mancala_env.benchmark.results import Results
+from mancala_env.cli import tables
+
+MEASURED = Path(__file__).parents[2] / "benchmarks" / "learning" / "results.jsonl"
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return what makes standard output a terminal of so many columns."""
+    return lambda columns: monkeypatch.setattr(
+        tables, "console", lambda stderr=False: Console(file=sys.stdout, width=columns)
+    )
+
+
+def test_the_tables_of_evaluate_fit(terminal, capsys):
+    terminal(80)
+    agents = ["value+minimax:2", "value+minimax:1", "random"]
+    assert cli.main(["evaluate", *agents, "--games", "4", "--num_threads", "1"]) == 0
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    number, signed = r"\d+\.\d+", r"[+-]?\d+\.\d+"
+    for row in (
+        rf" value\+minimax:2 +value\+minimax:1 +\d/\d/\d +{number} +{number} to {number} +{signed} *",
+        rf" value\+minimax:2 +all +300 +{number} +{number} to {number} +\d+ % *",
+        rf" value\+minimax:2 +value\+minimax:1 +{signed} +{signed} to {signed} +\d+/\d+/300 *",
+    ):
+        assert re.search(f"^{row}$", said, re.MULTILINE), row
+
+
+def test_the_tables_of_a_benchmark_fit_and_leave_nothing_out(terminal, capsys):
+    terminal(80)
+    assert cli.main(["benchmark", "--folder", str(MEASURED.parent)]) == 0
+    said = capsys.readouterr().out
+    outcome = Outcome(Results.read(MEASURED))
+    for contest in outcome.contests():
+        _, _, shown = said.partition(f"{contest} ")
+        for standing in outcome.standings(contest):
+            for number in re.findall(r"[\d.,]{2,}|[\w+:]{2,}", " ".join(standing.cells())):
+                assert number in shown
+
+
+def test_a_wide_terminal_has_a_row_for_each_entry(terminal, capsys):
+    terminal(tables.PIPE_WIDTH)
+    assert cli.main(["benchmark", "--folder", str(MEASURED.parent)]) == 0
+    number = r"[\d.,]+%? +\([\d.,]+%? to [\d.,]+%?\)"
+    assert re.search(rf"^ td +5 +[\d,]+ +[\d.]+ +{number} +{number} ", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_names_give_way_to_numbers(terminal, capsys):
+    terminal(40)
+    tables.print_table(["agent", "won"], [["policy+minimax:6:runs/leyla/final.zip", "1,234,567"]])
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 40
+    assert "1,234,567" in said
