@@ -1,15 +1,15 @@
 """`mancala show`: draw a position, or say what a checkpoint or an agent is."""
 
-import json
 from typing import Any
 
 from mancala_env import agents, pictures, rulesets
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.specs import kind_named
 from mancala_env.arguments import whole
+from mancala_env.cli.describe import show_checkpoint
 from mancala_env.cli.evaluate import ruleset_of
 from mancala_env.cli.parser import add_json
-from mancala_env.cli.tables import print_json, print_table, said_of
+from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.position import Position
 from mancala_env.records import InvalidRecord, read_games
@@ -47,6 +47,7 @@ def add_arguments(parser: Any) -> None:
         "--width", type=int, default=None, metavar="PX", help="how wide the picture is, in pixels"
     )
     parser.add_argument("--theme", default=None, help="light or dark; of SVG also auto, the default")
+    parser.add_argument("--all", action="store_true", help="of a checkpoint all its settings")
     add_json(parser)
 
 
@@ -76,7 +77,7 @@ def run(options: Any) -> int:
             )
         _show_position(Position.from_text(text), options)
     elif spec.kind == "checkpoint":
-        _show_checkpoint(text, options.json)
+        show_checkpoint(text, options.all, options.json)
     else:
         if not spec.runs_code:
             agents.make(spec, ruleset_of([spec]), num_threads=1)
@@ -104,20 +105,6 @@ def _show_agent(text: str, kind: tuple[str, str], as_json: bool) -> None:
         print_json({"spec": text, "form": form, "meaning": meaning})
     else:
         print(f"{text}: {meaning} (form of the spec: {form})")
-
-
-def _show_checkpoint(path: str, as_json: bool) -> None:
-    from mancala_env.agents.checkpoint import check_undamaged, read_identity
-
-    identity = json.loads(read_identity(path).to_json())
-    check_undamaged(path)
-    if as_json:
-        print_json(identity)
-        return
-    ruleset = identity.pop("ruleset")
-    rows = [["checkpoint", path], ["ruleset", f"{ruleset['name']} ({ruleset['title']})"]]
-    rows += [[key.replace("_", " "), _plain(value)] for key, value in identity.items()]
-    print_table(["", ""], rows, show_header=False)
 
 
 def _show_position(position: Position, options: Any) -> None:
@@ -212,9 +199,3 @@ def position_as_dict(position: Position) -> dict[str, Any]:
         "counts": list(position.counts),
         "legal_actions": list(position.legal_actions),
     }
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={_plain(inner)}" for key, inner in value.items())
-    return str(value)

@@ -20,10 +20,10 @@ from mancala_env.arena.cards import (
     regrets,
 )
 from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.learning.config import TrainConfig, read_config
+from mancala_env.learning.command import made_by
+from mancala_env.learning.config import TrainConfig
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import names
-from mancala_env.settings import flat
 from mancala_env.shipped import shipped_file
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
@@ -34,25 +34,6 @@ _LIMITS = """\
   does, and `values` as `value+minimax:4`.
 - It was trained once, from one seed; a second seed was alike (docs/agents.md).
 - Positions that no sensible play leads to may be judged badly."""
-
-
-def command_of(identity: Identity) -> str:
-    """Return the command that trains such a checkpoint: what its settings have beside the ruleset's file.
-
-    How it was evaluated on the way is left out.
-
-    Raises:
-        InvalidConfig: There is no configuration for its ruleset.
-    """
-    name = identity.ruleset.name
-    usual = flat(read_config([name])[0].as_dict())
-    told = {key: value for key, value in flat(identity.config).items() if usual.get(key) != value}
-    words = [
-        f"--{key} {value}"
-        for key, value in told.items()
-        if key != "name" and not key.startswith("evaluation.")
-    ]
-    return " ".join(["mancala train", name, *words])
 
 
 def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
@@ -69,12 +50,13 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
     """
     identity = read_identity(path)
     ruleset, network, few = identity.ruleset, identity.network, few_of(games)
+    way, how = made_by(identity)
     return card(
         path,
         ruleset,
         f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
         [
-            ["command", f"`{command_of(identity)}`"],
+            [way, f"`{how}`"],
             ["version", identity.versions.get("mancala-env", "unknown")],
             ["environment steps", f"{identity.turns:,}"],
             ["seeds", f"one ({identity.config.get('seed')})"],

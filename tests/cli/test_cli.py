@@ -17,6 +17,7 @@ import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Position, cli, records, rulesets, solver
+from mancala_env.learning.config import read_config
 
 # Three turns from the end: solved at once.
 COMMANDS = (
@@ -251,9 +252,25 @@ def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
     assert cli.main(["show", checkpoint]) == 0
     shown = capsys.readouterr().out
     assert "leyla (Leyla (Wegi))" in shown
-    assert "123" in shown  # environment steps
+    assert re.search(r"^ environment steps +123 *$", shown, re.MULTILINE)
+    assert "turns" not in shown
     assert cli.main(["show", checkpoint, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
+
+
+def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_every_setting(
+    tmp_path, capsys
+):
+    config = read_config(["leyla", "--seed", "7", "--pool.opponents", "[greedy]"])[0].as_dict()
+    path = str(write_checkpoint(tmp_path / "agent.zip", replace(identity_of("leyla"), config=config)))
+    assert cli.main(["show", path]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ seed +7 *$", shown, re.MULTILINE)
+    assert re.search(r"^ network +2 hidden layers of 16 *$", shown, re.MULTILINE)
+    assert "mancala train leyla --seed 7 --pool.opponents '[greedy]'" in shown
+    assert "gae_lambda" not in shown
+    assert cli.main(["show", path, "--all"]) == 0
+    assert re.search(r"^ ppo.gae_lambda +0\.9 *$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
@@ -366,11 +383,12 @@ def test_show_tells_what_runs_a_file_without_running_it(tmp_path, capsys):
 
 
 def test_what_a_checkpoint_is_called_cannot_move_the_cursor(tmp_path, capsys):
-    identity = replace(identity_of(), config={"name": "\x1b[2Jmine"})
-    assert cli.main(["show", str(write_checkpoint(tmp_path / "agent.zip", identity))]) == 0
+    identity = replace(identity_of(), config={"name": "\x1b[2Jmine", "clock": "\x1b[2Jsun"})
+    assert cli.main(["show", str(write_checkpoint(tmp_path / "agent.zip", identity)), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert r"\x1b[2Jmine" in shown
+    assert r"--clock '\x1b[2Jsun'" in shown
 
 
 def test_a_pipe_that_closes_early_is_no_error():

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
-from mancala_env.learning.cards import command_of, main
+from mancala_env.learning.cards import main
+from mancala_env.learning.command import made_by
 from mancala_env.shipped import rulesets_with, shipped_file
 
 SHIPPED = shipped_file("policy", "gabata_five_holes")
@@ -26,7 +27,20 @@ def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", rulesets_with("policy"))
 def test_a_card_names_the_command_that_makes_its_network_by_the_configurations_of_today(name: str) -> None:
     file = shipped_file("policy", name)
-    assert f"| command | `{command_of(read_identity(file))}` |" in file.with_suffix(".md").read_text()
+    way, how = made_by(read_identity(file))
+    assert f"| {way} | `{how}` |" in file.with_suffix(".md").read_text()
+
+
+def test_what_no_command_makes_has_settings_that_a_shell_takes() -> None:
+    identity = read_identity(SHIPPED)
+    config = identity.config | {"seed": 7, "wandb": None, "turns": 50, "pool": {"opponents": ["a", "b"]}}
+    way, how = made_by(replace(identity, config=config))
+    assert (way, how.partition(" --")[0]) == ("command", "mancala train gabata_five_holes")
+    for part in (" --seed 7 ", " --environment_steps 50 ", " --pool.opponents '[a, b]' "):
+        assert part in how
+    own = replace(identity, ruleset=replace(identity.ruleset, name="--help"), config={"seed": 7})
+    assert made_by(own) == ("settings", "--seed 7")
+    assert made_by(replace(identity, config={"ray": {"workers": 2}})) == ("settings", "--ray.workers 2")
 
 
 def test_a_shipped_network_does_not_say_where_it_was_trained(tmp_path: Path) -> None:
