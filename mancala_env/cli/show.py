@@ -6,8 +6,8 @@ from mancala_env import agents, pictures, rulesets
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.specs import kind_named
 from mancala_env.arguments import whole
-from mancala_env.cli.describe import show_checkpoint
-from mancala_env.cli.evaluate import ruleset_of
+from mancala_env.cli.describe import show_agent, show_network
+from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
 from mancala_env.cli.parser import add_json
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
@@ -47,6 +47,12 @@ def add_arguments(parser: Any) -> None:
         "--width", type=int, default=None, metavar="PX", help="how wide the picture is, in pixels"
     )
     parser.add_argument("--theme", default=None, help="light or dark; of SVG also auto, the default")
+    parser.add_argument(
+        "--ruleset",
+        type=str,
+        default=None,
+        help=f"of which game the shipped network is, for an agent such as trained; default {DEFAULT_RULESET}",
+    )
     parser.add_argument("--all", action="store_true", help="of a checkpoint all its settings")
     add_json(parser)
 
@@ -65,23 +71,24 @@ def run(options: Any) -> int:
         position = Position(text) if text in rulesets.names() else Position.from_text(text)
         _show_position(position, options)
         return 0
-    kind = kind_named(text)
-    if kind is not None:  # the bare name of a kind of agent
-        _show_agent(text, kind, options.json)
+    spec = None if text in rulesets.names() else _spec_of(text)
+    kind = kind_named(text)  # of the bare name of a kind of agent
+    if options.ruleset is not None and kind is None and (spec is None or spec.kind == "checkpoint"):
+        raise InvalidArgument(f"--ruleset is for an agent such as trained, and {printable(text)!r} is none")
+    if spec is not None and spec.kind == "checkpoint":
+        show_network(text, options.all, options.json)
+    elif spec is not None:
+        _show_agent(text, spec, options)
+    elif kind is not None:
+        show_agent(text, kind, None, options.json)
     elif text in rulesets.names():
         _show_position(Position(text), options)
-    elif (spec := _spec_of(text)) is None:
-        if " " not in text:
-            raise InvalidPosition(
-                f"{text!r} is no ruleset ({', '.join(rulesets.names())}), no agent, no file and no position"
-            )
+    elif " " in text:
         _show_position(Position.from_text(text), options)
-    elif spec.kind == "checkpoint":
-        show_checkpoint(text, options.all, options.json)
     else:
-        if not spec.runs_code:
-            agents.make(spec, ruleset_of([spec]), num_threads=1)
-        _show_agent(text, spec.meaning, options.json)
+        raise InvalidPosition(
+            f"{text!r} is no ruleset ({', '.join(rulesets.names())}), no agent, no file and no position"
+        )
     return 0
 
 
@@ -94,17 +101,17 @@ def _spec_of(text: str) -> Spec | None:
     try:
         return Spec.parse(text)
     except InvalidSpec as error:
-        if kind_named(text.partition(":")[0]) is not None or "folder of a run" in str(error):
+        kind, colon, _ = text.partition(":")
+        if (colon and kind_named(kind) is not None) or "folder of a run" in str(error):
             raise
         return None
 
 
-def _show_agent(text: str, kind: tuple[str, str], as_json: bool) -> None:
-    form, meaning = kind
-    if as_json:
-        print_json({"spec": text, "form": form, "meaning": meaning})
-    else:
-        print(f"{text}: {meaning} (form of the spec: {form})")
+def _show_agent(text: str, spec: Spec, options: Any) -> None:
+    ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
+    if not spec.runs_code and spec.files:
+        agents.make(spec, ruleset, num_threads=1)
+    show_agent(text, spec.meaning, spec.on(ruleset), options.json)
 
 
 def _show_position(position: Position, options: Any) -> None:

@@ -18,6 +18,7 @@ from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Position, cli, records, rulesets, solver
 from mancala_env.learning.config import read_config
+from mancala_env.shipped import shipped_file
 
 # Three turns from the end: solved at once.
 COMMANDS = (
@@ -271,6 +272,46 @@ def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_
     assert "gae_lambda" not in shown
     assert cli.main(["show", path, "--all"]) == 0
     assert re.search(r"^ ppo.gae_lambda +0\.9 *$", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "ruleset"),
+    [
+        (["trained", "--ruleset", "leyla"], "policy", "leyla"),
+        (["trained"], "policy", "layli_goobalay"),
+        (["value+minimax:4", "--ruleset", "gabata_i"], "value", "gabata_i"),
+        ([str(shipped_file("value", "leyla"))], "value", "leyla"),
+        ([str(shipped_file("policy", "leyla"))], "policy", "leyla"),
+    ],
+)
+def test_show_says_of_a_shipped_network_what_its_card_says(words, kind, ruleset, capsys):
+    assert cli.main(["show", *words]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    card = shipped_file(kind, ruleset).with_suffix(".md")
+    names = "command|version|environment steps|SHA-256|size"
+    rows = re.findall(rf"^\| ({names}) \| `?(.*?)`? \|$", card.read_text(), re.MULTILINE)
+    assert len(rows) >= 4
+    for name, value in rows:
+        assert f"{name} {value}" in shown
+    assert f"card {card}" in shown
+
+
+def test_show_says_as_json_what_a_value_network_is(capsys):
+    path = str(shipped_file("value", "leyla"))
+    for words in ([path], [f"value+mcts:100:{path}"], ["value+mcts:100", "--ruleset", "leyla"]):
+        assert cli.main(["show", *words, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        found = found.get("network", found)
+        assert found["ruleset"]["name"] == "leyla"
+        assert found["made"]["command"].startswith("mancala grow-value leyla ")
+
+
+def test_show_takes_a_ruleset_for_agents_alone(checkpoint, capsys):
+    for text in ("leyla", NEAR_THE_END, checkpoint):
+        assert cli.main(["show", text, "--ruleset", "leyla"]) == 2
+        assert "--ruleset is for an agent such as trained" in capsys.readouterr().err
+    assert cli.main(["show", "trained", "--ruleset", "ludii_leyla_gobale_somaliland"]) == 2
+    assert "no trained network of ludii_leyla_gobale_somaliland is shipped" in capsys.readouterr().err
 
 
 def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
