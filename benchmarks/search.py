@@ -129,7 +129,7 @@ def print_strength(ruleset: str, games: int) -> None:
         low, high = result.interval
         print(
             f"| {first} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
-            f"{result.mean_margin:+.1f} |",
+            f"{result.mean_margin:+z.1f} |",
             flush=True,
         )
 
@@ -175,7 +175,7 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
         low, high = result.interval
         print(
             f"| {first[:-1]} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
-            f"{result.mean_margin:+.1f} | {ours.milliseconds:.2f}, {theirs.milliseconds:.2f} |",
+            f"{result.mean_margin:+z.1f} | {ours.milliseconds:.2f}, {theirs.milliseconds:.2f} |",
             flush=True,
         )
     if not has_exact_positions(ruleset):

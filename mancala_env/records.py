@@ -109,7 +109,7 @@ def values_comment(player: int, values: Mapping[int, float], text: str = "") -> 
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.4f}".rstrip("0").rstrip(".")
+    return f"{value:+z.4f}".rstrip("0").rstrip(".")
 
 
 class Step(NamedTuple):

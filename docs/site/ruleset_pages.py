@@ -172,7 +172,7 @@ def _ladder(ruleset: Ruleset) -> str:
     if not ratings.elo.any():
         said += " All are alike here: whoever opens wins, so they share every pair of games."
     rows = [
-        (f"`{ratings.names[i]}`", f"{ratings.elo[i]:.0f}", _interval(ratings, i), f"{ratings.games[i]:,}")
+        (f"`{ratings.names[i]}`", f"{ratings.elo[i]:z.0f}", _interval(ratings, i), f"{ratings.games[i]:,}")
         for i in ratings.order()
     ]
     listed = table(
@@ -183,7 +183,7 @@ def _ladder(ruleset: Ruleset) -> str:
 
 
 def _interval(ratings: Ratings, i: int) -> str:
-    return "fixed" if ratings.names[i] == ratings.zero else f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}"
+    return "fixed" if ratings.names[i] == ratings.zero else f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
 
 
 def _trained(ruleset: Ruleset) -> str:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         store(ladder)
         rated = ladder.ratings().as_dict()["agents"]
-        print(name, *(f"{row['agent']} {row['elo']:.0f}" for row in rated), sep="  ", flush=True)
+        print(name, *(f"{row['agent']} {row['elo']:z.0f}" for row in rated), sep="  ", flush=True)
     return 0
 
 

@@ -152,7 +152,7 @@ def rating(spec: str, ruleset: Ruleset, games: int, seed: int) -> list[str]:
     ratings = evaluate(spec, ruleset, games=games, regret=False, seed=seed, num_threads=1).ratings
     assert ratings is not None
     rows = [
-        [f"`{_short(name)}`", *(f"{number:.0f}" for number in ratings.of(name))]
+        [f"`{_short(name)}`", *(f"{number:z.0f}" for number in ratings.of(name))]
         for name in (spec, *ANCHORS)
         if name in ratings.names
     ]
@@ -186,7 +186,7 @@ def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> li
             best = f"{regret.overall.optimal_share:.0%}"
             rows.append([f"`{_short(regret.agent)}`", str(regret.overall.positions), mean, best, ""])
         low, high = (difference := regret_difference(found[1], found[0])).interval
-        rows[-1][-1] = f"{difference.mean:+.2f} ({low:+.2f} to {high:+.2f})"
+        rows[-1][-1] = f"{difference.mean:+z.2f} ({low:+z.2f} to {high:+z.2f})"
     head = ["agent", "positions", "mean regret, seeds a move", "best moves", "difference"]
     return ["Regret over the solved positions, with 95 % intervals:", "", *table(head, rows), ""]
 
@@ -198,7 +198,7 @@ def matches_table(matches: Iterable[MatchResult]) -> list[str]:
         low, high = match.interval
         score = f"{match.win_rate:.1%} ({low:.1%} to {high:.1%})"
         names = [f"`{_short(match.first)}`", f"`{match.second}`"]
-        rows.append([*names, str(match.games), score, f"{match.mean_margin:+.1f}"])
+        rows.append([*names, str(match.games), score, f"{match.mean_margin:+z.1f}"])
     return table(["agent", "against", "games", "score", "mean margin, seeds"], rows)
 
 

@@ -46,7 +46,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
         axes.plot([low, high], [row, row], color=color, linewidth=3, alpha=0.45, solid_capstyle="round")
         axes.plot(elo, row, "o", color=color)
         axes.annotate(
-            f"{elo:.0f}", (elo, row), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=INK
+            f"{elo:z.0f}", (elo, row), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=INK
         )
     axes.set_yticks(range(len(order)), [short(ratings.names[i]) for i in reversed(order)])
     axes.set_ylim(-0.6, len(order) - 0.2)

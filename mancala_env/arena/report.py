@@ -176,8 +176,8 @@ Rows = tuple[list[str], list[list[str]]]
 def _ratings_table(ratings: Ratings) -> Rows:
     rows = []
     for i in ratings.order():
-        interval = f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}"
-        rows.append([ratings.names[i], f"{ratings.elo[i]:.0f}", interval, str(ratings.games[i])])
+        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
+        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
     return ["agent", "Elo", "95 % interval", "games"], rows
 
 
@@ -187,7 +187,7 @@ def _matches_table(matches: list[MatchResult]) -> Rows:
         low, high = match.interval
         record = f"{match.wins} / {match.draws} / {match.losses}"
         rate = f"{match.win_rate:.3f} ({low:.3f} to {high:.3f})"
-        rows.append([match.first, match.second, record, rate, f"{match.mean_margin:+.1f}"])
+        rows.append([match.first, match.second, record, rate, f"{match.mean_margin:+z.1f}"])
     return ["agent", "against", "won / drawn / lost", "win rate", "mean margin"], rows
 
 
@@ -210,5 +210,5 @@ def _difference_table(differences: list[RegretDifference]) -> Rows:
     for one in differences:
         low, high = one.interval
         better = f"{one.first_better} / {one.second_better}"
-        rows.append([one.first, one.second, f"{one.mean:+.2f} ({low:+.2f} to {high:+.2f})", better])
+        rows.append([one.first, one.second, f"{one.mean:+z.2f} ({low:+z.2f} to {high:+z.2f})", better])
     return ["agent", "against", "difference of mean regret (seeds a move)", "better / worse in"], rows

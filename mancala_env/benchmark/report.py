@@ -120,7 +120,7 @@ class Standing(NamedTuple):
             f"{self.core_minutes:.2f}",
             _cell(self.regret, "{:.2f}"),
             _cell(self.optimal_share, "{:.0%}"),
-            _cell(self.elo, "{:.0f}"),
+            _cell(self.elo, "{:z.0f}"),
             "" if self.better is None else _cell(self.better, "{:.2f}"),
         ]
 
@@ -333,7 +333,7 @@ def line_cells(row: Row) -> list[str]:
         "",
         f"{score.regret:.2f}",
         f"{score.optimal_share:.0%}",
-        f"{score.elo:.0f}",
+        f"{score.elo:z.0f}",
         "",
     ]
 

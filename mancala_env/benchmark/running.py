@@ -386,4 +386,4 @@ def _filed(run: Run) -> str:
 
 
 def _in_words(score: Any) -> str:
-    return f"regret {score.regret:.2f}, Elo {score.elo:.0f}"
+    return f"regret {score.regret:.2f}, Elo {score.elo:z.0f}"

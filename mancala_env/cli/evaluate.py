@@ -161,8 +161,8 @@ def _print_ratings(evaluation: "Evaluation") -> None:
     rows = [
         [
             ("> " if ratings.names[i] in evaluation.agents else "  ") + ratings.names[i],
-            f"{ratings.elo[i]:.0f}",
-            f"{ratings.low[i]:.0f} to {ratings.high[i]:.0f}",
+            f"{ratings.elo[i]:z.0f}",
+            f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}",
             str(ratings.games[i]),
         ]
         for i in ratings.order()
@@ -180,7 +180,7 @@ def _print_matches(evaluation: "Evaluation") -> None:
             f"{match.wins}/{match.draws}/{match.losses}",
             f"{match.win_rate:.3f}",
             f"{match.interval[0]:.3f} to {match.interval[1]:.3f}",
-            f"{match.mean_margin:+.1f}",
+            f"{match.mean_margin:+z.1f}",
         ]
         for match in evaluation.matches
     ]
@@ -210,8 +210,8 @@ def _print_differences(evaluation: "Evaluation") -> None:
         [
             one.first,
             one.second,
-            f"{one.mean:+.2f}",
-            f"{one.interval[0]:+.2f} to {one.interval[1]:+.2f}",
+            f"{one.mean:+z.2f}",
+            f"{one.interval[0]:+z.2f} to {one.interval[1]:+z.2f}",
             f"{one.first_better}/{one.second_better}/{one.positions}",
         ]
         for one in evaluation.regret_differences

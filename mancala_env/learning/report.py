@@ -135,7 +135,7 @@ def _row(result: MatchResult) -> tuple[str, ...]:
         f"{result.win_rate:.1%}",
         f"{low:.1%} to {high:.1%}",
         *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
-        f"{result.mean_margin:+.1f}",
+        f"{result.mean_margin:+z.1f}",
     )
 
 

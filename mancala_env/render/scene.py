@@ -425,7 +425,7 @@ def value_text(value: float | str) -> str:
         return value
     if float(value).is_integer():
         return "0" if value == 0 else f"{int(value):+d}"
-    return f"{value:.2f}"
+    return f"{value:z.2f}"
 
 
 def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:

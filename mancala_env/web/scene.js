@@ -351,7 +351,7 @@ function badge(layout, hole, text, role, isBest = false) {
 /** Write a value: whole numbers with a sign, others with two decimals, words as they are. */
 export function valueText(value) {
   if (typeof value === "string") return value;
-  if (!Number.isInteger(value)) return value.toFixed(2);
+  if (!Number.isInteger(value)) return value.toFixed(2).replace("-0.00", "0.00");
   return value > 0 ? `+${value}` : String(value);
 }
 

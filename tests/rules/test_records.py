@@ -290,6 +290,7 @@ def test_a_player_may_resign():
 def test_values_in_a_comment():
     comment = values_comment(1, {0: -4, 11: 2.25, 3: 0}, "why not")
     assert comment == "[%values N1=-4 N12=+2.25 N4=+0] why not"
+    assert values_comment(0, {0: -0.00001}, "") == "[%values S1=+0]"
     assert RecordedTurn(1, 0, comment).values == {0: -4, 11: 2.25, 3: 0}
     assert RecordedTurn(1, 0, "[%values N1=x]").values == {}
 

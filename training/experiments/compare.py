@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
             elo, low, high = evaluation.ratings.of(spec)
             rate = f"{against[spec].win_rate:.1%}" if spec in against else ""
             steps = f"{read_identity(spec).turns:,}"
-            table.add_row(name, steps, f"{elo:.0f}", f"{low:.0f} to {high:.0f}", rate)
+            table.add_row(name, steps, f"{elo:z.0f}", f"{low:z.0f} to {high:z.0f}", rate)
     Console().print(table)
     if words.out:
         plot(evaluation, runs, words.out)

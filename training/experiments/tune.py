@@ -151,7 +151,7 @@ class Tuning:
                     change if change == AS_IT_IS else f"`{change}`",
                     ", ".join(f"{run['turns'] / 1e6:.1f} M" for run in runs),
                     ", ".join(
-                        f"{run['elo'][0]:+.0f} (±{(run['elo'][2] - run['elo'][1]) / 2:.0f})" for run in runs
+                        f"{run['elo'][0]:+z.0f} (±{(run['elo'][2] - run['elo'][1]) / 2:.0f})" for run in runs
                     ),
                     *(", ".join(rate_cell(run[search]) for run in runs) for search in SEARCHES),
                     ", ".join(regret_cell(run["regret"]) for run in runs),
