@@ -160,7 +160,8 @@ def _print_ratings(evaluation: "Evaluation") -> None:
         return
     rows = [
         [
-            ("> " if ratings.names[i] in evaluation.agents else "  ") + ratings.names[i],
+            ">" * (ratings.names[i] in evaluation.agents),
+            ratings.names[i],
             f"{ratings.elo[i]:z.0f}",
             f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}",
             str(ratings.games[i]),
@@ -168,7 +169,7 @@ def _print_ratings(evaluation: "Evaluation") -> None:
         for i in ratings.order()
     ]
     scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
-    head = ["agent", f"Elo ({scale})", _INTERVAL, "games"]
+    head = ["", "agent", f"Elo ({scale})", _INTERVAL, "games"]
     print_table(head, rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
 
 

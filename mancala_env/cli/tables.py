@@ -60,9 +60,7 @@ def print_table(
     widths = _widths(head, rows)
     numeric = [all(row[i][:1] in "+-−0123456789" for row in rows if row[i]) for i in range(len(head))]
     least = sum(width if of_numbers else _NAME for width, of_numbers in zip(widths, numeric, strict=True))
-    table = Table(
-        title=title, title_justify="left", box=box.SIMPLE, collapse_padding=True, pad_edge=False, **looks
-    )
+    table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False, **looks)
     for name, of_numbers in zip(head, numeric, strict=True):
         table.add_column(
             name,
@@ -72,6 +70,8 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
+    if title is not None:  # one of rich's would be no wider than the table
+        screen.print(Text(printable(title), "table.title"))
     screen.print(table)
 
 

@@ -30,7 +30,9 @@ def test_the_tables_of_evaluate_fit(terminal, capsys):
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 80
     number, signed = r"\d+\.\d+", r"[+-]?\d+\.\d+"
+    assert "Difference of regret over the same positions, seeds a move\n" in said
     for row in (
+        r" > +value\+minimax:2 +\d+ +\d+ to \d+ +8 *",
         rf" value\+minimax:2 +value\+minimax:1 +\d/\d/\d +{number} +{number} to {number} +{signed} *",
         rf" value\+minimax:2 +all +300 +{number} +{number} to {number} +\d+ % *",
         rf" value\+minimax:2 +value\+minimax:1 +{signed} +{signed} to {signed} +\d+/\d+/300 *",
@@ -44,7 +46,7 @@ def test_the_tables_of_a_benchmark_fit_and_leave_nothing_out(terminal, capsys):
     said = capsys.readouterr().out
     outcome = Outcome(Results.read(MEASURED))
     for contest in outcome.contests():
-        _, _, shown = said.partition(f"{contest} ")
+        _, _, shown = said.partition(f"{contest}\n")
         for standing in outcome.standings(contest):
             for number in re.findall(r"[\d.,]{2,}|[\w+:]{2,}", " ".join(standing.cells())):
                 assert number in shown
