@@ -48,16 +48,6 @@ _READ_ELO = (
     "How to read it: the rating on fixed anchors, random being at 0, higher is better; who is a hundred "
     "points ahead wins 64 % of the games."
 )
-HEAD = (
-    "entry",
-    "seeds",
-    "steps",
-    "core minutes",
-    "mean regret (seeds a move)",
-    "optimal moves",
-    "Elo",
-    "less regret than the next",
-)
 
 
 class Contest(NamedTuple):
@@ -77,6 +67,25 @@ class Contest(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.ruleset}, {self.task}, {self.limit}"
+
+
+def head_of(contest: Contest) -> tuple[str, ...]:
+    """Return the head of a contest's table."""
+    return (
+        "entry",
+        "seeds",
+        "steps",
+        "core minutes",
+        _regret_of(contest),
+        "optimal moves",
+        "Elo",
+        "less regret than the next",
+    )
+
+
+def _regret_of(contest: Contest) -> str:
+    of = "share of random play's" if contest.ruleset == ALL else "seeds a move"
+    return f"mean regret ({of})"
 
 
 class Standing(NamedTuple):
@@ -112,7 +121,7 @@ class Standing(NamedTuple):
         }
 
     def cells(self) -> list[str]:
-        """Return the row of a table; its columns are HEAD."""
+        """Return the row of a table; its columns are those of :func:`head_of`."""
         return [
             self.entry,
             str(self.seeds),
@@ -324,7 +333,7 @@ def _spent(row: Row) -> float:
 
 
 def line_cells(row: Row) -> list[str]:
-    """Return the row of a table for one who does not learn; its columns are those of HEAD up to Elo."""
+    """Return the row of one who does not learn; its columns are those of :func:`head_of` up to Elo."""
     score = row.score
     return [
         row.key.entry,
@@ -366,7 +375,7 @@ def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | Non
     finish(axes, str(contest), None)
     axes.legend(fontsize=8, framealpha=0.9)
     axes.set_xlabel("environment steps" if contest.limit.kind == "steps" else "core minutes")
-    axes.set_ylabel("mean regret (seeds a move)" if what == "regret" else "Elo (random = 0)")
+    axes.set_ylabel(_regret_of(contest) if what == "regret" else "Elo (random = 0)")
     if what == "regret":
         axes.set_ylim(bottom=0)
     _set_log_scale(axes, contest.limit.kind == "steps")
@@ -443,7 +452,9 @@ def _page(outcome: Outcome) -> Page:
                 "Regret is in shares of what random play gives away, so that rulesets can be put together."
             )
         rows = [standing.cells() for standing in outcome.standings(contest)]
-        page.table(HEAD, [*rows, *map(line_cells, outcome.lines_of(contest))], [row[0] for row in rows])
+        page.table(
+            head_of(contest), [*rows, *map(line_cells, outcome.lines_of(contest))], [row[0] for row in rows]
+        )
         if contest.ruleset != ALL:
             page.plots(
                 (plot_curves(outcome, contest, "regret"), _READ_REGRET),

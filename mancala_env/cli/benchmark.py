@@ -180,12 +180,13 @@ def _say(text: str) -> None:
 
 
 def _print(outcome: "Outcome") -> None:
-    from mancala_env.benchmark.report import HEAD, line_cells
+    from mancala_env.benchmark.report import head_of, line_cells
 
     for contest in outcome.contests():
         rows = [standing.cells() for standing in outcome.standings(contest)]
         rows += [line_cells(row) for row in outcome.lines_of(contest)]
-        print_table(HEAD, rows, str(contest), (_NARROW_HEAD, [line for row in rows for line in _in_two(row)]))
+        narrow = _NARROW_HEAD, [line for row in rows for line in _in_two(row)]
+        print_table(head_of(contest), rows, str(contest), narrow)
     if not outcome.contests():
         print("No learner has been measured yet.")
     for note in outcome.notes:
@@ -193,7 +194,7 @@ def _print(outcome: "Outcome") -> None:
 
 
 def _in_two(row: list[str]) -> list[list[str]]:
-    """Return a row of the table of HEAD as rows of a narrow one: numbers, and below them their intervals."""
+    """Return a row of the table as rows of a narrow one: numbers, and below them their intervals."""
     entry, seeds, steps, minutes, *numbers = row
     found, intervals = zip(*(number.rstrip(")").partition(" (")[::2] for number in numbers), strict=True)
     intervals = [interval.replace("% to", " to") for interval in intervals]

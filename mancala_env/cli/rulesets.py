@@ -27,5 +27,8 @@ def run(options: Any) -> int:
         for one in every
     ]
     rows = [[one.name, *row] for one, row in zip(every, rows, strict=True)]
-    print_table(["ruleset", "board", "seeds a hole", "direction", "landing", "match", "source"], rows)
+    head = ["ruleset", "board", "seeds a hole", "direction", "landing", "match", "source"]
+    narrow = [name.removesuffix(" a hole") for name in head[:-1]]
+    if print_table(head, rows, narrow=(narrow, [row[:-1] for row in rows])):
+        print("A wider terminal shows their sources, and so does --json.")
     return 0

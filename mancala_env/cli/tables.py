@@ -40,7 +40,7 @@ def print_table(
     title: str | None = None,
     narrow: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
     **looks: Any,
-) -> None:
+) -> bool:
     """Print a table; a column whose cells are numbers is aligned to the right.
 
     Args:
@@ -49,9 +49,13 @@ def print_table(
         title: What stands above it.
         narrow: Head and rows to print instead where it is wider than the terminal.
         looks: What rich's Table takes.
+
+    Returns:
+        Whether it was the narrow one.
     """
     screen = console()
-    if narrow is not None and sum(_widths(head, rows)) > screen.width:
+    is_narrow = narrow is not None and sum(_widths(head, rows)) > screen.width
+    if narrow is not None and is_narrow:
         head, rows = narrow
     from rich import box
     from rich.table import Table
@@ -73,6 +77,7 @@ def print_table(
     if title is not None:  # one of rich's would be no wider than the table
         screen.print(Text(printable(title), "table.title"))
     screen.print(table)
+    return is_narrow
 
 
 def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from mancala_env import cli
-from mancala_env.benchmark.report import Outcome
+from mancala_env import cli, rulesets
+from mancala_env.benchmark.report import ALL, Outcome, head_of, plot_curves
 from mancala_env.benchmark.results import Results
 from mancala_env.cli import tables
 
@@ -65,3 +65,31 @@ def test_names_give_way_to_numbers(terminal, capsys):
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 40
     assert "1,234,567" in said
+
+
+def test_the_rulesets_fit_without_their_sources(terminal, capsys):
+    said = []
+    for columns in (80, tables.PIPE_WIDTH):
+        terminal(columns)
+        assert cli.main(["rulesets"]) == 0
+        said.append(capsys.readouterr().out)
+    narrow, wide = said
+    assert max(map(len, narrow.splitlines())) <= 80
+    for name in rulesets.names():
+        (line,) = (line for line in narrow.splitlines() if line.split()[:1] == [name])
+        assert line.split()[1].startswith("2x")
+    assert "Pankhurst" not in narrow
+    assert "--json" in narrow
+    assert "Pankhurst" in wide
+    assert "--json" not in wide
+
+
+def test_regret_over_all_rulesets_is_in_shares_of_random_play(terminal, capsys):
+    terminal(tables.PIPE_WIDTH)
+    outcome = Outcome(Results.read(MEASURED))
+    contests = outcome.contests()
+    assert {contest.ruleset == ALL for contest in contests} == {True, False}
+    for contest in contests:
+        of = "share of random play's" if contest.ruleset == ALL else "seeds a move"
+        assert f"mean regret ({of})" in head_of(contest)
+        assert plot_curves(outcome, contest, "regret").axes[0].get_ylabel() == f"mean regret ({of})"
