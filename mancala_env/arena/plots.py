@@ -97,7 +97,6 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     width = 0.8 / len(regrets)
     ends: list[tuple[float, float]] = []
     highest = 0.0
-    highest = 0.0
     for k, regret in enumerate(regrets):
         parts = [*(regret.phases[i] for i in kept), regret.overall]
         means = np.array([part.mean_regret for part in parts])
@@ -105,8 +104,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
         high = np.array([part.interval[1] for part in parts]) - means
         places = np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width
         ends += zip(places, np.nan_to_num(means + high), strict=True)
-        highest = max(highest, np.nanmax(means))
-        highest = max(highest, np.nanmax(means))
+        highest = max(highest, *np.nan_to_num(means))
         axes.bar(
             places,
             means,
@@ -134,7 +132,6 @@ def _cut_long_intervals(axes: "Axes", ends: list[tuple[float, float]], highest: 
     if not 0 < top < max(end for _, end in ends):
         return
     axes.set_ylim(top=top)
-    style: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": INK}
     style: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": INK}
     for place, end in ends:
         if end > top:

@@ -2,7 +2,7 @@
 
 A core minute is a minute of one processor core: the time that the process, its threads and its child
 processes compute, however busy the machine is. Accelerators are not in it. An environment step is a turn of
-a game that the learner learns from; turns that a search tries are none.
+a game that the learner learns from, every turn of it; turns that a search tries are none.
 """
 
 import os

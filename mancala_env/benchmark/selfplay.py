@@ -117,7 +117,7 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     """Train as configured, and yield the checkpoint wherever it is to be measured.
 
     The clock of the run is the budget's: core minutes, however busy the machine is. Where the run was
-    killed, it goes on from the checkpoint that was measured last. The positions that distillation labels are
+    killed, it goes on from the checkpoint that was measured last. The turns that distillation plays are
     environment steps, all of them: it plays the games to their end that are under way when it has enough.
 
     Args:
@@ -140,7 +140,7 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
         for checkpoint, stopped_by in pieces:
             if stopped_by not in (None, A_CALLBACK):
                 raise KeyboardInterrupt
-            yield Point(checkpoint, read_identity(checkpoint).turns + _num_labelled(place))
+            yield Point(checkpoint, read_identity(checkpoint).turns + _num_distilled(place))
             write_atomically(place / _MEASURED, checkpoint.read_bytes())
             if until.is_over:
                 return
@@ -153,7 +153,7 @@ def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
     """
     for name in (FINAL, _MEASURED):
         steps = _stored_steps(place / name)
-        if steps is not None and budget.resume(steps + _num_labelled(place)):
+        if steps is not None and budget.resume(steps + _num_distilled(place)):
             if name == _MEASURED:
                 write_atomically(place / FINAL, (place / _MEASURED).read_bytes())
             return steps
@@ -167,10 +167,10 @@ def _stored_steps(checkpoint: Path) -> int | None:
         return None
 
 
-def _num_labelled(place: Path) -> int:
-    """Return how many positions the distillation of a run has labelled, by the first line of its figures."""
+def _num_distilled(place: Path) -> int:
+    """Return how many turns the distillation of a run has played, by the first line of its figures."""
     figures = read_metrics(place / METRICS) if (place / METRICS).is_file() else []
-    return int(figures[0].get("distillation/positions", 0)) if figures else 0
+    return int(figures[0].get("distillation/turns", 0)) if figures else 0
 
 
 class _UntilDue(BaseCallback):
@@ -185,13 +185,13 @@ class _UntilDue(BaseCallback):
     def __init__(self, budget: LearningBudget, place: Path) -> None:
         super().__init__()
         self._budget, self._place, self.is_over = budget, place, False
-        self._num_labelled = 0
+        self._num_distilled = 0
 
     def _on_training_start(self) -> None:
-        self._num_labelled = _num_labelled(self._place)  # distillation is over by now
+        self._num_distilled = _num_distilled(self._place)  # distillation is over by now
 
     def _on_step(self) -> bool:
-        steps = self.model.num_timesteps + self._num_labelled
+        steps = self.model.num_timesteps + self._num_distilled
         update = self.model.n_steps * self.training_env.num_envs
         self.is_over = not self._budget.allows(steps + update)
         has_learned = self.model.num_timesteps > 0

@@ -109,7 +109,7 @@ def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) ->
 def rows_to_learn(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
     """Return from which games, uint64 `[B, NUM_COLUMNS]`, a learner may learn, bool `[B]`.
 
-    From all boards that are not held out, and from the start of a round.
+    From all boards that are not held out, and from the start of a round where nothing is owned yet.
     """
     marks = np.zeros(len(games), np.bool_)
     mark_to_learn(encode(ruleset), games, marks)

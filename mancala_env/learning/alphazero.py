@@ -127,6 +127,7 @@ class AlphaZero(SelfPlayPPO):
         )
         self._draw = np.random.default_rng(self.seed)
         self._turn = np.zeros(env.num_envs, np.int64)
+        self._num_added = 0
         self.seconds = {"environment": 0.0, "search": 0.0, "learning": 0.0}
 
     def warm_up(self, env: SelfPlayEnv) -> None:
@@ -189,6 +190,7 @@ class AlphaZero(SelfPlayPPO):
         is_learned = rows_to_learn(env.ruleset, played.games)
         ends = ends_of(rewards, dones, players)
         self.replay.add(played.select(is_learned), steps[is_learned], rows[is_learned], ends)
+        self._num_added = int(is_learned.sum())
         self.logger.record("alphazero/positions", len(self.replay))
         self.logger.record("alphazero/simulations", simulations / len(steps))
         logs = np.log(played.targets, out=np.zeros_like(played.targets), where=played.targets > 0)
@@ -215,8 +217,8 @@ class AlphaZero(SelfPlayPPO):
         self._update_learning_rate(self.policy.optimizer)
         settings, network = self._settings, self.policy.network
         found: list[tuple[Tensor, Tensor, Tensor]] = []
-        played = self.n_steps * self.n_envs
-        for _ in range(math.ceil(settings.passes * played / settings.batch_size) if len(self.replay) else 0):
+        added = self._num_added
+        for _ in range(math.ceil(settings.passes * added / settings.batch_size) if len(self.replay) else 0):
             examples = self.replay.sample(settings.batch_size, self.device)
             of_policy, of_value, logits = losses(network, examples)  # type: ignore[arg-type]
             self.policy.optimizer.zero_grad()

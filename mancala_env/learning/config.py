@@ -157,8 +157,8 @@ class ExpertConfig:
     """A search labels what the learner meets, beside PPO; :mod:`mancala_env.learning.expert_iteration`."""
 
     share: float = setting(
-        "of the environment steps, drawn at random, whose positions a search labels; 0 for none; a "
-        "file's gives way to --algorithm alphazero, to --rounds above 1 and to Ray",
+        "of the environment steps learned from, drawn at random, whose positions a search labels; 0 for "
+        "none; a file's gives way to --algorithm alphazero, to --rounds above 1 and to Ray",
         0.0,
         low=0,
         high=1,

@@ -63,6 +63,7 @@ class ExpertLabels:
             the expert sees, after each action; minus infinity where it is not legal.
         outcomes: float32 `[N]`, the reward of the player to move at the end of the game it is from.
         episodes: int64 `[N]`, number of the game it is from.
+        turns: Turns of the games that were played for them, unlabelled ones included.
     """
 
     ruleset: Ruleset
@@ -70,6 +71,7 @@ class ExpertLabels:
     values: np.ndarray
     outcomes: np.ndarray
     episodes: np.ndarray
+    turns: int
 
     def __len__(self) -> int:
         return len(self.games)
@@ -82,7 +84,12 @@ class ExpertLabels:
     def select(self, rows: np.ndarray) -> "ExpertLabels":
         """Return some of the positions."""
         return ExpertLabels(
-            self.ruleset, self.games[rows], self.values[rows], self.outcomes[rows], self.episodes[rows]
+            self.ruleset,
+            self.games[rows],
+            self.values[rows],
+            self.outcomes[rows],
+            self.episodes[rows],
+            self.turns,
         )
 
     def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
@@ -208,7 +215,8 @@ def distill(
 
     def log(epochs: float) -> None:
         found.append(evaluate(network, kind, held_out, settings.temperature))
-        for name, value in (("epoch", epochs), ("positions", len(labels)), *found[-1]._asdict().items()):
+        made = {"epoch": epochs, "positions": len(labels), "turns": labels.turns}
+        for name, value in (made | found[-1]._asdict()).items():
             logger.record(f"distillation/{name}", value)
         logger.dump(0)
 
@@ -261,11 +269,11 @@ def label_positions(
 
     Boards that are held out for evaluation are played and not labelled. Every game that is started is played
     to its end, and no other of its positions is left out: whether another one starts depends on the positions
-    labelled so far alone. So each game has the same chance to count,
-    however long it lasts (as in Wald's equation, the expected sum over games is their expected number times
-    the mean of one). Were only the games counted that are over by the time there are enough positions, the
-    short ones would be favoured. The one cap is the rules' own: a match ends after 1,000 rounds (RULES 5.4),
-    in training as here, so a game cut there is one that the network will meet too.
+    labelled so far alone. So each game has the same chance to count, however long it lasts (as in Wald's
+    equation, the expected sum over games is their expected number times the mean of one). Were only the games
+    counted that are over by the time there are enough positions, the short ones would be favoured. The one
+    cap is the rules' own: a match ends after 1,000 rounds (RULES 5.4), in training as here, so a game cut
+    there is one that the network will meet too.
 
     Args:
         spec: The expert: minimax, value+minimax, policy+minimax or perfect, each with its depth or time.
@@ -301,7 +309,7 @@ def label_positions(
     )
     label = expert(spec, ruleset, batch.num_actions, num_threads)
     games, values, players, episodes = [], [], [], []
-    count, episode = 0, np.arange(num_games)
+    count, turns, episode = 0, 0, np.arange(num_games)
     rewards_of_south = [np.nan] * num_games
     is_running = np.ones(num_games, np.bool_)
     while is_running.any():
@@ -311,6 +319,7 @@ def label_positions(
         is_labelled = is_known & rows_to_learn(ruleset, batch.games[rows])
         labelled = rows[is_labelled]
         count += len(labelled)
+        turns += len(rows)
         games.append(batch.games[labelled])
         values.append(found[is_labelled])
         players.append(batch.player[labelled])
@@ -346,6 +355,7 @@ def label_positions(
         np.concatenate(values)[order],
         outcomes[order],
         numbers[order],
+        turns,
     )
 
 

@@ -128,9 +128,9 @@ class ExpertPPO(SelfPlayPPO):
 
     def train(self) -> None:
         """Learn from the buffer and from labels, a minibatch of each at a time."""
-        start = time.perf_counter()
         if not self.rollout_buffer.teaches:  # type: ignore[attr-defined]
             return
+        start = time.perf_counter()
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         found: list[_Losses] = []

@@ -311,7 +311,8 @@ def train_in_pieces(
 ) -> Generator[tuple[Path, str | None], None, None]:
     """Train as :func:`train` does, which describes it all; a callback of yours ends a piece, not the run.
 
-    The learner lives on meanwhile, with the games under way, and the run's clock stands still.
+    The learner lives on meanwhile, with the games under way, and the run's clock stands still. Close what
+    this returns, as contextlib.closing does: until then nobody else can train in the folder.
 
     Yields:
         After each piece, what :func:`train` returns; the last is one that no callback ended.
@@ -355,14 +356,15 @@ def _pieces(
         console.print(line, highlight=False, soft_wrap=True)
     run = Run(config, folder, clock, RunProgress(console))
     run.last_checkpoint = checkpoint
-    errands = callbacks_of(run, callbacks)
     begins = checkpoint is None
     try:
+        errands = callbacks_of(run, callbacks)
         while True:
             with run.progress, stop_on_signals(run):
                 _learn(model, run, errands, begins)
-            with clock.pause(), torch.random.fork_rng():  # who looks at it may draw, too
-                final = run.save(model, FINAL)
+            final = run.save(model, FINAL)
+            # Who looks at it may draw, too.
+            with clock.pause(), torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
                 if config.evaluation.checkpoint_games:
                     measure(config, folder, final)
                 yield final, run.stopped_by
@@ -385,7 +387,7 @@ def _learn(model: Scheduled, run: Run, errands: BaseCallback, begins: bool) -> N
         # A callback ends the run; no number of steps does.
         model.learn(sys.maxsize - model.num_timesteps, errands, reset_num_timesteps=begins)
         if not run.is_over(model.num_timesteps):
-            run.stopped_by = A_CALLBACK
+            run.stopped_by = run.stopped_by or A_CALLBACK  # a signal may come here too
     except NotFinite as error:
         raise TrainingDiverged(
             f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "

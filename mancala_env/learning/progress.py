@@ -28,7 +28,8 @@ class RunProgress:
     def __enter__(self) -> "RunProgress":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task("training", total=1.0)
+            if self._task is None:
+                self._task = self._bar.add_task("training", total=1.0)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,6 +16,7 @@ import torch
 
 from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.openings import rows_to_learn
 from mancala_env.engine.possible import check_running
 from mancala_env.engine.state import NUM_COLUMNS, PLAYER_COLUMN, SOUTH
 from mancala_env.errors import MancalaError
@@ -203,7 +204,10 @@ class Replay:
                 raise InvalidArchive("a target is no distribution over legal actions")
         except (MancalaError, OSError) as error:
             raise RunFolderError(f"{path} cannot be read ({error}); delete it to go on without it") from error
-        self._put(Searched(games, observations, is_legal, targets, values), values)
+        # Runs of before remember boards that are held out for evaluation.
+        is_learned = rows_to_learn(self._observer.ruleset, games)
+        kept = Searched(games, observations, is_legal, targets, values).select(is_learned)
+        self._put(kept, values[is_learned])
 
     @property
     def _num_bytes(self) -> int:

@@ -12,7 +12,7 @@ step to the next the reward and the value may change sides:
 A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
 learner's turns are steps, all of one player, and the sign never changes.
 
-Games start from no board that is held out for evaluation, and pass through some: these steps count in the
+No opening is held out for evaluation. Games pass through such boards later: these steps count in the
 advantages of those before, and nothing else is learned from them.
 
 Symbols: T steps of a rollout, B games, A actions.
@@ -357,7 +357,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
-        """Give out the steps to learn from once, shuffled, in minibatches of `batch_size` or a few more."""
+        """Give out the steps to learn from once, shuffled, in minibatches of about `batch_size`."""
         assert self.full
         size = self.buffer_size * self.n_envs
         learned = torch.from_numpy(np.flatnonzero(self.is_learned))
@@ -374,8 +374,9 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             )
         ]
         shuffled = learned[torch.randperm(len(learned))].to(self.device)
-        # Of one size, so that no minibatch is too small to standardise its advantages.
-        for rows in shuffled.tensor_split(max(1, len(learned) // (batch_size or size))):
+        # Of one size, and none of a single step: its advantage has nothing to be compared with.
+        count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
+        for rows in shuffled.tensor_split(max(1, count)):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
 
 

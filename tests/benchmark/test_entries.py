@@ -75,7 +75,7 @@ def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
     assert (config.expert.share, config.distillation.positions, config.pool.share) == (0, 0, 0)
 
 
-def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch):
+def test_all_turns_that_distillation_plays_are_steps(tmp_path, monkeypatch):
     labelled = []
 
     def counted(*args, **options):
@@ -84,14 +84,15 @@ def test_all_positions_that_distillation_labels_are_steps(tmp_path, monkeypatch)
 
     monkeypatch.setattr(distillation, "label_positions", counted)
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_distilled.py")
-    budget = LearningBudget(limit_of_steps(3000), (1.0,))
+    budget = LearningBudget(limit_of_steps(6000), (1.0,))
     (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
     assert isinstance(point.player, Path)
     played = read_identity(point.player).turns
-    assert len(labelled[0]) > 0.4 * 3000  # games under way are played to their end
+    assert len(labelled[0]) > 0.4 * 6000  # games under way are played to their end
+    assert labelled[0].turns > 1.1 * len(labelled[0])  # boards held out for evaluation are played, too
     assert played > 0
-    assert point.steps == len(labelled[0]) + played
-    assert point.steps <= 3000
+    assert point.steps == labelled[0].turns + played
+    assert point.steps <= 6000
 
 
 def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mancala_env import Batch, Position, rulesets
+from mancala_env.engine.openings import OpeningSet
 from mancala_env.learning.replay import Replay, Searched, ends_of
 from mancala_env.learning.run_folder import RunFolderError
 from mancala_env.observation import Observer
@@ -19,9 +20,17 @@ def replay_of(most: int = 100, search_share: float = 0.25) -> Replay:
     return Replay(OBSERVER, 1, most, search_share, seed=1)
 
 
-def some_positions(count: int, seed: int = 1) -> Searched:
+def some_positions(count: int, seed: int = 1, opening_set: OpeningSet = "training") -> Searched:
     """Positions a few turns into a game, of either player, with a target and a value of their own."""
-    batch = Batch(GABATA, count, seed=seed, num_threads=1, opening_turns=5, first_player="random")
+    batch = Batch(
+        GABATA,
+        count,
+        seed=seed,
+        num_threads=1,
+        opening_turns=5,
+        opening_set=opening_set,
+        first_player="random",
+    )
     is_legal = batch.legal_mask != 0
     targets = np.random.default_rng(seed).random(is_legal.shape) * is_legal
     targets = (targets / targets.sum(axis=1, keepdims=True)).astype(np.float32)
@@ -130,6 +139,17 @@ def test_a_file_that_holds_something_else_is_refused(
     np.savez_compressed(file, **(arrays | change))  # pyright: ignore[reportArgumentType]
     with pytest.raises(RunFolderError, match=rf"replay\.npz cannot be read.*{says}.*delete it to go on"):
         replay_of().load(file)
+
+
+def test_boards_held_out_for_evaluation_are_not_read_from_files_of_before(tmp_path: Path) -> None:
+    replay, again, file = replay_of(), replay_of(), tmp_path / "replay.npz"
+    learned = some_positions(7)
+    for some in (some_positions(20, opening_set="evaluation"), learned):
+        replay.add(*in_one_rollout(some, np.ones(len(some.games))))
+    replay.save(file)
+    again.load(file)
+    assert (len(replay), len(again)) == (27, 7)
+    np.testing.assert_array_equal(again._games[:7], learned.games)
 
 
 def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> None:

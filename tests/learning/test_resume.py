@@ -24,7 +24,7 @@ from mancala_env.engine.state import STALL_COLUMN
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.learning import curves
 from mancala_env.learning import loop as command
-from mancala_env.learning.config import PPOConfig, TrainConfig, read_config
+from mancala_env.learning.config import CONFIGS, PPOConfig, TrainConfig, read_config
 from mancala_env.learning.game_statistics import figures
 from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder, RunFolderError
@@ -351,6 +351,52 @@ class Mine(BaseCallback):
         self.logger.record("mine/steps", self.model.num_timesteps)
         return self.model.num_timesteps < 512
 """
+
+
+class Twice(BaseCallback):
+    """Ends a piece after the first update, and another after the second."""
+
+    def _on_training_start(self) -> None:
+        self._start = self.model.num_timesteps
+
+    def _on_step(self) -> bool:
+        return self.model.num_timesteps == self._start or self.model.num_timesteps > 5000
+
+
+def test_the_clock_stands_still_between_pieces_and_the_folder_stays_locked(tmp_path: Path) -> None:
+    config, _ = read_config(
+        ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "8192",
+         "--evaluation.checkpoint_games", "0"]
+    )  # fmt: skip
+    run, hours = RunFolder.create(config), [0.0]
+    pieces = command.train_in_pieces(
+        config, run, Console(quiet=True), callbacks=[Twice()], now=lambda: 3600 * hours[0]
+    )
+    steps, ended = [], []
+    for checkpoint, stopped_by in pieces:
+        learned = read_learned(checkpoint)
+        assert learned.progress.seconds == 0
+        steps.append(read_identity(checkpoint).turns)
+        ended.append(stopped_by)
+        hours[0] += 1
+        with pytest.raises(RunFolderError, match="is training in"), run.locked():
+            pass
+    assert ended == ["a callback", "a callback", None]
+    assert steps == [2048, 4096, 8192]
+    with run.locked():
+        pass
+
+
+def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
+    config, _ = read_config(
+        ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "8192"]
+    )
+    run = RunFolder.create(config)
+    pieces = command.train_in_pieces(config, run, Console(quiet=True), callbacks=[Twice()])
+    next(pieces)
+    pieces.close()
+    with run.locked():
+        pass
 
 
 def test_a_callback_of_ones_own_logs_and_ends_a_run(

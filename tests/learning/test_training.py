@@ -24,7 +24,7 @@ from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.arena.matches import play_matches
 from mancala_env.engine.openings import rows_in_set
-from mancala_env.learning import curves, expert_iteration, report, selfplay
+from mancala_env.learning import curves, report, selfplay
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.pool import SnapshotPool
@@ -269,7 +269,7 @@ def test_a_rollout_holds_what_was_seen_and_played(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("batch_size", "sizes"),
-    [(10, [12, 12]), (11, [12, 12]), (23, [24]), (24, [24]), (None, [24]), (7, [8] * 3), (9, [12, 12])],
+    [(10, [12, 12]), (23, [24]), (24, [24]), (None, [24]), (7, [8] * 3), (9, [8] * 3), (2, [2] * 12)],
 )
 def test_minibatches_give_every_step_once(batch_size: int | None, sizes: list[int]) -> None:
     env = SelfPlayEnv(LAYLI, "replies", 6, seed=0, num_threads=1)
@@ -284,6 +284,18 @@ def test_minibatches_give_every_step_once(batch_size: int | None, sizes: list[in
         assert (part.actions == part.advantages.long() % 5).all()
         # As the buffer keeps them: int16, or float32 before Stable-Baselines3 2.8.
         assert part.observations.dtype == torch.as_tensor(buffer.observations[:0]).dtype
+
+
+def test_no_minibatch_is_of_one_step() -> None:
+    env = SelfPlayEnv(LAYLI, "replies", 7, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(1, env.observation_space, env.action_space, "cpu", n_envs=7)
+    buffer.full = True
+    for learned in range(2, 8):
+        buffer.is_learned[0] = np.arange(7) < learned
+        for batch_size in range(1, 8):
+            sizes = [len(part.advantages) for part in buffer.get(batch_size)]
+            assert sum(sizes) == learned
+            assert min(sizes) >= 2
 
 
 def test_steps_on_held_out_boards_are_given_to_no_minibatch(tmp_path: Path) -> None:
@@ -313,10 +325,7 @@ def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
         model = command.make_model(config, command.make_env(config, RunFolder(tmp_path), seed=1), None)
         model.set_logger(Logger(None, []))
         before = [each.clone() for each in model.policy.parameters()]
-        for module in (selfplay, expert_iteration):
-            monkeypatch.setattr(
-                module, "rows_to_learn", lambda _, games: np.zeros(len(games), bool), raising=False
-            )
+        monkeypatch.setattr(selfplay, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
         model.learn(config.ppo.steps * config.selfplay.games)
         assert all(map(torch.equal, before, model.policy.parameters()))
         monkeypatch.undo()

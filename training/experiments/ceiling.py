@@ -74,7 +74,7 @@ def measure(
         # The sets have an action for every hole where territory changes hands; a round needs one row.
         values = without_illegal(shipped.action_values[:, : training.values.shape[1]], solver.ILLEGAL)
         outcomes = np.zeros(len(shipped), np.float32)
-        judged_by.append(ExpertLabels(ruleset, shipped.games, values, outcomes, np.arange(len(shipped))))
+        judged_by.append(ExpertLabels(ruleset, shipped.games, values, outcomes, np.arange(len(shipped)), 0))
     rows = []
     for kind in kinds:
         for size in hidden:

@@ -360,12 +360,22 @@ def _by_game(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array.swapaxes(0, 1))
 
 
-class StandardAdvantages(ConnectorV2):
-    """Shift and scale the advantages of an update to mean 0 and deviation 1."""
+def _selected(columns: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
+    """Return some rows of columns, which may stand in dictionaries of their own."""
+    return {
+        name: _selected(column, rows) if isinstance(column, dict) else column[rows]
+        for name, column in columns.items()
+    }
+
+
+class LearnedTurns(ConnectorV2):
+    """Leave turns out that nothing is learned from, and scale the advantages to mean 0 and deviation 1."""
 
     def __call__(self, *, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Change the batch."""
-        for columns in batch.values():
+        for module, of_module in batch.items():
+            is_learned = of_module.pop(Columns.LOSS_MASK)
+            batch[module] = columns = _selected(of_module, is_learned)
             advantages = columns[Postprocessing.ADVANTAGES].float()
             columns[Postprocessing.ADVANTAGES] = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         return batch
@@ -386,7 +396,7 @@ class SelfPlayLearner(PPOTorchLearner):
         pipeline: Any = self._learner_connector
         pipeline.remove(AddOneTsToEpisodesAndTruncate)
         pipeline.remove(GeneralAdvantageEstimation)
-        pipeline.append(StandardAdvantages())
+        pipeline.append(LearnedTurns())
 
     def before_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
         """Set the step size."""
