@@ -6,10 +6,12 @@ Ctrl-C. Whatever else is raised is a bug of ours, and shows its traceback.
 """
 
 import argparse
+import difflib
 import functools
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
@@ -39,8 +41,16 @@ def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
         message: What is wrong.
         usage: The program whose `--help` says what would be right; None: `program`.
     """
-    say(program, f"{message}; see {usage or program} --help")
+    see = " See" if message.endswith("?") else "; see"
+    say(program, f"{message}{see} {usage or program} --help")
     sys.exit(BAD_INPUT)
+
+
+def with_nearest_option(message: str, options: Iterable[str]) -> str:
+    """Return argparse's word on an option that there is not, with the nearest of those that there are."""
+    found = re.match(r"unrecognized arguments: (--[^\s=]+)", message, re.IGNORECASE)
+    near = difflib.get_close_matches(found[1], [*options], 1) if found else []
+    return f"no option {found[1]}; did you mean {near[0]}?" if found and near else message
 
 
 def _whole_number(text: str) -> int:
@@ -68,7 +78,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end the program."""
-        refuse(self.prog, message)
+        refuse(self.prog, with_nearest_option(message, self._option_string_actions))
 
 
 def check_out(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mancala_env.cli.tables import PIP
-from mancala_env.programs import refuse
+from mancala_env.programs import refuse, with_nearest_option
 
 PROGRAM = "mancala"
 _OF_A_VALUE = re.compile(r'Parser key "(\w+)".*(?:Got|Given) value: (.*)', re.DOTALL)
@@ -31,7 +31,8 @@ def new_parser() -> Callable[..., Any]:
 
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             """Say what is wrong and end the program."""
-            refuse(PROGRAM, plainly(message), self.prog.replace(" [options]", ""))
+            message = with_nearest_option(plainly(message), self._option_string_actions)
+            refuse(PROGRAM, message, self.prog.replace(" [options]", ""))
 
     return Parser
 

@@ -264,3 +264,20 @@ def test_a_missing_extra_is_one_line(missing, words, said):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert re.search(said.replace("[", r"\[").replace("]", r"\]"), done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("main", "words", "said"),
+    [
+        (cli.main, ["evaluate", "random", "--num-threads", "1"], "--num-threads; did you mean --num_threads"),
+        (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes; did you mean --core_minutes"),
+        (arena.main, ["leyla", "--slow_games", "2"], "--slow_games; did you mean --slow-games"),
+    ],
+)
+def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert re.fullmatch(
+        rf"(python -m )?mancala\S*: no option {said}\? See .* --help\n", capsys.readouterr().err
+    )
