@@ -405,7 +405,19 @@ class MctsAgent(SearchAgent):
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
-        randoms = self.random_seeds(len(games))
+        actions, self.last_simulations = self.search(games, self.random_seeds(len(games)))
+        return actions
+
+    def search(self, games: np.ndarray, randoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Search every game by a seed of its own; nothing of the agent changes, so threads may share it.
+
+        Args:
+            games: Running games, uint64 `[B, NUM_COLUMNS]`; not looked at for what is impossible.
+            randoms: Seeds, uint64 `[B]`.
+
+        Returns:
+            The chosen actions and the simulations run for them, int64 `[B]` each.
+        """
         actions = np.zeros(len(games), np.int64)
         simulations = np.zeros(len(games), np.int64)
         worths = self._worths(games)
@@ -426,8 +438,7 @@ class MctsAgent(SearchAgent):
             )
 
         self._search(games, search_piece)
-        self.last_simulations = simulations
-        return actions
+        return actions, simulations
 
     def _worths(self, games: np.ndarray) -> np.ndarray | None:
         """Return the table of worths that games are searched with; None where results are margins."""

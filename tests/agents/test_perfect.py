@@ -28,9 +28,10 @@ def test_every_action_it_plays_is_optimal(ruleset: Ruleset, num_threads: int) ->
 
 
 @pytest.mark.parametrize("ruleset", SMALL, ids=lambda r: r.landing)
-def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset) -> None:
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset, num_threads: int) -> None:
     batch = Batch(ruleset, 40, seed=3, opening_turns=2)
-    trapping = agents.make("perfect+traps", ruleset, seed=0, num_threads=1)
+    trapping = agents.make("perfect+traps", ruleset, seed=0, num_threads=num_threads)
     assert isinstance(trapping, TrappingAgent)
     actions = trapping.act(batch.games)
     solving = solver.Solver(ruleset, memory_mb=1)
@@ -40,24 +41,65 @@ def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset) -> None:
     for b in range(40):
         position = Position.from_games(ruleset, batch.games, b)
         best = np.flatnonzero(values[b] == values[b].max())
-        losses = {int(action): trapping.expected_loss(solving, position, int(action)) for action in best}
-        assert losses[int(actions[b])] == pytest.approx(max(losses.values()))
-        chosen += max(losses.values()) > min(losses.values()) + 0.01
+        gains = {int(action): trapping.expected_gain(solving, position, int(action)) for action in best}
+        assert gains[int(actions[b])] == pytest.approx(max(gains.values()))
+        chosen += max(gains.values()) > min(gains.values()) + 0.01
     assert chosen or ruleset.landing == "pair", "positions where it matters"
 
 
-def test_a_trap_costs_what_a_careless_reply_loses() -> None:
-    """However a reply is chosen, the loss lies between none and that of the worst reply."""
-    trapping = agents.make("perfect+traps", SMALL[0], seed=0)
+def _mean_loss(ruleset: Ruleset, position: Position) -> float:
+    """Seeds that eight tree searches give away at the mean, and a fiftieth of what any reply does."""
+    exact = solver.Solver(ruleset, memory_mb=1).action_values(position)
+    searching = agents.make("mcts:200", ruleset, seed=9, num_threads=1)
+    replies = searching.act_seeded(np.repeat(position.games, 8, axis=0), np.arange(8, dtype=np.uint64))
+    searches = max(exact.values()) - np.mean([exact[int(reply)] for reply in replies])
+    return float(searches + (max(exact.values()) - np.mean(list(exact.values()))) / 50)
+
+
+def test_a_trap_is_worth_what_tree_searches_lose_there() -> None:
+    ruleset = SMALL[0]
+    trapping = agents.make("perfect+traps", ruleset, seed=0)
     assert isinstance(trapping, TrappingAgent)
-    solving = solver.Solver(SMALL[0], memory_mb=1)
-    position = Position(SMALL[0])
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        replies = solving.action_values(after).values()
-        loss = trapping.expected_loss(solving, position, action)
-        assert 0 <= loss <= max(replies) - min(replies)
+    solving = solver.Solver(ruleset, memory_mb=1)
+    batch = Batch(ruleset, 30, seed=5, opening_turns=1)
+    gains = []
+    for b in range(30):
+        position = Position.from_games(ruleset, batch.games, b)
+        for action in position.legal_actions:
+            after = position.copy()
+            after.play(action)
+            if after.is_over or after.player == position.player:
+                continue
+            now = _mean_loss(ruleset, after)
+            assert trapping.expected_gain(solving, position, action, 1) == pytest.approx(now)
+            gains.append(now)
+    assert max(gains) > 0.5, "some of them err"
+
+
+def test_a_trap_counts_the_traps_behind_it() -> None:
+    """Two turns ahead: this one, and by each reply the best of the optimal turns after it."""
+    ruleset = SMALL[0]
+    trapping = agents.make("perfect+traps", ruleset, seed=0)
+    assert isinstance(trapping, TrappingAgent)
+    solving = solver.Solver(ruleset, memory_mb=1)
+    searching = agents.make("mcts:200", ruleset, seed=9, num_threads=1)
+    later = []
+    for action in Position(ruleset).legal_actions:
+        position = Position(ruleset)
+        position.play(action)
+        replies = searching.act_seeded(np.repeat(position.games, 8, axis=0), np.arange(8, dtype=np.uint64))
+        behind = []
+        for reply in replies:
+            following = position.copy()
+            following.play(int(reply))
+            assert following.player == 0
+            best = solving.best_actions(following)
+            behind.append(max(trapping.expected_gain(solving, following, turn, 1) for turn in best))
+        first = trapping.expected_gain(solving, Position(ruleset), action, 1)
+        both = trapping.expected_gain(solving, Position(ruleset), action, 2)
+        assert both == pytest.approx(first + np.mean(behind))
+        later += behind
+    assert max(later) > 0
 
 
 def test_ties_are_broken_by_the_seed() -> None:
