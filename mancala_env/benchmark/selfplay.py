@@ -37,6 +37,8 @@ _NAME = "run"
 _MEASURED = "measured.zip"
 # What the configuration of a ruleset says of these belongs to an entry, not to all.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
+# Checkpoints of a run, which may join its pool.
+_CHECKPOINTS = 10
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
@@ -77,7 +79,8 @@ def config_of(
         "seed": seed,
         "environment_steps": budget.steps,
         "minutes": budget.core_minutes,
-        "checkpoint_minutes": (budget.core_minutes or 10) / 10,
+        "checkpoint_minutes": (budget.core_minutes or 10) / _CHECKPOINTS,
+        "checkpoint_steps": max(1, budget.steps // _CHECKPOINTS) if budget.steps else None,
         "threads": 1,
         "device": "cpu",
         "evaluation.checkpoint_games": 0,

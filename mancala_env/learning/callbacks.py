@@ -27,7 +27,7 @@ from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.progress import RunProgress
 from mancala_env.learning.report import evaluate
 from mancala_env.learning.run_folder import RunFolder
-from mancala_env.learning.schedule import Clock
+from mancala_env.learning.schedule import CheckpointTimes, Clock
 from mancala_env.learning.selfplay import SelfPlayEnv, SelfPlayPPO, opponent_name
 
 A_CALLBACK = "a callback"
@@ -122,7 +122,7 @@ class Stopping(RunCallback):
 
 
 class Checkpoints(EventCallback):
-    """Save a checkpoint every so many minutes, and ask a callback to look at it.
+    """Save a checkpoint every so many minutes or environment steps, and ask a callback to look at it.
 
     Attributes:
         run: The run. Its clock stands still meanwhile, and its `said` is printed at the end.
@@ -134,14 +134,12 @@ class Checkpoints(EventCallback):
         """Set up the callback; `callback` is the one that is asked."""
         super().__init__(callback)
         self.run = run
-        self._interval = 60 * run.config.checkpoint_minutes
-        self._next = run.clock.seconds + self._interval
+        self._times = CheckpointTimes(run.config, run.clock)
 
     def _on_step(self) -> bool:
         run, steps = self.run, self.model.num_timesteps
-        if run.is_over(steps) or run.clock.seconds < self._next:
+        if run.is_over(steps) or not self._times.is_due(steps):
             return True
-        self._next += self._interval
         run.save(self.model)
         run.said = []
         with run.clock.pause():

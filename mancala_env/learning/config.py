@@ -283,6 +283,9 @@ class TrainConfig:
         "wall",
     )
     checkpoint_minutes: float = setting("between checkpoints", 1.0, low=0)
+    checkpoint_steps: int | None = setting(
+        "environment steps between checkpoints; null to go by checkpoint_minutes", None, low=1
+    )
     threads: int = setting(
         "of torch and of the engine; 0 for every core; networks this small gain little from a second",
         1,

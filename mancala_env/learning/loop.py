@@ -53,7 +53,7 @@ from mancala_env.settings import flat
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 # What may differ where a run goes on.
-_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "folder", "name")
+_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
 
 
 class TrainingDiverged(MancalaError):

@@ -55,6 +55,32 @@ class Clock:
         return min(1.0, max(by_steps, by_time))
 
 
+class CheckpointTimes:
+    """When checkpoints are due: every so many minutes of training or, as configured, environment steps."""
+
+    def __init__(self, config: TrainConfig, clock: Clock) -> None:
+        """Begin now, at what the clock shows."""
+        self._clock = clock
+        self._seconds, self._steps = 60 * config.checkpoint_minutes, config.checkpoint_steps
+        self._next = clock.seconds + self._seconds
+        self._last: int | None = None
+
+    def is_due(self, environment_steps: int) -> bool:
+        """Tell whether one is due after so many environment steps; once each time.
+
+        Those that go by steps are due at the multiples of their number, or at the first that is asked about
+        beyond, so that they are the same wherever a run was interrupted.
+        """
+        if self._steps is not None:
+            last = environment_steps if self._last is None else self._last
+            self._last = environment_steps
+            return environment_steps // self._steps > last // self._steps
+        if self._clock.seconds < self._next:
+            return False
+        self._next += self._seconds
+        return True
+
+
 @dataclass(frozen=True)
 class LearningRate:
     """A straight line from the rate a start of a run begins with to the final one.

@@ -204,8 +204,10 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
 
     # Laid out in another way than before: no runner, two learners.
     more = ["--environment_steps", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
+    more += ["--checkpoint_steps", "512"]
     assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
     assert read_identity(checkpoint).turns == first.turns + 1024
+    assert (run / "checkpoints" / f"{first.turns + 512:010d}.zip").is_file()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     turns = [line["environment_steps"] for line in lines]
     assert turns == list(range(512, first.turns + 1025, 512))

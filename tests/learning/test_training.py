@@ -593,6 +593,17 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
     ]
 
 
+def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp_path: Path) -> None:
+    words = ("--checkpoint_steps", "3000", "--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
+    assert command.main(smoke(tmp_path, *words, "--environment_steps", "8192")) == 0
+    saved = [path.stem for path in sorted((tmp_path / "smoke" / "checkpoints").glob("*.zip"))]
+    assert saved == ["0000004096", "0000006144"], "updates of 2,048 steps; at 8,192 the run is over"
+    again = ["--resume", str(tmp_path / "smoke"), "--environment_steps", "16384"]
+    assert command.main(again) == 0
+    saved = [path.stem for path in sorted((tmp_path / "smoke" / "checkpoints").glob("*.zip"))]
+    assert saved[2:] == ["0000010240", "0000012288"], "9,000 and 12,000, not 3,000 after where it went on"
+
+
 def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> None:
     """Specs with a dot and checkpoints of the same file name among them."""
     assert command.main(smoke(tmp_path, "--name", "a", "--environment_steps", "2048")) == 0

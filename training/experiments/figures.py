@@ -56,6 +56,7 @@ _IN_COMMON = {
     "environment_steps",
     "minutes",
     "checkpoint_minutes",
+    "checkpoint_steps",
     "evaluation",
 }
 

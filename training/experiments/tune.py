@@ -88,7 +88,8 @@ class Tuning:
             "--environment_steps",
             "null",
         ]
-        words += ["--checkpoint_minutes", str(self._minutes), "--evaluation.checkpoint_games", "0"]
+        words += ["--checkpoint_minutes", str(self._minutes), "--checkpoint_steps", "null"]
+        words += ["--evaluation.checkpoint_games", "0"]
         config = read_config(words, program="mancala train")[0]
         check_agents(config)
         return config

@@ -85,7 +85,7 @@ from mancala_env.learning.run_folder import (
     versions,
     write_atomically,
 )
-from mancala_env.learning.schedule import Clock, LearningRate
+from mancala_env.learning.schedule import CheckpointTimes, Clock, LearningRate
 from mancala_env.learning.selfplay import opponent_name
 from mancala_env.programs import in_one_line
 
@@ -241,13 +241,12 @@ class ClusterRun:
         self._folder.forget_figures_after(self.steps)
         logger = logger_of(config, self._folder)
         steps_before, seconds_before = self.steps, clock.seconds
-        next_checkpoint = clock.seconds + 60 * config.checkpoint_minutes
+        times = CheckpointTimes(config, clock)
         try:
             if is_distillation_ahead(config.distillation, self._folder, self.steps):
                 self._distill(logger, progress)
             while not self.stopped_by and (done := clock.part_done(self.steps)) < 1:
-                if clock.seconds >= next_checkpoint:
-                    next_checkpoint += 60 * config.checkpoint_minutes
+                if times.is_due(self.steps):
                     with clock.pause():
                         self._report_checkpoint(self.save(), logger, progress)
                 self._update(done, logger)
