@@ -409,7 +409,7 @@ class MctsAgent(SearchAgent):
         return actions
 
     def search(self, games: np.ndarray, randoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Search every game by a seed of its own; nothing of the agent changes, so threads may share it.
+        """Search every game by a seed of its own; the agent's random state stays, and threads may share it.
 
         Args:
             games: Running games, uint64 `[B, NUM_COLUMNS]`; not looked at for what is impossible.

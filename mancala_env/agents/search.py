@@ -69,7 +69,10 @@ class SearchAgent(Agent):
         is_timed = not math.isinf(self.budget.seconds)
 
         def search_slice(start: int, stop: int) -> None:
-            memory = self._idle_memories.pop() if self._idle_memories else self._new_memory()
+            try:
+                memory = self._idle_memories.pop()
+            except IndexError:
+                memory = self._new_memory()
             most = self.most_in_one_piece
             pace = Pace(max(1, most // 100) if is_timed else most, most)
             for first, last in self._searches(start, stop):

@@ -1,9 +1,9 @@
 """perfect+traps: perfect play that lets the opponent err.
 
 Of several optimal turns `perfect` draws one. This agent takes the one after which a fallible opponent is
-expected to give away most, by the next reply and, the best trap being set each time, by the two replies after
-it. Their replies are those of some short tree searches, and what each of them costs is exact. The value of
-the position is never given away for it.
+expected to give away most, by the next reply and, the best trap being set each time, by those to two turns
+more. Their replies are those of some short tree searches, what each of them costs is exact, and where they
+cost nothing it counts a little what any reply costs. The value of the position is never given away for it.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from mancala_env.solver import Solver
 _SEARCHES, _SIMULATIONS = 8, 200
 # Where those do not err others may: the mean loss of all replies counts so much, which hardly ever outweighs.
 _ANY_SHARE = 0.02
-# So many of one's own turns are looked ahead.
-_TURNS = 3
+# So many of one's own turns are looked ahead, one more only while so many replies at most were looked for.
+_TURNS, _MOST_SEARCHED = 3, 100
 # Expected gains so close count as equal.
 _EQUAL = 1e-9
 
@@ -45,14 +45,19 @@ class TrappingAgent(PerfectAgent):
         """Bind the agent to a ruleset; it takes the time it needs, as ``perfect``."""
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb)
         self._fallible = MctsAgent(
-            self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", seed=seed, num_threads=1
+            self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
         )
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         best = super()._best_actions(solver, position)
         if len(best) == 1:
             return best
-        gains = [self.expected_gain(solver, position, action) for action in best]
+        ahead = LookAhead(self._fallible, solver, position.player)
+        gains: list[float] = []
+        for turns in range(1, _TURNS + 1):
+            if ahead.num_searched > _MOST_SEARCHED:
+                break
+            gains = [ahead.gain_after(position, action, turns) for action in best]
         most = max(gains) - _EQUAL
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
 
@@ -67,37 +72,71 @@ class TrappingAgent(PerfectAgent):
             action: A legal action.
             turns: Turns of the player to move to look ahead, this one included; at least 1.
         """
+        return LookAhead(self._fallible, solver, position.player).gain_after(position, action, turns)
+
+
+class LookAhead:
+    """What a fallible opponent gives away in the turns to come; replies to a position are looked for once."""
+
+    def __init__(self, fallible: MctsAgent, solver: Solver, player: int) -> None:
+        """Bind it to who replies, to what finds the exact values, and to the player who sets the traps."""
+        self._fallible, self._solver, self._player = fallible, solver, player
+        self._found: dict[bytes, tuple[Counter[int], float]] = {}
+        self._gains: dict[tuple[bytes, int], float] = {}
+
+    @property
+    def num_searched(self) -> int:
+        """Positions to which replies were looked for."""
+        return len(self._found)
+
+    def gain_after(self, position: Position, action: int, turns: int) -> float:
+        """Return the expected gain of a turn and of those after it, `turns` of the player's in all."""
         after = position.copy()
         after.play(action)
-        if after.is_over:
+        return self._gain(after, turns - 1)
+
+    def _gain(self, position: Position, turns: int) -> float:
+        """Return the expected gain from here on, `turns` of the player's still to come. A pass is a turn."""
+        if position.is_over or turns < 0:
             return 0.0
-        if after.player == position.player:  # the opponent passes
-            return self._most_gain(solver, after, turns - 1)
-        replies = self._replies(after)
-        gain = 0.0
-        if len(after.legal_actions) > 1:
-            exact = solver.action_values(after)
-            losses = {reply: max(exact.values()) - value for reply, value in exact.items()}
-            gain = sum(count * losses[reply] for reply, count in replies.items()) / replies.total()
-            gain += _ANY_SHARE * sum(losses.values()) / len(losses)
+        key = position.games.tobytes(), turns
+        if key not in self._gains:
+            is_own = position.player == self._player
+            self._gains[key] = self._gain_to_move(position, turns) if is_own else self._gain_by(position, turns)
+        return self._gains[key]
+
+    def _gain_to_move(self, position: Position, turns: int) -> float:
+        """Return what the best trap is expected to gain, no optimal turn being given up for it."""
+        if turns == 0:
+            return 0.0
+        best = self._solver.best_actions(position)
+        return max(self.gain_after(position, action, turns) for action in best)
+
+    def _gain_by(self, position: Position, turns: int) -> float:
+        """Return what the opponent is expected to give away where it is to move."""
+        replies, gain = self._replies(position)
         for reply, count in replies.items():
-            following = after.copy()
-            following.play(reply)
-            if following.player == position.player:
-                gain += count / replies.total() * self._most_gain(solver, following, turns - 1)
+            after = position.copy()
+            after.play(reply)
+            is_pass = after.player != self._player
+            gain += count / replies.total() * self._gain(after, turns - is_pass)
         return gain
 
-    def _most_gain(self, solver: Solver, position: Position, turns: int) -> float:
-        """Return what the best trap is expected to gain, no optimal turn being given up for it."""
-        if turns == 0 or position.is_over:
-            return 0.0
-        best = solver.best_actions(position)
-        return max(self.expected_gain(solver, position, action, turns) for action in best)
+    def _replies(self, position: Position) -> tuple[Counter[int], float]:
+        """Return how many of the opponent's searches choose each reply, and the seeds that they lose by it."""
+        key = position.games.tobytes()
+        if key not in self._found:
+            self._solver.check_cancelled()
+            self._found[key] = self._look_for_replies(position)
+        return self._found[key]
 
-    def _replies(self, position: Position) -> Counter[int]:
-        """Return how many of the opponent's searches choose each reply."""
+    def _look_for_replies(self, position: Position) -> tuple[Counter[int], float]:
         if len(position.legal_actions) == 1:
-            return Counter(position.legal_actions)
+            return Counter(position.legal_actions), 0.0
         games = np.repeat(position.games, _SEARCHES, axis=0)
-        replies, _ = self._fallible.search(games, np.arange(_SEARCHES, dtype=np.uint64))
-        return Counter(int(reply) for reply in replies)
+        chosen, _ = self._fallible.search(games, np.arange(_SEARCHES, dtype=np.uint64))
+        replies = Counter(int(reply) for reply in chosen)
+        exact = self._solver.action_values(position)
+        losses = {reply: max(exact.values()) - value for reply, value in exact.items()}
+        loss = sum(count * losses[reply] for reply, count in replies.items()) / replies.total()
+        return replies, loss + _ANY_SHARE * sum(losses.values()) / len(losses)

@@ -15,6 +15,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -32,6 +33,11 @@ from mancala_env.learning.selfplay import SelfPlayEnv, SelfPlayPPO, opponent_nam
 
 A_CALLBACK = "a callback"
 """What ended a run that neither its limit nor a signal did."""
+
+
+def random_state_kept(model: SelfPlayPPO) -> AbstractContextManager[None]:
+    """Return a context after which torch draws as if nothing had drawn in it, where the model learns."""
+    return torch.random.fork_rng([model.device] if model.device.type == "cuda" else [])
 
 
 class Run:
@@ -134,7 +140,7 @@ class Checkpoints(EventCallback):
         """Set up the callback; `callback` is the one that is asked."""
         super().__init__(callback)
         self.run = run
-        self._times = CheckpointTimes(run.config, run.clock)
+        self._times = CheckpointTimes(run.config, run.clock, run.folder.last_steps())
 
     def _on_step(self) -> bool:
         run, steps = self.run, self.model.num_timesteps
@@ -142,7 +148,8 @@ class Checkpoints(EventCallback):
             return True
         run.save(self.model)
         run.said = []
-        with run.clock.pause():
+        # Who looks at it may draw, too.
+        with run.clock.pause(), random_state_kept(self.model):
             goes_on = self._on_event()
         run.progress.say(f"{steps:,} environment steps: {', '.join(run.said) or 'saved'}")
         return goes_on

@@ -260,8 +260,8 @@ class EvaluationConfig:
 class TrainConfig:
     """A run. Every setting says what it means; see configs/default.yaml.
 
-    With `threads: 1`, `device: cpu` and a run that ends by environment steps alone, the same seed gives the
-    same checkpoint, bit for bit.
+    With `threads: 1`, `device: cpu`, a run that ends by environment steps alone and, where there is a pool,
+    `checkpoint_steps`, the same seed gives the same checkpoint, bit for bit.
     """
 
     ruleset: str = setting("its name", "layli_goobalay")

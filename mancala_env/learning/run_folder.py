@@ -213,6 +213,11 @@ class RunFolder:
         """Return the run's whole checkpoints, the one with most environment steps last."""
         return self.examine()[0]
 
+    def last_steps(self) -> int:
+        """Return the environment steps of the last whole file in checkpoints/; 0 where there is none."""
+        kept = [path for path in self.saved() if path.parent == self.checkpoints]
+        return read_identity(kept[-1]).turns if kept else 0
+
     def examine(self) -> tuple[list[Path], list[str]]:
         """Look at every checkpoint of the run.
 

@@ -58,23 +58,22 @@ class Clock:
 class CheckpointTimes:
     """When checkpoints are due: every so many minutes of training or, as configured, environment steps."""
 
-    def __init__(self, config: TrainConfig, clock: Clock) -> None:
-        """Begin now, at what the clock shows."""
+    def __init__(self, config: TrainConfig, clock: Clock, last_steps: int) -> None:
+        """Begin now, at what the clock shows; the last checkpoint was of `last_steps` environment steps."""
         self._clock = clock
         self._seconds, self._steps = 60 * config.checkpoint_minutes, config.checkpoint_steps
-        self._next = clock.seconds + self._seconds
-        self._last: int | None = None
+        self._next, self._last = clock.seconds + self._seconds, last_steps
 
     def is_due(self, environment_steps: int) -> bool:
         """Tell whether one is due after so many environment steps; once each time.
 
         Those that go by steps are due at the multiples of their number, or at the first that is asked about
-        beyond, so that they are the same wherever a run was interrupted.
+        beyond, wherever the run was interrupted.
         """
         if self._steps is not None:
-            last = environment_steps if self._last is None else self._last
-            self._last = environment_steps
-            return environment_steps // self._steps > last // self._steps
+            is_due = environment_steps // self._steps > self._last // self._steps
+            self._last = environment_steps if is_due else self._last
+            return is_due
         if self._clock.seconds < self._next:
             return False
         self._next += self._seconds

@@ -207,6 +207,15 @@ class Solver:
         """Let a search that runs in another thread end with OutOfTime."""
         self.deadline = -np.inf
 
+    def check_cancelled(self) -> None:
+        """Raise where another thread has cancelled; for what goes on between two searches.
+
+        Raises:
+            OutOfTime: It has.
+        """
+        if self.deadline == -np.inf:
+            raise OutOfTime
+
     def _shared_table(self) -> np.ndarray:
         if self._table is None:
             try:

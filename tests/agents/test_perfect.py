@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, solver
-from mancala_env.agents import InvalidSpec
+from mancala_env.agents import InvalidSpec, traps
 from mancala_env.agents.traps import TrappingAgent
 from mancala_env.errors import InvalidArgument
 
@@ -47,59 +47,76 @@ def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset, num_threads:
     assert chosen or ruleset.landing == "pair", "positions where it matters"
 
 
-def _mean_loss(ruleset: Ruleset, position: Position) -> float:
-    """Seeds that eight tree searches give away at the mean, and a fiftieth of what any reply does."""
-    exact = solver.Solver(ruleset, memory_mb=1).action_values(position)
-    searching = agents.make("mcts:200", ruleset, seed=9, num_threads=1)
-    replies = searching.act_seeded(np.repeat(position.games, 8, axis=0), np.arange(8, dtype=np.uint64))
-    searches = max(exact.values()) - np.mean([exact[int(reply)] for reply in replies])
-    return float(searches + (max(exact.values()) - np.mean(list(exact.values()))) / 50)
+def _given_away(position: Position, player: int, turns: int, seen: set[str]) -> float:
+    """What eight tree searches give away from here on, and a fiftieth of what any reply does.
+
+    Written down plainly, on other agents and other solvers; `seen` gets what happened on the way.
+    """
+    if position.is_over:
+        seen.add("over")
+        return 0.0
+    if turns < 0 or (turns == 0 and position.player == player):
+        return 0.0
+    values = solver.Solver(position.ruleset, memory_mb=1).action_values(position)
+    best = max(values.values())
+
+    def after(action: int) -> Position:
+        following = position.copy()
+        following.play(action)
+        if following.player == position.player and not following.is_over:
+            seen.add("the opponent passes" if position.player == player else "the player passes")
+        return following
+
+    if position.player == player:
+        optimal = [action for action, value in values.items() if value == best]
+        return max(_given_away(after(action), player, turns - 1, seen) for action in optimal)
+    searching = agents.make("mcts:200", position.ruleset, seed=9, num_threads=1)
+    rows, seeds = np.repeat(position.games, 8, axis=0), np.arange(8, dtype=np.uint64)
+    replies = [int(reply) for reply in searching.act_seeded(rows, seeds)]
+    now = best - np.mean([values[reply] for reply in replies]) + (best - np.mean(list(values.values()))) / 50
+    later = []
+    for reply in replies:
+        following = after(reply)
+        left = turns if following.player == player else turns - 1
+        later.append(_given_away(following, player, left, seen))
+    return float(now + np.mean(later))
 
 
-def test_a_trap_is_worth_what_tree_searches_lose_there() -> None:
-    ruleset = SMALL[0]
+@pytest.mark.parametrize("ruleset", SMALL, ids=lambda r: r.landing)
+def test_a_trap_is_worth_what_tree_searches_give_away_by_it_and_by_those_behind_it(ruleset: Ruleset) -> None:
     trapping = agents.make("perfect+traps", ruleset, seed=0)
     assert isinstance(trapping, TrappingAgent)
     solving = solver.Solver(ruleset, memory_mb=1)
-    batch = Batch(ruleset, 30, seed=5, opening_turns=1)
-    gains = []
-    for b in range(30):
+    batch = Batch(ruleset, 12, seed=5, opening_turns=4)
+    gains, seen = [], set()
+    for b in range(12):
         position = Position.from_games(ruleset, batch.games, b)
-        for action in position.legal_actions:
+        for action in position.legal_actions[:2]:
             after = position.copy()
             after.play(action)
-            if after.is_over or after.player == position.player:
-                continue
-            now = _mean_loss(ruleset, after)
-            assert trapping.expected_gain(solving, position, action, 1) == pytest.approx(now)
-            gains.append(now)
-    assert max(gains) > 0.5, "some of them err"
+            gains.append(_given_away(after, position.player, 1, seen))
+            assert trapping.expected_gain(solving, position, action, 2) == pytest.approx(gains[-1])
+    assert max(gains) > 0.1, "some of them err"
+    passes = {"the opponent passes", "the player passes"}
+    assert seen >= (passes if ruleset.round_end == "both_stuck" else {"over"})
 
 
-def test_a_trap_counts_the_traps_behind_it() -> None:
-    """Two turns ahead: this one, and by each reply the best of the optimal turns after it."""
-    ruleset = SMALL[0]
-    trapping = agents.make("perfect+traps", ruleset, seed=0)
-    assert isinstance(trapping, TrappingAgent)
-    solving = solver.Solver(ruleset, memory_mb=1)
-    searching = agents.make("mcts:200", ruleset, seed=9, num_threads=1)
-    later = []
-    for action in Position(ruleset).legal_actions:
-        position = Position(ruleset)
-        position.play(action)
-        replies = searching.act_seeded(np.repeat(position.games, 8, axis=0), np.arange(8, dtype=np.uint64))
-        behind = []
-        for reply in replies:
-            following = position.copy()
-            following.play(int(reply))
-            assert following.player == 0
-            best = solving.best_actions(following)
-            behind.append(max(trapping.expected_gain(solving, following, turn, 1) for turn in best))
-        first = trapping.expected_gain(solving, Position(ruleset), action, 1)
-        both = trapping.expected_gain(solving, Position(ruleset), action, 2)
-        assert both == pytest.approx(first + np.mean(behind))
-        later += behind
-    assert max(later) > 0
+@pytest.mark.parametrize(("most", "turns"), [(100, 3), (0, 1)])
+def test_it_looks_less_far_ahead_where_there_is_too_much_to_look_at(most: int, turns: int, monkeypatch) -> None:
+    asked: list[int] = []
+    original = traps.LookAhead.gain_after
+
+    def noted(self: traps.LookAhead, position: Position, action: int, turns: int) -> float:
+        asked.append(turns)
+        return original(self, position, action, turns)
+
+    monkeypatch.setattr(traps.LookAhead, "gain_after", noted)
+    monkeypatch.setattr(traps, "_MOST_SEARCHED", most)
+    games = Batch(SMALL[0], 40, seed=3, opening_turns=2).games
+    actions = agents.make("perfect+traps", SMALL[0], seed=0, num_threads=1).act(games)
+    assert max(asked) == turns
+    values = solver.Solver(SMALL[0], memory_mb=1).action_values_of(games)
+    assert (values[np.arange(40), actions] == values.max(axis=1)).all()
 
 
 def test_ties_are_broken_by_the_seed() -> None:

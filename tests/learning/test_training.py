@@ -469,11 +469,23 @@ def test_a_second_run_leaves_the_first_alone(tmp_path: Path) -> None:
 
 
 def test_a_seeded_run_repeats_bit_for_bit_on_one_thread(tmp_path: Path) -> None:
+    pool = ("--pool.share", "0.25", "--checkpoint_steps", "2048")
     for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
-        assert command.main(smoke(tmp_path, "--name", name, "--seed", seed, "--pool.share", "0.25")) == 0
+        assert command.main(smoke(tmp_path, "--name", name, "--seed", seed, *pool)) == 0
+    assert json.loads((tmp_path / "a" / "pool.json").read_text())["snapshots"]
     first, again, other = (weights(tmp_path / name / "final.zip") for name in "abc")
     assert all(torch.equal(first[key], again[key]) for key in first)
     assert not all(torch.equal(first[key], other[key]) for key in first)
+
+
+def test_what_looks_at_checkpoints_changes_nothing_in_what_is_learned(tmp_path: Path) -> None:
+    for name, minutes in (("a", "0"), ("b", "100")):
+        words = ("--checkpoint_minutes", minutes, "--evaluation.checkpoint_games", "4")
+        assert command.main(smoke(tmp_path, "--name", name, "--environment_steps", "6144", *words)) == 0
+    often, never = (weights(tmp_path / name / "final.zip") for name in "ab")
+    assert list((tmp_path / "a" / "checkpoints").iterdir())
+    assert not list((tmp_path / "b" / "checkpoints").iterdir())
+    assert all(torch.equal(often[key], never[key]) for key in often)
 
 
 def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
@@ -594,14 +606,18 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
 
 
 def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp_path: Path) -> None:
-    words = ("--checkpoint_steps", "3000", "--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
-    assert command.main(smoke(tmp_path, *words, "--environment_steps", "8192")) == 0
-    saved = [path.stem for path in sorted((tmp_path / "smoke" / "checkpoints").glob("*.zip"))]
-    assert saved == ["0000004096", "0000006144"], "updates of 2,048 steps; at 8,192 the run is over"
-    again = ["--resume", str(tmp_path / "smoke"), "--environment_steps", "16384"]
-    assert command.main(again) == 0
-    saved = [path.stem for path in sorted((tmp_path / "smoke" / "checkpoints").glob("*.zip"))]
-    assert saved[2:] == ["0000010240", "0000012288"], "9,000 and 12,000, not 3,000 after where it went on"
+    words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
+    for name, interval, saved in (
+        ("a", "3000", [4096, 6144, 10240, 12288]),  # updates of 2,048 steps: the first beyond 3,000, 6,000 ...
+        ("b", "4096", [4096, 8192, 12288]),  # 8,192, where the run was over the first time, once it goes on
+        ("c", "100000", []),
+    ):
+        first = ("--name", name, "--checkpoint_steps", interval, "--environment_steps", "8192")
+        assert command.main(smoke(tmp_path, *words, *first)) == 0
+        files = tmp_path / name / "checkpoints"
+        assert [int(path.stem) for path in sorted(files.glob("*.zip"))] == [n for n in saved if n < 8192]
+        assert command.main(["--resume", str(tmp_path / name), "--environment_steps", "14336"]) == 0
+        assert [int(path.stem) for path in sorted(files.glob("*.zip"))] == saved
 
 
 def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ class ClusterRun:
         self._folder.forget_figures_after(self.steps)
         logger = logger_of(config, self._folder)
         steps_before, seconds_before = self.steps, clock.seconds
-        times = CheckpointTimes(config, clock)
+        times = CheckpointTimes(config, clock, self._folder.last_steps())
         try:
             if is_distillation_ahead(config.distillation, self._folder, self.steps):
                 self._distill(logger, progress)
