@@ -101,8 +101,8 @@ class LookAhead:
             return 0.0
         key = position.games.tobytes(), turns
         if key not in self._gains:
-            is_own = position.player == self._player
-            self._gains[key] = self._gain_to_move(position, turns) if is_own else self._gain_by(position, turns)
+            gain = self._gain_to_move if position.player == self._player else self._gain_by
+            self._gains[key] = gain(position, turns)
         return self._gains[key]
 
     def _gain_to_move(self, position: Position, turns: int) -> float:
@@ -123,7 +123,7 @@ class LookAhead:
         return gain
 
     def _replies(self, position: Position) -> tuple[Counter[int], float]:
-        """Return how many of the opponent's searches choose each reply, and the seeds that they lose by it."""
+        """Return how many of the opponent's searches choose each reply, and the seeds they lose by it."""
         key = position.games.tobytes()
         if key not in self._found:
             self._solver.check_cancelled()

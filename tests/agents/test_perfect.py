@@ -102,7 +102,7 @@ def test_a_trap_is_worth_what_tree_searches_give_away_by_it_and_by_those_behind_
 
 
 @pytest.mark.parametrize(("most", "turns"), [(100, 3), (0, 1)])
-def test_it_looks_less_far_ahead_where_there_is_too_much_to_look_at(most: int, turns: int, monkeypatch) -> None:
+def test_it_looks_less_far_where_there_is_too_much_to_look_at(most: int, turns: int, monkeypatch) -> None:
     asked: list[int] = []
     original = traps.LookAhead.gain_after
 

@@ -608,7 +608,7 @@ def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> Non
 def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp_path: Path) -> None:
     words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
     for name, interval, saved in (
-        ("a", "3000", [4096, 6144, 10240, 12288]),  # updates of 2,048 steps: the first beyond 3,000, 6,000 ...
+        ("a", "3000", [4096, 6144, 10240, 12288]),  # updates of 2,048 steps; beyond 3,000, 6,000 ...
         ("b", "4096", [4096, 8192, 12288]),  # 8,192, where the run was over the first time, once it goes on
         ("c", "100000", []),
     ):
