@@ -193,7 +193,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     run = found["as-it-is-seed-1"]
     assert run["minimax:4"]["games"] == 4
     assert run["elo"][1] < run["elo"][0] < run["elo"][2]
-    assert f"{run['elo'][0]:+.0f} (" in rows[0][2]
+    assert f"{run['elo'][0]:+z.0f} (" in rows[0][2]
     capsys.readouterr()
 
     path.write_text(path.read_text() + "seed: 7\n")
