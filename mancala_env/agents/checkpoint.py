@@ -197,6 +197,7 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
     """Build the network of a checkpoint and fill in its weights; nothing is unpickled.
 
+    Torch's generator stays where it is, so that a training that loads an opponent learns the same.
     Nothing of the size that the identity claims is allocated before the file has shown to hold as much.
 
     Raises:
@@ -213,7 +214,8 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
                 raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
-        network = build_network(identity.ruleset, num_actions, identity.network)
+        with torch.random.fork_rng([]):  # the weights that it draws are replaced
+            network = build_network(identity.ruleset, num_actions, identity.network)
         network.load_state_dict(weights)
     except InvalidCheckpoint:
         raise

@@ -52,7 +52,7 @@ class TrappingAgent(PerfectAgent):
         best = super()._best_actions(solver, position)
         if len(best) == 1:
             return best
-        ahead = LookAhead(self._fallible, solver, position.player)
+        ahead = self.look_ahead(solver, position.player)
         gains: list[float] = []
         for turns in range(1, _TURNS + 1):
             if ahead.num_searched > _MOST_SEARCHED:
@@ -61,22 +61,17 @@ class TrappingAgent(PerfectAgent):
         most = max(gains) - _EQUAL
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
 
-    def expected_gain(self, solver: Solver, position: Position, action: int, turns: int = _TURNS) -> float:
-        """Return the seeds that a fallible opponent is expected to give away after an action.
-
-        It is the same whenever it is asked for, since the opponent's searches have seeds of their own.
-
-        Args:
-            solver: What finds the exact values.
-            position: A position of the agent's ruleset, the round not over.
-            action: A legal action.
-            turns: Turns of the player to move to look ahead, this one included; at least 1.
-        """
-        return LookAhead(self._fallible, solver, position.player).gain_after(position, action, turns)
+    def look_ahead(self, solver: Solver, player: int) -> "LookAhead":
+        """Return what traps of a player gain, by this agent's opponent and the values of a solver."""
+        return LookAhead(self._fallible, solver, player)
 
 
 class LookAhead:
-    """What a fallible opponent gives away in the turns to come; replies to a position are looked for once."""
+    """What a fallible opponent gives away in the turns to come, in seeds.
+
+    Asked again it says the same, since the opponent's searches have seeds of their own; replies to a position
+    are looked for once.
+    """
 
     def __init__(self, fallible: MctsAgent, solver: Solver, player: int) -> None:
         """Bind it to who replies, to what finds the exact values, and to the player who sets the traps."""
@@ -137,6 +132,7 @@ class LookAhead:
         chosen, _ = self._fallible.search(games, np.arange(_SEARCHES, dtype=np.uint64))
         replies = Counter(int(reply) for reply in chosen)
         exact = self._solver.action_values(position)
-        losses = {reply: max(exact.values()) - value for reply, value in exact.items()}
+        best = max(exact.values())
+        losses = {reply: best - value for reply, value in exact.items()}
         loss = sum(count * losses[reply] for reply, count in replies.items()) / replies.total()
         return replies, loss + _ANY_SHARE * sum(losses.values()) / len(losses)

@@ -37,7 +37,7 @@ _NAME = "run"
 _MEASURED = "measured.zip"
 # What the configuration of a ruleset says of these belongs to an entry, not to all.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
-# Checkpoints of a run, which may join its pool.
+# A checkpoint, which may join the pool, comes each time that such a part of the budget is spent.
 _CHECKPOINTS = 10
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
 _FEWEST_UPDATES = 50

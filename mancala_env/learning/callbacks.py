@@ -15,7 +15,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -33,11 +32,6 @@ from mancala_env.learning.selfplay import SelfPlayEnv, SelfPlayPPO, opponent_nam
 
 A_CALLBACK = "a callback"
 """What ended a run that neither its limit nor a signal did."""
-
-
-def random_state_kept(model: SelfPlayPPO) -> AbstractContextManager[None]:
-    """Return a context after which torch draws as if nothing had drawn in it, where the model learns."""
-    return torch.random.fork_rng([model.device] if model.device.type == "cuda" else [])
 
 
 class Run:
@@ -148,8 +142,7 @@ class Checkpoints(EventCallback):
             return True
         run.save(self.model)
         run.said = []
-        # Who looks at it may draw, too.
-        with run.clock.pause(), random_state_kept(self.model):
+        with run.clock.pause():
             goes_on = self._on_event()
         run.progress.say(f"{steps:,} environment steps: {', '.join(run.said) or 'saved'}")
         return goes_on

@@ -26,14 +26,7 @@ from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.algorithm_names import STABLE_BASELINES3, renamed
 from mancala_env.learning.alphazero import AlphaZero
-from mancala_env.learning.callbacks import (
-    A_CALLBACK,
-    Run,
-    callbacks_of,
-    load_callbacks,
-    measure,
-    random_state_kept,
-)
+from mancala_env.learning.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.learning.config import (
     CONFIG_FILE,
     InvalidConfig,
@@ -371,7 +364,7 @@ def _pieces(
                 _learn(model, run, errands, begins)
             final = run.save(model, FINAL)
             # Who looks at it may draw, too.
-            with clock.pause(), random_state_kept(model):
+            with clock.pause(), torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
                 if config.evaluation.checkpoint_games:
                     measure(config, folder, final)
                 yield final, run.stopped_by

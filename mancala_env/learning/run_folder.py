@@ -23,7 +23,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
@@ -215,8 +215,11 @@ class RunFolder:
 
     def last_steps(self) -> int:
         """Return the environment steps of the last whole file in checkpoints/; 0 where there is none."""
-        kept = [path for path in self.saved() if path.parent == self.checkpoints]
-        return read_identity(kept[-1]).turns if kept else 0
+        for path in sorted(self.checkpoints.glob("*.zip"), reverse=True):
+            with suppress(InvalidCheckpoint):
+                _check_whole(path)
+                return read_identity(path).turns
+        return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
         """Look at every checkpoint of the run.

@@ -330,6 +330,12 @@ def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: P
         assert path.name in str(caught.value)
 
 
+def test_loading_leaves_torchs_generator_where_it_is(checkpoint: Path) -> None:
+    before = torch.random.get_rng_state()
+    agents.make(str(checkpoint), read_identity(checkpoint).ruleset)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
     code = (
         "import sys\n"

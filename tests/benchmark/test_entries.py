@@ -162,7 +162,7 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
     assert len(often) >= 3
     assert once == often[-1]
     assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
-    if name == "ppo_pool":  # one may join each tenth of the budget
+    if name == "ppo_pool":  # a checkpoint may join each tenth of the budget
         pools = [json.loads((tmp_path / str(count) / "run" / "pool.json").read_text()) for count in (1, 4)]
         assert pools[0]["snapshots"]
         assert [list(pool["snapshots"]) for pool in pools] == 2 * [list(pools[0]["snapshots"])]
