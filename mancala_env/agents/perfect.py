@@ -75,10 +75,14 @@ class PerfectAgent(Agent):
         return best
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
+        return self._proved(solver, position)[0]
+
+    def _proved(self, solver: Solver, position: Position) -> tuple[tuple[int, ...], bool]:
+        """Return the best actions as far as time allows, and whether they are known to be optimal."""
         if self.seconds is None:
-            return solver.best_actions(position)
+            return solver.best_actions(position), True
         solution = solver.solve(position, time_limit=self.seconds, with_line=False)
         if solution.is_exact:
-            return solution.best_actions
+            return solution.best_actions, True
         bounds = solution.action_bounds
-        return tuple(action for action in bounds if bounds[action] == max(bounds.values()))
+        return tuple(action for action in bounds if bounds[action] == max(bounds.values())), False

@@ -166,8 +166,10 @@ _KINDS = {
     "perfect+traps": _Kind(
         "traps",
         "TrappingAgent",
-        "perfect+traps",
+        "perfect+traps[:SECONDSs]",
         "perfect play that, of several optimal turns, takes the one where a fallible opponent loses most",
+        ("budget",),
+        optional=1,
     ),
     "python": _Kind(
         "own",
@@ -194,7 +196,7 @@ class Spec:
         kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "trained",
             "sample", "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or
             "checkpoint" for a bare path.
-        budget: How long it may search; None where the kind has none, or `perfect` takes its time.
+        budget: How long it may search; None where the kind has none, or perfect play takes its time.
         checkpoint: Path of its checkpoint, as written; None where it takes the one that is shipped.
         source: Path of its Python file, as written.
         function: Name of the function in that file.

@@ -6,6 +6,7 @@ more. Their replies are those of some short tree searches, what each of them cos
 cost nothing it counts a little what any reply costs. The value of the position is never given away for it.
 """
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -15,7 +16,7 @@ from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.perfect import MEMORY_MB, PerfectAgent
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
-from mancala_env.solver import Solver
+from mancala_env.solver import OutOfTime, Solver
 
 # A fallible opponent replies as one of so many tree searches of so many simulations does.
 _SEARCHES, _SIMULATIONS = 8, 200
@@ -31,33 +32,44 @@ class TrappingAgent(PerfectAgent):
     """Play the optimal action after which a fallible opponent gives away most; equals are equally likely.
 
     Where several actions are optimal it solves many positions more than ``perfect`` does.
+    ``perfect+traps:0.5s`` plays as ``perfect:0.5s`` and looks for traps in what is left of the time, as many
+    turns ahead as it comes to.
     """
 
     def __init__(
         self,
         ruleset: str | Ruleset,
+        budget: Budget | None = None,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset; it takes the time it needs, as ``perfect``."""
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb)
+        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes."""
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb)
         self._fallible = MctsAgent(
             self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
         )
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
-        best = super()._best_actions(solver, position)
-        if len(best) == 1:
+        ends = np.inf if self.seconds is None else time.monotonic() + self.seconds
+        best, is_optimal = self._proved(solver, position)
+        if len(best) == 1 or not is_optimal:
             return best
         ahead = self.look_ahead(solver, position.player)
-        gains: list[float] = []
-        for turns in range(1, _TURNS + 1):
-            if ahead.num_searched > _MOST_SEARCHED:
-                break
-            gains = [ahead.gain_after(position, action, turns) for action in best]
+        gains = [0.0] * len(best)
+        solver.deadline = ends
+        try:
+            for turns in range(1, _TURNS + 1):
+                if ahead.num_searched > _MOST_SEARCHED:
+                    break
+                gains = [ahead.gain_after(position, action, turns) for action in best]
+        except OutOfTime:
+            if solver.is_cancelled:
+                raise
+        finally:
+            solver.deadline = np.inf
         most = max(gains) - _EQUAL
         return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
 
@@ -121,7 +133,7 @@ class LookAhead:
         """Return how many of the opponent's searches choose each reply, and the seeds they lose by it."""
         key = position.games.tobytes()
         if key not in self._found:
-            self._solver.check_cancelled()
+            self._solver.check_limits()
             self._found[key] = self._look_for_replies(position)
         return self._found[key]
 

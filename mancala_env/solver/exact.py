@@ -147,6 +147,8 @@ class Solver:
         ruleset: The ruleset.
         book: Its opening book, or None.
         nodes: Positions searched since the solver was made.
+        deadline: When its searches end with OutOfTime, by ``time.monotonic()``; infinite: never.
+        is_cancelled: Whether :meth:`cancel` was called; then it searches no more.
     """
 
     def __init__(
@@ -184,7 +186,7 @@ class Solver:
         self._lines: list[search.Line] = []
         self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
         self.book = load_book(self.ruleset) if truth("use_book", use_book) else None
-        self.deadline = np.inf
+        self.deadline, self.is_cancelled = np.inf, False
         self._last_node = _NO_LIMIT
         self.on_call: Callable[[], None] | None = None
 
@@ -200,21 +202,13 @@ class Solver:
         other._table = self._shared_table()
         other._lines, other._paces = [], []
         other.num_threads = 1
-        other.deadline, other._last_node, other.on_call = np.inf, _NO_LIMIT, None
+        other.deadline, other.is_cancelled = np.inf, False
+        other._last_node, other.on_call = _NO_LIMIT, None
         return other
 
     def cancel(self) -> None:
-        """Let a search that runs in another thread end with OutOfTime."""
-        self.deadline = -np.inf
-
-    def check_cancelled(self) -> None:
-        """Raise where another thread has cancelled; for what goes on between two searches.
-
-        Raises:
-            OutOfTime: It has.
-        """
-        if self.deadline == -np.inf:
-            raise OutOfTime
+        """Let a search that runs in another thread end with OutOfTime, and all that follow."""
+        self.is_cancelled = True
 
     def _shared_table(self) -> np.ndarray:
         if self._table is None:
@@ -235,6 +229,8 @@ class Solver:
         with_line: bool = True,
     ) -> Solution:
         """Solve a position: see :func:`solve`.
+
+        Raises as that does, and OutOfTime where another thread has cancelled.
 
         Args:
             position: The position.
@@ -407,22 +403,22 @@ class Solver:
         scope = self._scope(games)
         self._prepare(0, games, scope, beta)
         enough = self._lines[0].registers[search.NODES] + _NODES_ALONE
-        self._check_limits()
+        self.check_limits()
         while not self._go_on(0, games, scope, _ALONE):
-            self._check_limits()
+            self.check_limits()
             if self.num_threads > 1 and self._lines[0].registers[search.NODES] >= enough:
                 return self._search_together(games, scope, beta)
         return self._answer(0)
 
-    def _check_limits(self) -> None:
-        """Look at the clock and at the nodes, and let whoever wants to know.
+    def check_limits(self) -> None:
+        """Look at the clock and at the nodes, and let whoever wants to know; also between two searches.
 
         Raises:
-            OutOfTime: The deadline struck, or the last node was searched.
+            OutOfTime: The deadline struck, the last node was searched, or another thread has cancelled.
         """
         if self.on_call:
             self.on_call()
-        if time.monotonic() >= self.deadline or self.nodes >= self._last_node:
+        if self.is_cancelled or time.monotonic() >= self.deadline or self.nodes >= self._last_node:
             raise OutOfTime
 
     def _check(self, position: Position) -> None:
@@ -483,7 +479,7 @@ class Solver:
                     answers.append(self._answer(n))
                     answered.set()
                 elif n == 0:
-                    self._check_limits()
+                    self.check_limits()
 
         for n in range(1, self.num_threads):
             self._prepare(n, games, scope, beta)
@@ -574,6 +570,8 @@ class _Study:
             if with_line:
                 self.follow_best(line)
         except OutOfTime:
+            if self.solver.is_cancelled:
+                raise
             self.read_known()
         finally:
             self.solver.deadline, self.solver.on_call = np.inf, None

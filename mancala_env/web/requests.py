@@ -213,10 +213,9 @@ def _within(spec: Spec, limits: Limits) -> Spec:
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not for pages")
     budget = spec.budget
-    if spec.kind == "perfect+traps":
-        raise BadRequest("perfect+traps takes its time; perfect with a limit is for pages")
     if budget is None:
-        return Spec.parse(f"perfect:{limits.seconds:g}s") if spec.kind == "perfect" else spec
+        takes_its_time = spec.kind in ("perfect", "perfect+traps")
+        return Spec.parse(f"{spec.kind}:{limits.seconds:g}s") if takes_its_time else spec
     if math.isfinite(budget.seconds):
         if budget.seconds > limits.seconds:
             raise BadRequest(f"agent {str(spec)!r}: at most {limits.seconds:g} seconds a position here")

@@ -1,5 +1,6 @@
 """The perfect agent and the solved positions it and every other agent are measured on."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,58 @@ def test_it_looks_less_far_where_there_is_too_much_to_look_at(most: int, turns: 
     assert (values[np.arange(40), actions] == values.max(axis=1)).all()
 
 
+def test_with_time_to_spare_traps_are_the_same() -> None:
+    games = Batch(SMALL[0], 40, seed=3, opening_turns=2).games
+    patient, timed = (
+        agents.make(spec, SMALL[0], seed=4, num_threads=1) for spec in ("perfect+traps", "perfect+traps:600s")
+    )
+    assert patient.act(games).tolist() == timed.act(games).tolist()
+
+
+def test_traps_end_with_the_time_and_stay_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    games = Batch(SMALL[0], 12, seed=3, opening_turns=2).games
+    agents.make("perfect+traps", SMALL[0], seed=0).act(games)  # compiles
+    hurried = agents.make("perfect+traps:0.5s", SMALL[0], seed=0, num_threads=1)
+    original, looked = traps.LookAhead._look_for_replies, []
+
+    def slowly(self: traps.LookAhead, position: Position) -> Any:
+        time.sleep(0.6)
+        looked.append(position)
+        return original(self, position)
+
+    monkeypatch.setattr(traps.LookAhead, "_look_for_replies", slowly)
+    values = solver.Solver(SMALL[0], memory_mb=1).action_values_of(games)
+    for b in range(12):
+        before = len(looked)
+        (action,) = hurried.act(games[b : b + 1])
+        assert values[b, action] == values[b].max()
+        assert len(looked) <= before + 1
+    assert looked
+    long = Position("layli_goobalay_long")  # not even solved in this time
+    assert agents.make("perfect+traps:0.05s", long.ruleset, seed=0).choose(long) in long.legal_actions
+
+
+@pytest.mark.parametrize("spec", ["perfect:600s", "perfect+traps", "perfect+traps:600s"])
+def test_one_thread_that_fails_ends_the_others(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of two threads one meets what nobody can solve; the other is stopped amid a search of hours.
+    games = np.repeat(Position("layli_goobalay_long").games, 4, axis=0)
+    perfect = agents.make(spec, "layli_goobalay_long", seed=0, num_threads=2)
+    kind: Any = type(perfect)
+    original, asked = kind._best_actions, []
+
+    def failing(self: Any, solving: solver.Solver, position: Position) -> Any:
+        asked.append(position)
+        if len(asked) == 1:
+            time.sleep(0.2)  # the other one searches
+            raise ArithmeticError
+        return original(self, solving, position)
+
+    monkeypatch.setattr(kind, "_best_actions", failing)
+    with pytest.raises(ArithmeticError):
+        perfect.act(games)
+    assert len(asked) == 2
+
+
 def test_ties_are_broken_by_the_seed() -> None:
     position = Position("leyla")  # 2 and 5 are both worth -16
     draws = {agents.make("perfect", "leyla", seed=seed).choose(position) for seed in range(12)}
@@ -150,7 +203,7 @@ def test_with_a_time_limit_it_plays_a_legal_action_at_once() -> None:
     assert agents.make("perfect:5s", "layli_goobalay", seed=0).choose(solved) == 5
 
 
-@pytest.mark.parametrize("spec", ["perfect:", "perfect:6", "perfect:0s", "perfect:fast"])
+@pytest.mark.parametrize("spec", ["perfect:", "perfect:6", "perfect:0s", "perfect:fast", "perfect+traps:6"])
 def test_a_wrong_time_is_refused(spec: str) -> None:
     with pytest.raises(InvalidSpec, match=r"0\.5s"):
         agents.make(spec, "leyla")

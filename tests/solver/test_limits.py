@@ -76,6 +76,9 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     solving.cancel()
     with pytest.raises(exact.OutOfTime):
         solving.value_within(positions[0], 1_000_000)
+    with pytest.raises(exact.OutOfTime):  # for good, also where time would be left
+        solving.solve(positions[0], time_limit=60, with_line=False)
+    assert solving.sibling().value(easy) == found[3][0]
 
 
 def test_a_solve_into_a_file_says_how_far_it_is() -> None:

@@ -343,6 +343,9 @@ def test_bad_options_of_the_command_are_one_line(words, said):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_an_agent_that_takes_its_time_is_not_for_pages() -> None:
-    with pytest.raises(BadRequest, match="takes its time; perfect with a limit"):
-        spec_of({"agent": "perfect+traps"}, Limits(), None, ())
+@pytest.mark.parametrize("agent", ["perfect", "perfect+traps"])
+def test_an_agent_that_takes_its_time_is_given_some(agent: str) -> None:
+    assert str(spec_of({"agent": agent}, Limits(), None, ())) == f"{agent}:10s"
+    assert str(spec_of({"agent": f"{agent}:0.5s"}, Limits(), None, ())) == f"{agent}:0.5s"
+    with pytest.raises(BadRequest, match="at most 10 seconds a position here"):
+        spec_of({"agent": f"{agent}:11s"}, Limits(), None, ())
