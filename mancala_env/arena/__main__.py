@@ -1,7 +1,7 @@
 """Play and store the ladders that agents are measured against.
 
-python -m mancala_env.arena [RULESET ...] [--games 400] [--slow-games 64] [--results ladder.jsonl]
-    [--records games.txt] [--without ANCHOR WHY] [--opening-set SET]
+python -m mancala_env.arena [RULESET ...] [--games 400] [--slow_games 64] [--results ladder.jsonl]
+    [--records games.txt] [--without ANCHOR WHY] [--opening_set SET]
 """
 
 import sys
@@ -21,13 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="*", default=rulesets.names(), help="all by default")
     parser.add_argument("--games", type=int, default=400, help="games of each match (400)")
     parser.add_argument(
-        "--slow-games", type=int, default=64, help="games of matches of perfect and perfect+traps (64)"
+        "--slow_games", type=int, default=64, help="games of matches of perfect and perfect+traps (64)"
     )
     parser.add_argument("--results", type=Path, help="results file, to go on after an interruption")
     parser.add_argument("--records", type=Path, help="file to append the games to, for mancala replay")
     parser.add_argument("--without", nargs=2, action="append", default=[], metavar=("ANCHOR", "WHY"))
     parser.add_argument(
-        "--opening-set",
+        "--opening_set",
         choices=OPENINGS,
         help="by default balanced openings where they are shipped, else those held out for evaluation",
     )

@@ -115,10 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rulesets", nargs="*", help="all that have a file, if none is named")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--sample", type=int, default=50, help="most positions of a file")
-    parser.add_argument("--seconds-each", type=float, default=20.0, help="for one position")
-    parser.add_argument("--memory-mb", type=float, default=1024.0)
+    parser.add_argument("--seconds_each", type=float, default=20.0, help="for one position")
+    parser.add_argument("--memory_mb", type=float, default=1024.0)
     parser.add_argument("--seed", type=int, default=1, help="draws the sample")
-    parser.add_argument("--share-proofs", action="store_true", help="solve as Solver does by default")
+    parser.add_argument("--share_proofs", action="store_true", help="solve as Solver does by default")
     options = parser.parse_args(arguments)
     every = sorted({*rulesets_with_book(), *rulesets_with_positions()})
     wrong = 0

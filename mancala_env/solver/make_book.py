@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for a ruleset; 600")
-    parser.add_argument("--memory-mb", type=float, default=2048.0)
+    parser.add_argument("--memory_mb", type=float, default=2048.0)
     parser.add_argument(
         "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
     )

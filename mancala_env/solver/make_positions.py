@@ -148,12 +148,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Make the sets of the rulesets named on the command line; returns the exit status."""
     parser = Parser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
-    parser.add_argument("--first-phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
-    parser.add_argument("--per-phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")
+    parser.add_argument("--first_phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
+    parser.add_argument("--per_phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds-each", type=float, default=120.0, help="limit for one position")
+    parser.add_argument("--seconds_each", type=float, default=120.0, help="limit for one position")
     parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
-    parser.add_argument("--memory-mb", type=float, default=1024.0, help="of the solver's table (1024)")
+    parser.add_argument("--memory_mb", type=float, default=1024.0, help="of the solver's table (1024)")
     parser.add_argument("--keep", action="store_true", help="go on from the file: its positions stay")
     parser.add_argument(
         "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))

@@ -207,7 +207,7 @@ def book_of(path: Path) -> Book:
 def test_ctrl_c_leaves_a_whole_book(tmp_path):
     """In the middle of a position that would take far longer than the test."""
     path = tmp_path / "book_layli_goobalay.npz"
-    words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory-mb", "64"]
+    words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory_mb", "64"]
     maker = subprocess.Popen(
         [sys.executable, "-m", "mancala_env.solver.make_book", *words],
         stdout=subprocess.PIPE,
@@ -271,7 +271,7 @@ def test_a_missing_extra_is_one_line(missing, words, said):
     [
         (cli.main, ["evaluate", "random", "--num-threads", "1"], "--num-threads; did you mean --num_threads"),
         (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes; did you mean --core_minutes"),
-        (arena.main, ["leyla", "--slow_games", "2"], "--slow_games; did you mean --slow-games"),
+        (arena.main, ["leyla", "--slow-games", "2"], "--slow-games; did you mean --slow_games"),
     ],
 )
 def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, capsys):

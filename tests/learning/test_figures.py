@@ -228,7 +228,7 @@ def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
     picture = tmp_path / "compared.png"
     runs = [str(tmp_path / name) for name in "ab"]
     assert (
-        compare.main([*runs, "--games", "4", "--no-ladder", "--snapshots", "2", "--out", str(picture)]) == 0
+        compare.main([*runs, "--games", "4", "--no_ladder", "--snapshots", "2", "--out", str(picture)]) == 0
     )
     said = capsys.readouterr().out
     assert said.count("6,144") == 2

@@ -206,7 +206,7 @@ def read_only(seed: int) -> int:
                     "1",
                     "--budget",
                     "1",
-                    "--memory-mb",
+                    "--memory_mb",
                     "8",
                     "--folder",
                     str(folder),

@@ -160,6 +160,6 @@ def test_the_published_values_of_the_openings() -> None:
 
 
 def test_a_budget_that_is_spent_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--turns", "1", "--memory-mb", "8", "--folder", str(tmp_path)]
+    options = ["--turns", "1", "--memory_mb", "8", "--folder", str(tmp_path)]
     assert make_book.main(["gabata_seven_holes", "--budget", "0.05", *options]) == 0
     assert "; --budget 0.05 is spent, the same command goes on" in capsys.readouterr().out

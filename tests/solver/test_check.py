@@ -7,7 +7,7 @@ from mancala_env.solver import check
 
 
 def test_the_shipped_values_agree_without_sharing(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["gabata_3", "--sample", "12", "--seconds-each", "5", "--memory-mb", "64"]
+    arguments = ["gabata_3", "--sample", "12", "--seconds_each", "5", "--memory_mb", "64"]
     assert check.main([*arguments, "--parts", "positions"]) == 0
     assert " 0 differ" in capsys.readouterr().out
 

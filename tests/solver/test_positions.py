@@ -38,8 +38,8 @@ def test_keep_goes_on_from_the_file_of_the_folder_and_fills_no_phase_too_full(tm
         phase=shipped.phase[few],
         action_values=shipped.action_values[few],
     )
-    options = ["--keep", "--per-phase", "5", "--budget", "0", "--seed", "7", "--folder", str(tmp_path)]
-    assert make_positions.main(["leyla", *options, "--memory-mb", "16"]) == 0
+    options = ["--keep", "--per_phase", "5", "--budget", "0", "--seed", "7", "--folder", str(tmp_path)]
+    assert make_positions.main(["leyla", *options, "--memory_mb", "16"]) == 0
     made = PositionSet.of_file(shipped.ruleset, tmp_path / "positions_leyla.npz")
     assert {games.tobytes() for games in shipped.games[few]} < {games.tobytes() for games in made.games}
     assert np.bincount(made.phase)[0] == 5  # the book knows more

@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs of one ruleset")
     parser.add_argument("--games", type=int, default=200, help="games of each match, even")
     parser.add_argument("--snapshots", type=int, default=6, help="checkpoints of each run")
-    parser.add_argument("--no-ladder", action="store_true", help="let them play only each other")
+    parser.add_argument("--no_ladder", action="store_true", help="let them play only each other")
     parser.add_argument("--results", type=Path, help="file of finished games, to go on after an interruption")
     parser.add_argument("--out", type=Path, help="PNG to write the plots to")
     words = parser.parse_args(arguments)
