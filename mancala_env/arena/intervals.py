@@ -25,6 +25,8 @@ _PRIOR_ENDS = 0.5
 # The weight of the typical spread, in values.
 _PRIOR_VALUES = 2
 _PRIOR_MISTAKES = 1
+# Student's quantile of one mistake would be 12.7, and the interval, which takes its exponential, endless.
+_LEAST_FREEDOM = 4
 
 
 def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
@@ -116,7 +118,9 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     logarithm of the cost Student's, and MOVER (Zou and Donner 2008; for means of values that are often zero,
     Zou, Taleban and Huo 2009) makes one of the two. One mistake of the expected cost is added to those
     found. So N regrets of zero have an interval too: from zero to Wilson's upper end of the share, about
-    3.8 / (N + 3.8), times that cost.
+    3.8 / (N + 3.8), times that cost. Student has at least four degrees of freedom: with the one or two of as
+    many mistakes nearly every interval would end at `high`, and those of four hold the truth as often as
+    they should (:mod:`mancala_env.arena.coverage`).
 
     Args:
         regrets: `[N]`, at least 0.
@@ -133,7 +137,7 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     if not len(mistakes):
         return 0.0, min(high, most * cost)
     variance = (float(np.square(mistakes - cost).sum()) + _PRIOR_MISTAKES * mistake**2) / weight
-    spread = student_quantile(len(mistakes)) * math.sqrt(variance / weight) / cost
+    spread = student_quantile(max(_LEAST_FREEDOM, len(mistakes))) * math.sqrt(variance / weight) / cost
     share = len(mistakes) / count
     below = math.hypot(math.log(share / least), spread)
     above = math.hypot(math.log(most / share), spread)
