@@ -2,6 +2,7 @@
 
 mancala export runs/first/final.zip --onnx first.onnx
 mancala export runs/first/final.zip --safetensors first.safetensors
+mancala export trained --ruleset leyla --onnx leyla.onnx
 
 ONNX runs in a browser, in C++, on a phone. Its inputs are `observation`, as the checkpoint's observation
 kind writes it, and `legal`, bool [B, A]; its outputs `logits` [B, A] and `values` [B]. A safetensors file
@@ -20,12 +21,16 @@ from torch import Tensor, nn
 
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.network import ActionNetwork
-from mancala_env.errors import MancalaError
+from mancala_env.agents.specs import shipped_policy
+from mancala_env.errors import MancalaError, printable
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.observation import Observer
 from mancala_env.programs import Parser, check_out, in_one_line, needing
+from mancala_env.rulesets import lookup
+from mancala_env.shipped import rulesets_with
 from mancala_env.tensors import SUFFIX
 
+_SHIPPED = "trained"
 _OPSET = 18
 # Two games, so that nothing is taken for a constant.
 _GAMES = 2
@@ -100,16 +105,37 @@ def _exported(model: nn.Module, example: tuple[Tensor, ...], games: Any) -> "tor
     )
 
 
+def _checkpoint_of(text: str, ruleset: str | None) -> Path:
+    """Return the file that is named, or that is shipped for a ruleset.
+
+    Raises:
+        MancalaError: A ruleset is missing, unknown, without a network, or named beside a file.
+    """
+    if text == _SHIPPED:
+        if ruleset is None:
+            raise MancalaError(
+                f"say with --ruleset which of the shipped networks: {', '.join(rulesets_with('policy'))}"
+            )
+        return shipped_policy(lookup(ruleset))
+    if ruleset is not None:
+        raise MancalaError(f"--ruleset is for {_SHIPPED}; {printable(text)!r} knows its own game")
+    return Path(text)
+
+
 @in_one_line("mancala export")
 def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
     """Export as the command line says; returns the exit status."""
     parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
+    parser.add_argument(
+        "checkpoint", help=f"a checkpoint, such as runs/first/final.zip, or {_SHIPPED}: the shipped network"
+    )
+    parser.add_argument("--ruleset", help=f"of which game the shipped network is, for {_SHIPPED}")
     parser.add_argument("--onnx", type=Path, metavar="FILE", help="write an ONNX model, .onnx")
     parser.add_argument("--safetensors", type=Path, metavar="FILE", help=f"write the weights, {SUFFIX}")
     options = parser.parse_args(arguments)
     if options.onnx is None and options.safetensors is None:
         raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
+    checkpoint = _checkpoint_of(options.checkpoint, options.ruleset)
     # Before the work, and so that no slip of the keyboard replaces the checkpoint.
     for path, suffix, option, read in (
         (options.safetensors, SUFFIX, "--safetensors", read_identity),
@@ -118,7 +144,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
         if path is not None:
             check_out(path, suffix, option, read)
     exports = ((options.safetensors, to_safetensors), (options.onnx, to_onnx))
-    contents = {path: export(options.checkpoint) for path, export in exports if path is not None}
+    contents = {path: export(checkpoint) for path, export in exports if path is not None}
     for path, content in contents.items():
         write_atomically(path, content)
         print(f"Written: {path}, {len(content):,} bytes")

@@ -1,6 +1,7 @@
 """mancala export: what other programs compute with it is what torch computes."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Batch, agents
 from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidCheckpoint, read_identity
+from mancala_env.agents.specs import shipped_policy
 from mancala_env.cli import main
 from mancala_env.observation import Observer
+from mancala_env.rulesets import lookup
 from mancala_env.values.files import ValueFile
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -65,6 +68,24 @@ def test_safetensors_hold_the_weights_and_play_like_the_checkpoint(tmp_path: Pat
     batch.play_random(4)
     assert (before.act(batch.games) == after.act(batch.games)).all()
     assert agents.Spec.parse(f"sample:{out}").ruleset == before.ruleset
+
+
+def test_the_shipped_network_is_exported_by_its_name(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "shipped.safetensors"
+    assert main(["export", "trained", "--ruleset", "leyla", "--safetensors", str(out)]) == 0
+    assert read_identity(out) == read_identity(shipped_policy(lookup("leyla")))
+    box, exported = (agents.make(spec, "leyla", seed=1, num_threads=1) for spec in ("trained", str(out)))
+    games = Batch("leyla", 20, seed=1).games
+    assert (box.act(games) == exported.act(games)).all()
+    capsys.readouterr()
+    for words, said in (
+        (["trained"], "say with --ruleset which of the shipped networks: .*leyla"),
+        (["trained", "--ruleset", "gabata_3x"], "gabata_3x"),
+        ([str(out), "--ruleset", "leyla"], "--ruleset is for trained; .* knows its own game"),
+    ):
+        assert main(["export", *words, "--onnx", str(tmp_path / "no.onnx")]) == 2
+        assert re.search(said, capsys.readouterr().err)
+    assert not (tmp_path / "no.onnx").exists()
 
 
 def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> None:
