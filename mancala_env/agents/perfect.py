@@ -5,16 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mancala_env.agents.agent import Agent
-from mancala_env.agents.budget import Budget
+from mancala_env.agents.budget import MOST_TURNS, Budget
+from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.engine.possible import check_array
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
+from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
 
 MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""
 # What a hundred positions fill. Where time is short, so is what the system takes to clear a larger table.
 _LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
+# Where the rest of the time proves too little, a part is for a search; a short one: it cannot be cancelled.
+_SEARCH_SHARE, _MOST_SEARCH_SECONDS = 0.5, 1.0
 
 
 class PerfectAgent(Agent):
@@ -22,9 +26,12 @@ class PerfectAgent(Agent):
 
     The opening book answers at once, the solver otherwise; its table is kept from one call to the next.
     Positions of many free seeds, and above all of the Gabata games and the long boards, can take minutes
-    or hours. ``perfect:0.5s`` gives each position half a second: where that is not enough it plays
-    the action with the best value proved so far, which may be a mistake, and then a seed no longer
-    determines the action.
+    or hours. ``perfect:0.5s`` gives each position half a second: where that is not enough it plays what
+    a search with the shipped value network (without one, by the count) likes best of the actions that may be
+    optimal by what was proved. That may be a mistake, and then a seed no longer determines the action.
+
+    Attributes:
+        seconds: Seconds for each position; None: as long as it takes.
     """
 
     def __init__(
@@ -43,6 +50,8 @@ class PerfectAgent(Agent):
         if budget is not None:
             self.seconds = budget.seconds
             memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
+            self._search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
+            self._searching = self._search_of(self._search_seconds, seed)
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def act(self, games: np.ndarray) -> np.ndarray:
@@ -81,8 +90,24 @@ class PerfectAgent(Agent):
         """Return the best actions as far as time allows, and whether they are known to be optimal."""
         if self.seconds is None:
             return solver.best_actions(position), True
-        solution = solver.solve(position, time_limit=self.seconds, with_line=False)
+        within = self.seconds - self._search_seconds
+        solution = solver.solve(position, time_limit=within, with_line=False)
         if solution.is_exact:
             return solution.best_actions, True
-        bounds = solution.action_bounds
-        return tuple(action for action in bounds if bounds[action] == max(bounds.values())), False
+        least = max(low for low, _ in solution.action_bounds.values())
+        possible = [action for action, (_, high) in solution.action_bounds.items() if high >= least]
+        if len(possible) == 1:
+            return tuple(possible), True
+        liked = int(self._searching.act(position.games)[0])
+        if liked in possible:
+            return (liked,), False
+        return tuple(action for action in possible if solution.action_bounds[action][0] == least), False
+
+    def _search_of(self, seconds: float, seed: int | None) -> MinimaxAgent:
+        budget = Budget(MOST_TURNS, seconds)
+        try:
+            network = read_for(shipped_network(self.ruleset), self.ruleset).packed()
+        except NoValueNetwork:
+            network = None
+        spec = f"{'minimax' if network is None else 'value+minimax'}:{budget}"
+        return MinimaxAgent(self.ruleset, budget, spec=spec, seed=seed, num_threads=1, network=network)

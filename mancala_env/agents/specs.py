@@ -159,7 +159,7 @@ _KINDS = {
         "perfect",
         "PerfectAgent",
         "perfect[:SECONDSs]",
-        "exact play by the solver (perfect), or the best it proves in a time (perfect:0.5s)",
+        "exact play by the solver (perfect), or what it proves and else searches in a time (perfect:0.5s)",
         ("budget",),
         optional=1,
     ),

@@ -203,6 +203,46 @@ def test_with_a_time_limit_it_plays_a_legal_action_at_once() -> None:
     assert agents.make("perfect:5s", "layli_goobalay", seed=0).choose(solved) == 5
 
 
+@pytest.mark.parametrize(
+    ("bounds", "allowed"),
+    [
+        ({"liked": (-24, 24), "one": (-24, 24), "two": (-24, 24)}, {"liked"}),
+        ({"liked": (-24, 24), "one": (3, 24), "two": (3, 24)}, {"liked"}),
+        (
+            {"liked": (-24, 2), "one": (3, 24), "two": (3, 9)},
+            {"one", "two"},
+        ),  # the search's choice is refuted
+        ({"liked": (-24, 2), "one": (5, 24), "two": (3, 9)}, {"one"}),
+        ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 3)}, {"one"}),
+        ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 2)}, {"one"}),  # optimal, whatever it is worth
+    ],
+)
+@pytest.mark.parametrize("kind", ["perfect", "perfect+traps"])
+def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
+    kind: str, bounds: dict[str, tuple[int, int]], allowed: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = Position("leyla_gobale_ii")
+    liked = agents.make("value+minimax:0.2s", position.ruleset, num_threads=1).choose(position)
+    one, two = [action for action in position.legal_actions if action != liked][:2]
+    actions = {"liked": liked, "one": one, "two": two}
+    known = {actions[name]: interval for name, interval in bounds.items()}
+
+    def too_late(self: solver.Solver, position: Position, **options: Any) -> solver.Solution:
+        lows = {action: low for action, (low, _) in known.items()}
+        lower, upper = max(lows.values()), max(high for _, high in known.values())
+        return solver.Solution(lower, lows, (), 1, 0.1, False, lower, upper, known)
+
+    monkeypatch.setattr(solver.Solver, "solve", too_late)
+    hurried = agents.make(f"{kind}:0.4s", position.ruleset, seed=1, num_threads=1)
+    chosen = set(hurried.act(np.repeat(position.games, 8, axis=0)).tolist())
+    assert chosen == {actions[name] for name in allowed}
+
+
+def test_a_board_without_a_value_network_is_searched_by_the_count() -> None:
+    wide = Position(Ruleset(row_width=9, seeds_per_hole=6, landing="pair"))
+    assert agents.make("perfect:0.05s", wide.ruleset, seed=1).choose(wide) in wide.legal_actions
+
+
 @pytest.mark.parametrize("spec", ["perfect:", "perfect:6", "perfect:0s", "perfect:fast", "perfect+traps:6"])
 def test_a_wrong_time_is_refused(spec: str) -> None:
     with pytest.raises(InvalidSpec, match=r"0\.5s"):
