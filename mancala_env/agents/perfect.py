@@ -1,17 +1,18 @@
 """The agent that never makes a mistake: every action it plays keeps the exact value of the position."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.engine.possible import check_array
+from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
-from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
+from mancala_env.values.files import NoValueNetwork
 
 MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""
@@ -26,37 +27,56 @@ class PerfectAgent(Agent):
 
     The opening book answers at once, the solver otherwise; its table is kept from one call to the next.
     Positions of many free seeds, and above all of the Gabata games and the long boards, can take minutes
-    or hours. ``perfect:0.5s`` gives each position half a second: where that is not enough it plays what
-    a search with the shipped value network (without one, by the count) likes best of the actions that may be
-    optimal by what was proved. That may be a mistake, and then a seed no longer determines the action.
+    or hours. ``perfect:0.5s`` gives each position half a second. Where no action is proved optimal in that,
+    it plays what a search with a value network (where none is shipped, by the count) likes best or, where
+    that is proved not to be optimal, an action with the best lower bound. Either may be a mistake, and then
+    a seed no longer determines the action.
 
     Attributes:
         seconds: Seconds for each position; None: as long as it takes.
     """
 
+    _searching: MinimaxAgent | None = None
+
     def __init__(
         self,
         ruleset: str | Ruleset,
         budget: Budget | None = None,
+        path: str | Path | None = None,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes."""
+        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes.
+
+        `path` is the file of a value network for the search of positions that take longer; None: the
+        shipped one, and on boards without one the count.
+
+        Raises:
+            InvalidValueNetwork: `path` is none, or is damaged or was grown on another ruleset.
+        """
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
         self.seconds = None
         if budget is not None:
             self.seconds = budget.seconds
             memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
             self._search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
-            self._searching = self._search_of(self._search_seconds, seed)
+            self._searching = self._search_of(self._search_seconds, path)
+            self._searching.seed(seed)
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
+
+    def seed(self, seed: int | None) -> None:
+        """Restart everything random from a seed; see :meth:`Agent.seed`."""
+        super().seed(seed)
+        if self._searching is not None:
+            self._searching.seed(seed)
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
-        draws = self.random_seeds(len(check_array(games)))
+        games = self._running(games)
+        draws = self.random_seeds(len(games))
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
         num_workers = min(self.num_threads, len(positions))
         if num_workers <= 1:  # a single position gets all threads
@@ -88,26 +108,28 @@ class PerfectAgent(Agent):
 
     def _proved(self, solver: Solver, position: Position) -> tuple[tuple[int, ...], bool]:
         """Return the best actions as far as time allows, and whether they are known to be optimal."""
-        if self.seconds is None:
+        if self.seconds is None or self._searching is None:
             return solver.best_actions(position), True
         within = self.seconds - self._search_seconds
-        solution = solver.solve(position, time_limit=within, with_line=False)
-        if solution.is_exact:
-            return solution.best_actions, True
-        least = max(low for low, _ in solution.action_bounds.values())
-        possible = [action for action, (_, high) in solution.action_bounds.items() if high >= least]
+        solution = solver.solve(position, time_limit=within, with_line=False, with_values=False)
+        bounds = solution.action_bounds
+        proved = tuple(action for action, (low, _) in bounds.items() if low >= solution.upper)
+        if proved:
+            return proved, True
+        least = max(low for low, _ in bounds.values())
+        possible = [action for action, (_, high) in bounds.items() if high >= least]
         if len(possible) == 1:
             return tuple(possible), True
         liked = int(self._searching.act(position.games)[0])
         if liked in possible:
             return (liked,), False
-        return tuple(action for action in possible if solution.action_bounds[action][0] == least), False
+        return tuple(action for action in possible if bounds[action][0] == least), False
 
-    def _search_of(self, seconds: float, seed: int | None) -> MinimaxAgent:
+    def _search_of(self, seconds: float, path: str | Path | None) -> MinimaxAgent:
         budget = Budget(MOST_TURNS, seconds)
         try:
-            network = read_for(shipped_network(self.ruleset), self.ruleset).packed()
+            return ValueMinimaxAgent(
+                self.ruleset, budget, path, spec=f"value+minimax:{budget}", num_threads=1
+            )
         except NoValueNetwork:
-            network = None
-        spec = f"{'minimax' if network is None else 'value+minimax'}:{budget}"
-        return MinimaxAgent(self.ruleset, budget, spec=spec, seed=seed, num_threads=1, network=network)
+            return MinimaxAgent(self.ruleset, budget, spec=f"minimax:{budget}", num_threads=1)

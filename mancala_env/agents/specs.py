@@ -61,6 +61,7 @@ class _Kind(NamedTuple):
         parts: What follows the colon: attributes of Spec, in order.
         most: The largest number of steps of its budget; 0 where that can only be a time.
         optional: How many of the parts may be left out, the last ones first.
+        can_lack_files: Whether it also plays rulesets for which no such file is shipped.
     """
 
     module: str
@@ -70,6 +71,7 @@ class _Kind(NamedTuple):
     parts: tuple[str, ...] = ()
     most: int = 0
     optional: int = 0
+    can_lack_files: bool = False
 
 
 _CHECKPOINT = "checkpoint"
@@ -158,18 +160,20 @@ _KINDS = {
     "perfect": _Kind(
         "perfect",
         "PerfectAgent",
-        "perfect[:SECONDSs]",
+        "perfect[:SECONDSs[:NETWORK]]",
         "exact play by the solver (perfect), or what it proves and else searches in a time (perfect:0.5s)",
-        ("budget",),
-        optional=1,
+        ("budget", "network"),
+        optional=2,
+        can_lack_files=True,
     ),
     "perfect+traps": _Kind(
         "traps",
         "TrappingAgent",
-        "perfect+traps[:SECONDSs]",
+        "perfect+traps[:SECONDSs[:NETWORK]]",
         "perfect play that, of several optimal turns, takes the one where a fallible opponent loses most",
-        ("budget",),
-        optional=1,
+        ("budget", "network"),
+        optional=2,
+        can_lack_files=True,
     ),
     "python": _Kind(
         "own",
@@ -301,10 +305,14 @@ class Spec:
             from mancala_env.agents.match_values import shipped_values
 
             return replace(self, table=str(shipped_values(ruleset)))
-        if "network" in parts:
-            from mancala_env.values.files import shipped_network
+        if "network" in parts and self.budget is not None:  # perfect play that takes its time needs none
+            from mancala_env.values.files import NoValueNetwork, shipped_network
 
-            return replace(self, network=str(shipped_network(ruleset)))
+            try:
+                return replace(self, network=str(shipped_network(ruleset)))
+            except NoValueNetwork:
+                if not _KINDS[self.kind].can_lack_files:
+                    raise
         return self
 
     @property

@@ -8,6 +8,7 @@ cost nothing it counts a little what any reply costs. The value of the position 
 
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 
@@ -40,14 +41,17 @@ class TrappingAgent(PerfectAgent):
         self,
         ruleset: str | Ruleset,
         budget: Budget | None = None,
+        path: str | Path | None = None,
         *,
         spec: str,
         seed: int | None = None,
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes."""
-        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb)
+        """Bind the agent to a ruleset, a time and a value network; see :class:`PerfectAgent`."""
+        super().__init__(
+            ruleset, budget, path, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb
+        )
         self._fallible = MctsAgent(
             self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
         )

@@ -118,9 +118,10 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     logarithm of the cost Student's, and MOVER (Zou and Donner 2008; for means of values that are often zero,
     Zou, Taleban and Huo 2009) makes one of the two. One mistake of the expected cost is added to those
     found. So N regrets of zero have an interval too: from zero to Wilson's upper end of the share, about
-    3.8 / (N + 3.8), times that cost. Student has at least four degrees of freedom: with the one or two of as
-    many mistakes nearly every interval would end at `high`, and those of four hold the truth as often as
-    they should (:mod:`mancala_env.arena.coverage`).
+    3.8 / (N + 3.8), times that cost. Student has at least four degrees of freedom: by the one of a single
+    mistake every interval would end at `high`, and those of four hold the truth as often as they should
+    (:mod:`mancala_env.arena.coverage`). Costs that differ from the expected one widen it: one cheap mistake
+    may have a higher upper end than one dear one.
 
     Args:
         regrets: `[N]`, at least 0.

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.network import ActionNetwork
 from mancala_env.agents.specs import shipped_policy
-from mancala_env.errors import MancalaError, printable
+from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.observation import Observer
 from mancala_env.programs import Parser, check_out, in_one_line, needing
@@ -118,7 +118,10 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
             )
         return shipped_policy(lookup(ruleset))
     if ruleset is not None:
-        raise MancalaError(f"--ruleset is for {_SHIPPED}; {printable(text)!r} knows its own game")
+        raise MancalaError(
+            f"--ruleset is for {_SHIPPED}, the shipped network; {text!r} is a path, and a checkpoint "
+            "knows its own game"
+        )
     return Path(text)
 
 

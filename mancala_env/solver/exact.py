@@ -227,6 +227,7 @@ class Solver:
         time_limit: float | None = None,
         progress: Callable[[Progress], None] | None = None,
         with_line: bool = True,
+        with_values: bool = True,
     ) -> Solution:
         """Solve a position: see :func:`solve`.
 
@@ -238,11 +239,14 @@ class Solver:
             progress: Called with the bounds; it may raise to stop.
             with_line: Whether to find the principal variation too, which can take more than the values do
                 where the opening book knew them.
+            with_values: Whether to find the value of every action; False: only the position's own and
+                which actions keep it, by their bounds, in less time.
         """
         self._check(position)
         if time_limit is not None:
             time_limit = _positive("time_limit", time_limit)
-        return _Study(self, position, time_limit, progress).run(truth("with_line", with_line))
+        asked = truth("with_line", with_line), truth("with_values", with_values)
+        return _Study(self, position, time_limit, progress).run(*asked)
 
     def value(self, position: Position) -> int:
         """Return the value of a position; faster than :meth:`solve`, which values every action.
@@ -560,13 +564,13 @@ class _Study:
         )
         study.begin(solver._rules, position.games, 0, self.study)
 
-    def run(self, with_line: bool) -> Solution:
+    def run(self, with_line: bool, with_values: bool) -> Solution:
         """Close the bounds until all are exact or time is up, then find the line in what is left of it."""
         line: list[tuple[int, int]] = []
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
             self.read_known()
-            self.close()
+            self.close(with_values)
             if with_line:
                 self.follow_best(line)
         except OutOfTime:
@@ -596,9 +600,9 @@ class _Study:
             study.take_bounds(self.study.rows, row, *self.solver.known_bounds(position))
         study.agree(self.study.rows)
 
-    def close(self) -> None:
-        """Search what the study asks until all bounds are equal."""
-        while (row := int(study.next_window(self.study, True))) >= 0:
+    def close(self, with_values: bool) -> None:
+        """Search what the study asks until all bounds are equal, or actions are told apart."""
+        while (row := int(study.next_window(self.study, with_values))) >= 0:
             games, beta = self.study.games[row : row + 1], int(self.study.window[study.BETA])
             sure = int(owned_part(games))
             study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))

@@ -1,6 +1,7 @@
 """The perfect agent and the solved positions it and every other agent are measured on."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, solver
 from mancala_env.agents import InvalidSpec, traps
 from mancala_env.agents.traps import TrappingAgent
 from mancala_env.errors import InvalidArgument
+from mancala_env.rulesets import lookup
+from mancala_env.values.files import NoValueNetwork, shipped_network
+from mancala_env.values.network import InvalidValueNetwork
 
 SMALL = [
     Ruleset(row_width=3, seeds_per_hole=3, landing="uur"),
@@ -215,14 +219,17 @@ def test_with_a_time_limit_it_plays_a_legal_action_at_once() -> None:
         ({"liked": (-24, 2), "one": (5, 24), "two": (3, 9)}, {"one"}),
         ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 3)}, {"one"}),
         ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 2)}, {"one"}),  # optimal, whatever it is worth
+        ({"liked": (-24, 5), "one": (5, 5), "two": (-24, 5)}, {"one"}),  # optimal, whatever the others are
+        ({"liked": (-24, 5), "one": (5, 5), "two": (5, 5)}, {"one", "two"}),
     ],
 )
 @pytest.mark.parametrize("kind", ["perfect", "perfect+traps"])
 def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
     kind: str, bounds: dict[str, tuple[int, int]], allowed: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    position = Position("leyla_gobale_ii")
-    liked = agents.make("value+minimax:0.2s", position.ruleset, num_threads=1).choose(position)
+    position = Position("layli_goobalay")
+    # Searches of four turns to twelve agree on it, so it does not matter how many a half of 0.4 s has.
+    liked = agents.make("value+minimax:6", position.ruleset, num_threads=1).choose(position)
     one, two = [action for action in position.legal_actions if action != liked][:2]
     actions = {"liked": liked, "one": one, "two": two}
     known = {actions[name]: interval for name, interval in bounds.items()}
@@ -235,12 +242,45 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
     monkeypatch.setattr(solver.Solver, "solve", too_late)
     hurried = agents.make(f"{kind}:0.4s", position.ruleset, seed=1, num_threads=1)
     chosen = set(hurried.act(np.repeat(position.games, 8, axis=0)).tolist())
-    assert chosen == {actions[name] for name in allowed}
+    expected = {actions[name] for name in allowed}
+    # Of several optimal ones perfect+traps has its own choice.
+    assert chosen <= expected if kind == "perfect+traps" else chosen == expected
 
 
-def test_a_board_without_a_value_network_is_searched_by_the_count() -> None:
-    wide = Position(Ruleset(row_width=9, seeds_per_hole=6, landing="pair"))
-    assert agents.make("perfect:0.05s", wide.ruleset, seed=1).choose(wide) in wide.legal_actions
+def test_a_board_without_a_value_network_is_searched_by_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(self: solver.Solver, position: Position, **options: Any) -> solver.Solution:
+        bounds = dict.fromkeys(position.legal_actions, (-18, 18))
+        return solver.Solution(-18, dict.fromkeys(bounds, -18), (), 1, 0.1, False, -18, 18, bounds)
+
+    monkeypatch.setattr(solver.Solver, "solve", too_late)
+    ruleset = SMALL[0]
+    with pytest.raises(NoValueNetwork):
+        agents.make("value+minimax:2", ruleset)
+    games = Batch(ruleset, 6, seed=3, opening_turns=4).games  # such rounds a search sees through
+    values = solver.Solver(ruleset, memory_mb=1).action_values_of(games)
+    assert (values.max(axis=1) > np.where(values == solver.ILLEGAL, 99, values).min(axis=1)).any()
+    actions = agents.make("perfect:2s", ruleset, seed=1, num_threads=1).act(games)
+    assert (values[np.arange(6), actions] == values.max(axis=1)).all()
+
+
+def test_a_time_and_a_network_are_what_results_are_filed_under(tmp_path: Path) -> None:
+    shipped = shipped_network(lookup("leyla"))
+    other = tmp_path / "mine.safetensors"
+    other.write_bytes(shipped.read_bytes())
+    named = [agents.make(spec, "leyla") for spec in ("perfect:1s", f"perfect:1s:{other}", "value+minimax:1s")]
+    hashes = [agent.entrant.partition(":1s:")[2] for agent in named]
+    assert hashes == [hashes[0]] * 3
+    assert hashes[0].startswith("sha256:")
+    assert agents.make("perfect", "leyla").entrant == "perfect"
+    with pytest.raises(InvalidValueNetwork, match="was grown on leyla"):
+        agents.make(f"perfect+traps:1s:{other}", "layli_goobalay")
+
+
+@pytest.mark.parametrize("spec", ["perfect", "perfect:0.1s", "perfect+traps", "perfect+traps:0.1s"])
+def test_of_a_round_that_is_over_there_is_nothing_to_choose(spec: str) -> None:
+    over = Position("layli_goobalay", [0] * 12)
+    with pytest.raises(IllegalMove, match="is over; there is nothing to choose"):
+        agents.make(spec, "layli_goobalay").act(over.games)
 
 
 @pytest.mark.parametrize("spec", ["perfect:", "perfect:6", "perfect:0s", "perfect:fast", "perfect+traps:6"])

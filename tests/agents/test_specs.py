@@ -29,6 +29,7 @@ from mancala_env.arena.round_robin import entrant
         ("perfect:0.5s", Spec("perfect", Budget(0, 0.5))),
         ("perfect+traps", Spec("perfect+traps")),
         ("perfect+traps:0.5s", Spec("perfect+traps", Budget(0, 0.5))),
+        ("perfect:0.5s:n.safetensors", Spec("perfect", Budget(0, 0.5), network="n.safetensors")),
         ("run/final.zip", Spec("checkpoint", checkpoint="run/final.zip")),
         ("sample:run/final.zip", Spec("sample", checkpoint="run/final.zip")),
         ("sample:C:/run/final.zip", Spec("sample", checkpoint="C:/run/final.zip")),
@@ -115,7 +116,7 @@ def test_a_changed_file_is_another_entrant(form, tmp_path):
         _ = spec.identity
 
 
-@pytest.mark.parametrize("text", ["random", "greedy", "minimax:4", "mcts:0.1s", "perfect", "perfect:0.5s"])
+@pytest.mark.parametrize("text", ["random", "greedy", "minimax:4", "mcts:0.1s", "perfect", "perfect+traps"])
 def test_scripted_agents_are_filed_under_their_specs(text):
     assert Spec.parse(text).identity == text
     assert agents.make(text, "leyla").entrant == text

@@ -135,7 +135,7 @@ def test_zero_regret_is_not_certain():
 def test_one_mistake_says_little_but_not_that_anything_may_be():
     none, one, two = (regret_interval(np.array([2.0] * n + [0.0] * (300 - n)), 12.0, 96.0) for n in range(3))
     assert 0 == none[0] < one[0] < two[0]
-    # 0.15, 0.52 and 0.48: the second mistake tells that they are cheap.
+    # 0.15, 0.52 and 0.47: the second mistake tells that they are cheap.
     assert none[1] < two[1] < one[1] < 4 * none[1]
 
 

@@ -81,7 +81,7 @@ def test_the_shipped_network_is_exported_by_its_name(tmp_path: Path, capsys) -> 
     for words, said in (
         (["trained"], "say with --ruleset which of the shipped networks: .*leyla"),
         (["trained", "--ruleset", "gabata_3x"], "gabata_3x"),
-        ([str(out), "--ruleset", "leyla"], "--ruleset is for trained; .* knows its own game"),
+        ([str(out), "--ruleset", "leyla"], "--ruleset is for trained, .* knows its own game"),
     ):
         assert main(["export", *words, "--onnx", str(tmp_path / "no.onnx")]) == 2
         assert re.search(said, capsys.readouterr().err)

@@ -18,6 +18,7 @@ CALLS = {
     "use_book": lambda folder, value: Solver("leyla", use_book=value),
     "share_proofs": lambda folder, value: Solver("leyla", share_proofs=value),
     "with_line": lambda folder, value: Solver("layli_goobalay").solve(OVER, with_line=value),
+    "with_values": lambda folder, value: Solver("layli_goobalay").solve(OVER, with_values=value),
     "append": lambda folder, value: write_games(folder / "games.txt", [], append=value),
 }
 
