@@ -28,6 +28,7 @@ Symbols: B games, A actions, N nodes of all trees, S simulations under way, P tu
 """
 
 import math
+from collections.abc import Iterator
 from time import perf_counter
 from typing import NamedTuple
 
@@ -71,8 +72,12 @@ SEEDS_OF_DOUBT = 6.0
 # the chance.
 _PIECE = 200
 _TEMPERATURE = 0.4
-# Games searched side by side.
+# Games searched side by side, fewer where trees grow large.
 _GAMES_AT_ONCE = 256
+# Trees of so many nodes in all, 800 MB, grow no more: the search ends there.
+_MOST_NODES = 1 << 24
+# What a value network allows at most, several times over the usual.
+_SIMULATIONS_A_SECOND = 2_000_000
 # A simulation goes no further; the network judges where it stands.
 _MOST_TURNS = 200
 
@@ -424,8 +429,7 @@ class PuctAgent(Agent):
         randoms = self.random_seeds(len(games))
         actions = np.zeros(len(games), np.int64)
         simulations = np.zeros(len(games), np.int64)
-        for start in range(0, len(games), _GAMES_AT_ONCE):
-            some = slice(start, start + _GAMES_AT_ONCE)
+        for some in self._slices(len(games)):
             forest = self._search(games[some], simulations[some])
             _choose_actions(
                 self._rules, games[some], forest.tree, forest.promise, randoms[some], actions[some]
@@ -448,13 +452,20 @@ class PuctAgent(Agent):
         games = self._running(games)
         policy = np.zeros((len(games), num_actions), np.float32)
         values, simulations = np.zeros(len(games), np.float32), np.zeros(len(games), np.int64)
-        for start in range(0, len(games), _GAMES_AT_ONCE):
-            some = slice(start, start + _GAMES_AT_ONCE)
+        for some in self._slices(len(games)):
             noise = None if draws is None else (draws[some], share)
             forest = self._search(games[some], simulations[some], noise)
             _write_found(self._rules, games[some], *forest, self._margin_share, policy[some], values[some])
         self.last_simulations = simulations
         return Found(policy, values)
+
+    def _slices(self, num_games: int) -> Iterator[slice]:
+        """Cut games into those that are searched side by side."""
+        simulations = min(float(self.budget.steps), self.budget.seconds * _SIMULATIONS_A_SECOND)
+        size = _MOST_NODES / 2 / (max(1.0, simulations) * self.ruleset.row_width)
+        at_once = max(1, min(_GAMES_AT_ONCE, int(size)))
+        for start in range(0, num_games, at_once):
+            yield slice(start, start + at_once)
 
     def _search(
         self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None
@@ -499,4 +510,6 @@ class PuctAgent(Agent):
             spent[rows] += (perf_counter() - started) / len(rows)
             is_out = (done[rows] >= self.budget.steps) | (spent[rows] >= self.budget.seconds)
             rows = rows[~(is_settled | is_out)]
+            if used + len(rows) * _PIECE * num_turns > _MOST_NODES:
+                break
         return forest

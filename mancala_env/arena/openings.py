@@ -1,13 +1,14 @@
 """Openings: the positions games of a match start from."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
-from mancala_env.arguments import is_whole
+from mancala_env.arguments import is_whole, whole
 from mancala_env.batch import Batch
 from mancala_env.engine.openings import (
     OPENING_SETS,
@@ -73,8 +74,10 @@ def openings(
 
     Raises:
         InvalidMatch: opening_turns is out of range, or the set is empty.
+        InvalidArgument: count, start or seed is no whole number of at least 0.
         NoBalancedOpenings: None are shipped for the ruleset.
     """
+    count, start, seed = whole("count", count, 0), whole("start", start, 0), whole("seed", seed, 0)
     if (
         isinstance(opening_turns, bool)
         or not isinstance(opening_turns, int | np.integer)
@@ -112,6 +115,15 @@ def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
     dealt = [np.random.default_rng([seed, deck]).permutation(len(listed)) for deck in decks]
     first = start - decks.start * len(listed)
     return listed[np.concatenate([*dealt, np.empty(0, np.int64)])[first : first + stop - start]]
+
+
+def set_to_learn_from(ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
+    """Return the set of openings that are not held out; "all" where no others have so many turns."""
+    if opening_turns:
+        with suppress(InvalidMatch):
+            openings(ruleset, 1, opening_turns, 0, opening_set="training")
+            return "training"
+    return "all"
 
 
 def openings_to_evaluate(

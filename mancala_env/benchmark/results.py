@@ -168,9 +168,13 @@ class Results(LinesFile):
                 )
             key = _key(fields)
             if fields["what"] == MEASURED:
-                self._add(_row(key, fields))
+                row = _row(key, fields)
+                if key not in self._ends:
+                    self._add(row)
             elif fields["what"] == VOID:
-                self._drop(key, _count(fields["after"]))
+                after = _count(fields["after"])
+                if key not in self._ends:  # else another file, joined to this one, has the run to its end
+                    self._drop(key, after)
             elif fields["what"] == END:
                 self._ends[key] = _text(fields["why"])
             else:

@@ -27,6 +27,8 @@ from mancala_env.learning.callbacks import A_CALLBACK
 from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
 from mancala_env.learning.curves import read_metrics
 from mancala_env.learning.loop import train_in_pieces
+from mancala_env.learning.pool import POOL_FILE
+from mancala_env.learning.replay import REPLAY_FILE
 from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
@@ -35,6 +37,8 @@ from mancala_env.settings import build, settings_of
 _NAME = "run"
 # The checkpoint that was measured last, beside that of the run: a signal ends a run elsewhere.
 _MEASURED = "measured.zip"
+# What a run keeps beside its checkpoint, and writes anew with each: copied when it is measured.
+_KEPT_BESIDE = (REPLAY_FILE, POOL_FILE)
 # What the configuration of a ruleset says of these belongs to an entry, not to all.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
 # A checkpoint, which may join the pool, comes each time that such a part of the budget is spent.
@@ -42,6 +46,12 @@ _CHECKPOINTS = 10
 # A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
+# What `prepare` runs: a pool with its gate and, where anything goes, all that searches.
+_TO_COMPILE: tuple[dict[str, Any], ...] = ({"pool.share": 0.5, "pool.gating_games": 2},)
+_SEARCHES_TO_COMPILE: tuple[dict[str, Any], ...] = (
+    {"algorithm": "alphazero", "alphazero.simulations": 2},
+    {"expert.share": 0.5, "distillation.positions": 1},
+)
 # What ten minutes of training copy of the expert that needs no network, where a ruleset has no file.
 _POSITIONS = 120_000
 
@@ -108,12 +118,13 @@ def _file_of(ruleset: Ruleset) -> dict[str, Any]:
 
 
 def prepare(task: Task, ruleset: Ruleset) -> None:
-    """Compile what training runs, by an update of a few games."""
-    with tempfile.TemporaryDirectory() as folder:
-        budget = LearningBudget(limit_of_steps(_FEWEST_GAMES * 32), (1.0,))
-        config = config_of(task, ruleset, budget, 1, Path(folder))
-        for _ in trained(config, budget):
-            pass
+    """Compile what training runs, with a pool and with searches too, by a few updates of a few games."""
+    for changes in _TO_COMPILE if task.allowed else (*_TO_COMPILE, *_SEARCHES_TO_COMPILE):
+        with tempfile.TemporaryDirectory() as folder:
+            budget = LearningBudget(limit_of_steps(3 * _FEWEST_GAMES * 32), (1.0,))
+            config = config_of(task, ruleset, budget, 1, Path(folder), changes)
+            for _ in trained(config, budget):
+                pass
 
 
 def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
@@ -144,6 +155,8 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
             if stopped_by not in (None, A_CALLBACK):
                 raise KeyboardInterrupt
             yield Point(checkpoint, read_identity(checkpoint).turns + _num_distilled(place))
+            for name in _KEPT_BESIDE:  # before the checkpoint: who finds that finds these
+                _copy_or_remove(place / name, place / f"measured_{name}")
             write_atomically(place / _MEASURED, checkpoint.read_bytes())
             if until.is_over:
                 return
@@ -159,8 +172,18 @@ def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
         if steps is not None and budget.resume(steps + _num_distilled(place)):
             if name == _MEASURED:
                 write_atomically(place / FINAL, (place / _MEASURED).read_bytes())
+            if steps == _stored_steps(place / _MEASURED):  # else it was killed while it was measured
+                for kept in _KEPT_BESIDE:
+                    _copy_or_remove(place / f"measured_{kept}", place / kept)
             return steps
     return None
+
+
+def _copy_or_remove(source: Path, target: Path) -> None:
+    if source.is_file():
+        write_atomically(target, source.read_bytes())
+    else:
+        target.unlink(missing_ok=True)
 
 
 def _stored_steps(checkpoint: Path) -> int | None:

@@ -384,7 +384,7 @@ def expert(
         values = np.full((len(games), num_actions), -np.inf, np.float32)
         for b in range(len(games)):
             position = Position.from_games(ruleset, games, b)
-            solution = solver.solve(position, time_limit=seconds)
+            solution = solver.solve(position, time_limit=seconds, with_line=False)
             if solution.is_exact:
                 # The solver counts stores from zero.
                 lead = position.stores[position.player] - position.stores[1 - position.player]

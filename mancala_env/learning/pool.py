@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.arena.matches import MatchResult
+from mancala_env.arena.openings import set_to_learn_from
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.report import play
 from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
@@ -70,7 +71,8 @@ class SnapshotPool:
             return None
         match = None
         if pool.gating and self.snapshots:
-            match = play(self._config, checkpoint, str(self.snapshots[-1]), pool.gating_games)
+            openings = set_to_learn_from(self._config.game, self._config.evaluation.opening_turns)
+            match = play(self._config, checkpoint, str(self.snapshots[-1]), pool.gating_games, openings)
         if match is None or match.win_rate >= pool.gating:
             self._keep_latest([*self.snapshots, checkpoint])
         return match

@@ -11,6 +11,7 @@ from rich.table import Table
 from mancala_env.agents import make
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.matches import MatchResult, play_matches
+from mancala_env.arena.openings import Openings
 from mancala_env.arena.page import Page
 from mancala_env.arena.ratings import Ratings, fit_ratings
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
@@ -73,14 +74,20 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
     return Past(against, fit_ratings(matches))
 
 
-def play(config: TrainConfig, checkpoint: Path, opponent: str, games: int) -> MatchResult:
-    """Play a checkpoint against an agent, from both seats, after the evaluation's random openings."""
+def play(
+    config: TrainConfig, checkpoint: Path, opponent: str, games: int, opening_set: Openings | None = None
+) -> MatchResult:
+    """Play a checkpoint against an agent, from both seats, after so many random turns as the evaluation has.
+
+    `opening_set` says from which openings; None: from those held out for evaluation.
+    """
     return play_matches(
         str(checkpoint),
         opponent,
         config.game,
         games=games,
         opening_turns=config.evaluation.opening_turns,
+        opening_set=opening_set,
         seed=config.seed,
         rounds=config.rounds,
         num_threads=config.threads or None,

@@ -16,7 +16,6 @@ import argparse
 import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -40,10 +39,10 @@ from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.arena.matches import Table, play_matches
 from mancala_env.arena.openings import (
     MAX_OPENING_TURNS,
-    InvalidMatch,
     openings,
     openings_in_words,
     openings_to_evaluate,
+    set_to_learn_from,
 )
 from mancala_env.arguments import whole
 from mancala_env.engine.openings import rows_in_set
@@ -163,10 +162,8 @@ def training_openings(ruleset: Ruleset, count: int, opening_turns: int, seed: in
     Returns:
         uint64 `[count, NUM_COLUMNS]`.
     """
-    if opening_turns:
-        with suppress(InvalidMatch):
-            return openings(ruleset, count, opening_turns, seed, opening_set="training")
-    return openings(ruleset, count, opening_turns, seed)
+    opening_set = set_to_learn_from(ruleset, opening_turns)
+    return openings(ruleset, count, opening_turns, seed, opening_set=opening_set)
 
 
 def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> ValueWeights:

@@ -13,7 +13,8 @@ from safetensors.numpy import load_file, save
 from test_policy_minimax import weights_of
 
 from mancala_env import Batch, Position, agents, rulesets, tensors
-from mancala_env.agents import Spec
+from mancala_env.agents import Spec, puct
+from mancala_env.agents.puct import PuctAgent
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.rulesets import Ruleset
@@ -92,6 +93,24 @@ def test_every_ruleset_of_the_sources_has_a_network_that_beats_plain_search(name
     assert agent.choose(Position(name)) in Position(name).legal_actions
     shipped = value_file.shipped_network(rulesets.lookup(name))
     assert read_value_file(shipped).ruleset == rulesets.lookup(name)
+
+
+def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(budget: str) -> int:
+        agent = agents.make(f"value+mcts:{budget}", LAYLI)
+        assert isinstance(agent, PuctAgent)
+        sizes = [some.stop - some.start for some in agent._slices(600)]
+        assert sum(sizes) >= 600
+        return max(sizes)
+
+    assert at_once("1000") == 256
+    assert 1 < at_once("0.05s") < 256
+    assert at_once("10000000") == at_once("30s") == 1
+    monkeypatch.setattr(puct, "_MOST_NODES", 100_000)
+    agent = agents.make("value+mcts:100000", LAYLI, seed=1)
+    assert isinstance(agent, PuctAgent)
+    assert agent.choose(Position(LAYLI)) in Position(LAYLI).legal_actions
+    assert 10_000 < agent.last_simulations[0] < 40_000  # four or five nodes each
 
 
 def test_a_shipped_network_is_part_of_the_identity() -> None:

@@ -19,7 +19,7 @@ from mancala_env.arena import (
 )
 from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, openings_hash
 from mancala_env.arena.make_openings import TURNS, margins_by_book
-from mancala_env.arena.openings import every_opening, openings_to_evaluate
+from mancala_env.arena.openings import every_opening, openings_to_evaluate, set_to_learn_from
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
 from mancala_env.envs.single import MancalaEnv
@@ -219,6 +219,15 @@ def test_a_set_that_is_empty_or_unknown_is_refused():
         openings("layli_goobalay", 1, 0, seed=1, opening_set="training")
     with pytest.raises(InvalidMatch, match='"evaluation" or "balanced", not \'test\''):
         openings("layli_goobalay", 1, 4, seed=1, opening_set=cast(Any, "test"))
+    wrongs: list[Any] = [(-3, 0, 1), (1, -1, 1), (1, 0, -1), (1, 0, None), (1, 0, 1.5)]
+    for count, start, seed in wrongs:
+        with pytest.raises(InvalidArgument, match="must be a whole number of at least 0, not"):
+            openings("layli_goobalay", count, 4, seed, start, opening_set="balanced")
+
+
+def test_a_set_to_learn_from_holds_no_opening_of_the_evaluation() -> None:
+    assert set_to_learn_from("layli_goobalay", 4) == "training"
+    assert set_to_learn_from("layli_goobalay", 0) == "all"
 
 
 def test_games_of_a_set_are_filed_apart(tmp_path):

@@ -18,6 +18,8 @@ from learners import HONEST, entry_of, run
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.puct import PuctAgent
 from mancala_env.arena import measure_regret, play_matches
 from mancala_env.batch import Batch
 from mancala_env.benchmark import (
@@ -31,10 +33,12 @@ from mancala_env.benchmark import (
 )
 from mancala_env.benchmark.budget import measuring_points
 from mancala_env.benchmark.results import RESULTS, Results
-from mancala_env.benchmark.selfplay import config_of
+from mancala_env.benchmark.selfplay import config_of, prepare, trained
 from mancala_env.engine.state import encode, load
 from mancala_env.learning import distillation
 from mancala_env.learning.distillation import label_positions
+from mancala_env.learning.pool import SnapshotPool
+from mancala_env.learning.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
@@ -189,6 +193,61 @@ def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monk
     following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
     assert again.resumed_steps == first.steps
     assert first.steps < following.steps <= 4000
+
+
+def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
+    limit, points = Limit("steps", 640), measuring_points(2)
+    settings = {"algorithm": "alphazero", "distillation.positions": 0, "alphazero.simulations": 2}
+    place = tmp_path / "run"
+
+    def learner(budget):
+        config = config_of(TASKS["board"], LAYLI, budget, 1, tmp_path, settings | {"network.hidden": 4})
+        return trained(config, budget)
+
+    def num_examples():
+        with np.load(place / REPLAY_FILE) as kept:
+            return len(kept["values"])
+
+    budget = LearningBudget(limit, points)
+    running = learner(budget)
+    first = next(running)
+    budget.note_measured(first.steps)
+    measured = num_examples()
+
+    def killed(steps):
+        if steps >= 576:
+            raise RuntimeError("killed")
+        return False
+
+    monkeypatch.setattr(budget, "is_due", killed)
+    with pytest.raises(RuntimeError, match="killed"):
+        next(running)
+    later = num_examples()
+    assert later > measured > 0
+    loaded = []
+    load_replay = Replay.load
+    monkeypatch.setattr(
+        Replay, "load", lambda self, path: (load_replay(self, path), loaded.append(len(self)))
+    )
+    again = LearningBudget(limit, points, {first.steps: 5.0})
+    following = next(learner(again))
+    assert again.resumed_steps == first.steps < following.steps
+    assert loaded[0] == measured
+
+
+@pytest.mark.parametrize("task", ["afterstates", "anything"])
+def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
+    ran = []
+    for owner, name in ((PuctAgent, "_search"), (MinimaxAgent, "_answer"), (SnapshotPool, "gate")):
+        whole = getattr(owner, name)
+
+        def noted(*words, whole=whole, name=name, **options):
+            ran.append(name)
+            return whole(*words, **options)
+
+        monkeypatch.setattr(owner, name, noted)
+    prepare(TASKS[task], LAYLI)
+    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search", "_answer"})
 
 
 def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):

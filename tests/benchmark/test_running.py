@@ -296,6 +296,24 @@ def test_a_partial_copy_of_a_file_that_is_joined_ends_no_run_early(tmp_path):
         )
 
 
+def test_a_run_that_another_file_has_begun_anew_does_not_undo_its_end(tmp_path):
+    entry = entry_of(tmp_path, HONEST)
+    _, _, results, wanted = run([entry], tmp_path)
+    file, key = tmp_path / RESULTS, wanted.runs[0].key
+    whole = file.read_text()
+    other = Results(tmp_path / "other.jsonl")
+    with other:
+        other.measured(results.rows(key)[0])
+        other.void(key, results.rows(key)[0].steps)
+    for joined in (
+        (tmp_path / "other.jsonl").read_text() + whole,
+        whole + (tmp_path / "other.jsonl").read_text(),
+    ):
+        file.write_text(joined)
+        with Results(file) as found:
+            assert found.rows(key) == results.rows(key)
+
+
 @pytest.mark.parametrize("name", ["a\u00a0b", "a" * 201])
 def test_a_name_that_no_file_of_results_takes_is_refused(name, tmp_path):
     with pytest.raises(InvalidEntry, match="200 printable letters at most"):

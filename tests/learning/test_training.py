@@ -706,7 +706,7 @@ def test_a_snapshot_joins_by_its_score_against_the_last_that_joined(
     assert len(rates) == 2, "the first joins without a match"
     last = play_matches(
         str(folder / "checkpoints" / names[1]), str(folder / "checkpoints" / names[0]), LAYLI, games=20,
-        opening_turns=4, seed=1,
+        opening_turns=4, opening_set="training", seed=1,
     )  # fmt: skip
     assert rates[0] == last.win_rate
     assert ("did not join the pool" in capsys.readouterr().out) == (joined == 1)
