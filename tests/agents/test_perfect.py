@@ -249,7 +249,7 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
 
 def test_a_board_without_a_value_network_is_searched_by_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_late(self: solver.Solver, position: Position, **options: Any) -> solver.Solution:
-        bounds = dict.fromkeys(position.legal_actions, (-18, 18))
+        bounds: dict[int, tuple[int, int]] = dict.fromkeys(position.legal_actions, (-18, 18))
         return solver.Solution(-18, dict.fromkeys(bounds, -18), (), 1, 0.1, False, -18, 18, bounds)
 
     monkeypatch.setattr(solver.Solver, "solve", too_late)
