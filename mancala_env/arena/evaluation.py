@@ -175,7 +175,7 @@ def evaluate(
         seated = [entrant(anchor, ruleset, num_threads) for anchor in others]
         pairings += list(itertools.product(entrants, seated))
         # The random agent is at 0 by definition, whether or not it is one of those asked about.
-        known = (*others, ZERO, *SLOW_ANCHORS)
+        known = (*others, ZERO, *(slow for slow in SLOW_ANCHORS if slow not in identities))
         fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
         notes += [f"anchor {anchor} is left out: {why}" for anchor, why in stored.left_out.items()]
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mancala_env.arena.balanced import openings_hash
 from mancala_env.arena.matches import Progress
-from mancala_env.arena.openings import Openings, openings_to_evaluate
+from mancala_env.arena.openings import InvalidMatch, Openings, openings_to_evaluate
 from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.arena.round_robin import FORMAT, round_robin
 from mancala_env.errors import MancalaError
@@ -148,6 +148,11 @@ def play_ladder(
         progress: Called as progress(games over, games), for each group of matches anew.
     """
     left_out = dict(left_out or {})
+    for name in left_out:
+        if name not in ANCHORS:
+            raise InvalidMatch(
+                f"an anchor that is left out must be one of {', '.join(ANCHORS)}, not {name!r}"
+            )
     if set(SLOW_OPPONENTS) <= set(left_out):
         listed = ", ".join(SLOW_OPPONENTS)
         left_out |= {slow: f"{listed} is left out" for slow in SLOW_ANCHORS if slow not in left_out}

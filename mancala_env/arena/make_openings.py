@@ -9,6 +9,7 @@ import numpy as np
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.engine.openings import rows_in_set
+from mancala_env.errors import MancalaError
 from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.shipped import shipped_file
@@ -76,6 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         games, margins = find(
             ruleset, tuple(options.turns), options.within, options.depth, options.most, options.seed
         )
+        if not len(games):
+            raise MancalaError(
+                f"no opening of {ruleset.name} after {options.turns[0]} to {options.turns[1]} turns is "
+                f"within {options.within:g} seeds of even; take a larger --within, or other --turns"
+            )
         path = options.folder / shipped_file("openings", ruleset.name).name
         with written_whole(path) as file:
             np.savez_compressed(file, games=games, margins=margins)

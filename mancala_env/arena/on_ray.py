@@ -26,6 +26,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent, InvalidSpec, Spec
+from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.matches import InvalidMatch
 from mancala_env.arena.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.errors import MancalaError
@@ -109,9 +110,8 @@ class RayChunks:
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
         task = ray.remote(_play).options(num_cpus=self.num_cpus)
-        entrants = {
-            one.identity: ray.put(_portable(one, chunk.ruleset)) for chunk in chunks for one in chunk.pairing
-        }
+        different = {one.identity: (one, chunk.ruleset) for chunk in chunks for one in chunk.pairing}
+        entrants = {name: ray.put(_portable(*sent)) for name, sent in different.items()}
         waiting = iter(chunks)
         running: dict[Any, Chunk] = {}
         room = _TASKS_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1)) // self.num_cpus)
@@ -147,7 +147,7 @@ class _Sent(NamedTuple):
     Attributes:
         spec: What makes it there.
         name: Its own spec, which names no file that this package has.
-        entrant: What its results are filed under.
+        entrant: What its results are filed under; what hashes weights of its own adds them there.
         contents: Content of each file that the spec names.
     """
 
@@ -167,9 +167,10 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _Sent | bytes:
     # Ray would hand the agent's arrays out read-only; its own pickle gives each task a copy.
     with suppress(InvalidSpec):
         spec = Spec.parse(agent.spec).on(ruleset)
-        if type(agents.make(spec, ruleset)) is type(agent):
-            sent = _Sent(spec, agent.spec, one.identity, tuple(file.read_bytes() for file in spec.files))
-            if spec.identity != one.identity:
+        made = agents.make(spec, ruleset)
+        if type(made) is type(agent):
+            sent = _Sent(spec, agent.spec, spec.identity, tuple(file.read_bytes() for file in spec.files))
+            if entrant_of(made) != one.identity:
                 raise InvalidMatch(f"{agent.spec} has changed since the games began; start them again")
             return sent
     return cloudpickle.dumps(agent)  # pyright: ignore[reportPrivateImportUsage]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env.arena.matches import InvalidMatch, MatchResult
-from mancala_env.arguments import several
+from mancala_env.arguments import several, whole
 from mancala_env.errors import InvalidArgument
 
 ZERO = "random"
@@ -154,9 +154,10 @@ def fit_ratings(
 
     Raises:
         InvalidMatch: There are no matches, they are of two rulesets, or an agent is matched with itself.
-        InvalidArgument: They are no matches.
+        InvalidArgument: They are no matches, or a number is out of range.
     """
     given = several("matches", matches, "a list of MatchResults or PairCounts")
+    seed, num_replicates = whole("seed", seed, 0), whole("num_replicates", num_replicates, 1)
     for match in given:
         if not isinstance(match, MatchResult | PairCounts):
             raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
@@ -181,7 +182,13 @@ def fit_ratings(
             games[index[name]] += 2 * int(count.sum())
     counts /= np.array([[match.repeats] for match in matches])
 
-    sides = np.array([[index[match.first], index[match.second]] for match in matches])
+    added: dict[tuple[int, int], np.ndarray] = {}
+    for match, count in zip(matches, counts, strict=True):
+        i, j = index[match.first], index[match.second]
+        if (j, i) in added:
+            i, j, count = j, i, count[::-1]
+        added[i, j] = added.get((i, j), 0) + count
+    sides, counts = np.array(list(added)), np.array(list(added.values()))
     # Not the draws that made the replicates of fixed ratings: errors of the two would go together.
     rng = np.random.default_rng(seed if fixed is None else [seed, 1])
     # Row 0 is the estimate, the others are replicates: probabilities drawn from their posterior.

@@ -399,6 +399,26 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
     assert ratings.of("random") == (0, 0, 0)
 
 
+@pytest.mark.parametrize("spec", ["perfect", "perfect+traps", "minimax:6"])
+def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
+    """perfect and perfect+traps had the ladder's own rating, whatever they had just played."""
+
+    def lose(chunks):
+        for chunk in chunks:
+            first, _ = sorted(chunk.pairing, key=lambda one: one.identity)
+            margin = -5 if first.name == spec else 5
+            yield chunk, np.full((chunk.stop - chunk.start, 2), margin, np.int16), 0.0
+
+    found = evaluate(spec, "layli_goobalay", games=20, regret=False, play_chunks=lose)
+    assert found.ratings is not None
+    assert found.ratings.of(spec)[2] < 0
+
+
+def test_an_anchor_that_there_is_not_cannot_be_left_out():
+    with pytest.raises(InvalidMatch, match=r"must be one of random, .*, not 'perfct'"):
+        ladder.play_ladder("leyla", games=2, left_out={"perfct": "takes hours"})
+
+
 def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
     monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1", "mcts:1"))
     played = ladder.play_ladder("leyla", games=4, left_out={"mcts:1": "to see it said"})

@@ -35,6 +35,22 @@ def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> 
     assert (there.act(games) == one.agent.act(games)).all()
 
 
+def test_an_own_network_travels(tmp_path: Path) -> None:
+    """It is filed under its weights, too; that was taken for a change of the file."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import torch\n\nfrom mancala_env import agents\n\n\nclass Judge(torch.nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.weight = torch.nn.Parameter(torch.zeros(1))\n\n"
+        "    def forward(self, rows):\n        return rows.flatten(1)[:, :6] * self.weight\n\n\n"
+        "def make(ruleset):\n    return agents.from_policy(Judge(), ruleset)\n"
+    )
+    one = entrant(f"python:{path}:make", LAYLI)
+    sent = _portable(one, LAYLI)
+    assert isinstance(sent, _Sent)
+    assert _made(sent, LAYLI, 1).entrant == one.identity
+
+
 def test_a_file_that_changed_on_the_way_is_found(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
     one = entrant(f"sample:{path}", LAYLI)

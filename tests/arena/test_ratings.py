@@ -81,6 +81,20 @@ def test_95_percent_intervals_of_win_rates_hold_the_truth(truth):
     assert 0.92 <= np.mean(inside) <= 1.0
 
 
+def test_matches_of_one_pair_add_up():
+    """Each had a prior of its own: fifty pairs that were won were worth 280 Elo one by one, 920 at once."""
+    counts = np.array([10, 2, 4, 2, 2])
+    whole = fit_ratings([PairCounts("random", "a", tuple(3 * counts))])
+    parts = [PairCounts("random", "a", tuple(counts)), PairCounts("a", "random", tuple(counts[::-1]))]
+    assert fit_ratings([*parts, parts[0]]).of("a") == whole.of("a")
+
+
+@pytest.mark.parametrize("wrong", [{"num_replicates": 0}, {"seed": -1}], ids=str)
+def test_wrong_numbers_of_a_fit_are_named(wrong):
+    with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number of at least"):
+        fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], **wrong)
+
+
 def test_intervals_respect_pairs():
     """A hundred pairs of one win and one loss say more than two hundred games that fell as they would."""
     split = MatchResult("a", "b", "leyla", np.tile(np.array([4, -4], np.int16), (100, 1)))

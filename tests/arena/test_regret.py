@@ -14,9 +14,11 @@ from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_
 from mancala_env.arena.evaluation import Evaluation
 from mancala_env.arena.ladder import SLOW_ANCHORS
 from mancala_env.arena.matches import InvalidMatch
+from mancala_env.arena.openings import openings
 from mancala_env.arena.page import Page
-from mancala_env.arena.regret import MOST_MISTAKES, has_exact_positions, regret_difference
+from mancala_env.arena.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
 from mancala_env.arena.report import add_regret, plot_regret
+from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.errors import InvalidArgument
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
@@ -107,6 +109,18 @@ def test_regret_over_its_own_games():
     assert regret.source == "own games against random, openings of 1 random turns (all)"
     assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
+
+
+def test_against_itself_no_game_is_played_twice():
+    """From the other seat it would be the same game: twice the positions, and intervals too narrow."""
+    first = agents.from_function(lambda position: position.legal_actions[0], "leyla")
+    drawn = openings("leyla", 6, 4, 1, opening_set="balanced")
+    met, actions = _moves_of(first, first, drawn)
+    assert len(np.unique(met, axis=0)) == len(met) == len(actions)
+    against, _ = _moves_of(
+        first, agents.from_function(lambda position: position.legal_actions[-1], "leyla"), drawn
+    )
+    assert {int(player) for player in against[:, PLAYER_COLUMN]} == {0, 1}
 
 
 def test_wrong_arguments_of_regrets_are_named():
