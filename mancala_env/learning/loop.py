@@ -347,8 +347,8 @@ def _pieces(
     model.warm_up(env)  # compiles what is not compiled yet, before the clock starts
     env.statistics.take()
     model.clock = clock = Clock(config, model.clock.seconds_before, now)
-    if resume:
-        folder.forget_figures_after(steps_before)
+    begins_anew = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps_before)
+    folder.forget_figures_after(-1 if begins_anew else steps_before)
     model.set_logger(logger_of(config, folder))
     folder.note_start()
     if checkpoint is not None:

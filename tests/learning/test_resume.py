@@ -76,6 +76,16 @@ def repacked(path: Path, **changed: bytes | None) -> None:
                 archive.writestr(name, data)
 
 
+def test_a_run_that_starts_over_in_its_folder_has_no_figures_twice(run: Path) -> None:
+    before = lines_of(run)
+    for path in RunFolder(run).saved():
+        path.unlink()
+    config, _ = read_config(words(run.parent))
+    command.train_or_go_on(config, Console(quiet=True))
+    steps = [line["environment_steps"] for line in before]
+    assert [line["environment_steps"] for line in lines_of(run)] == steps
+
+
 # Without unpickling
 
 
