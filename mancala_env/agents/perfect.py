@@ -62,9 +62,9 @@ class PerfectAgent(Agent):
         if budget is not None:
             self.seconds = budget.seconds
             memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
-            self._search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
-            self._searching = self._search_of(self._search_seconds, path)
-            self._searching.seed(seed)
+            search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
+            self._proof_seconds = budget.seconds - search_seconds
+            self._searching = self._search_of(search_seconds, path, seed)
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def seed(self, seed: int | None) -> None:
@@ -108,10 +108,9 @@ class PerfectAgent(Agent):
 
     def _proved(self, solver: Solver, position: Position) -> tuple[tuple[int, ...], bool]:
         """Return the best actions as far as time allows, and whether they are known to be optimal."""
-        if self.seconds is None or self._searching is None:
+        if self._searching is None:
             return solver.best_actions(position), True
-        within = self.seconds - self._search_seconds
-        solution = solver.solve(position, time_limit=within, with_line=False, with_values=False)
+        solution = solver.solve(position, time_limit=self._proof_seconds, with_line=False, with_values=False)
         bounds = solution.action_bounds
         proved = tuple(action for action, (low, _) in bounds.items() if low >= solution.upper)
         if proved:
@@ -125,11 +124,10 @@ class PerfectAgent(Agent):
             return (liked,), False
         return tuple(action for action in possible if bounds[action][0] == least), False
 
-    def _search_of(self, seconds: float, path: str | Path | None) -> MinimaxAgent:
+    def _search_of(self, seconds: float, path: str | Path | None, seed: int | None) -> MinimaxAgent:
         budget = Budget(MOST_TURNS, seconds)
+        spec = f"value+minimax:{budget}"
         try:
-            return ValueMinimaxAgent(
-                self.ruleset, budget, path, spec=f"value+minimax:{budget}", num_threads=1
-            )
+            return ValueMinimaxAgent(self.ruleset, budget, path, spec=spec, seed=seed, num_threads=1)
         except NoValueNetwork:
-            return MinimaxAgent(self.ruleset, budget, spec=f"minimax:{budget}", num_threads=1)
+            return MinimaxAgent(self.ruleset, budget, spec=f"minimax:{budget}", seed=seed, num_threads=1)

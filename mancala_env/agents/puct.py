@@ -76,8 +76,9 @@ _TEMPERATURE = 0.4
 _GAMES_AT_ONCE = 256
 # Trees of so many nodes in all, 800 MB, grow no more: the search ends there.
 _MOST_NODES = 1 << 24
-# What a value network allows at most, several times over the usual.
-_SIMULATIONS_A_SECOND = 2_000_000
+# Simulations a second that there may be, several times over the usual: with a value network, and with one of
+# torch, which needs many games side by side.
+_WITH_VALUE_NETWORK, _WITH_TORCH = 2_000_000, 100_000
 # A simulation goes no further; the network judges where it stands.
 _MOST_TURNS = 200
 
@@ -461,7 +462,8 @@ class PuctAgent(Agent):
 
     def _slices(self, num_games: int) -> Iterator[slice]:
         """Cut games into those that are searched side by side."""
-        simulations = min(float(self.budget.steps), self.budget.seconds * _SIMULATIONS_A_SECOND)
+        a_second = _WITH_TORCH if self._network is None else _WITH_VALUE_NETWORK
+        simulations = min(float(self.budget.steps), self.budget.seconds * a_second)
         size = _MOST_NODES / 2 / (max(1.0, simulations) * self.ruleset.row_width)
         at_once = max(1, min(_GAMES_AT_ONCE, int(size)))
         for start in range(0, num_games, at_once):

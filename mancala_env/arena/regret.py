@@ -336,8 +336,9 @@ def own_games_regret(
     if opponent is not agent:
         opponent.seed(for_opponent)
     chosen_set, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
+    pairs = num_pairs(games)
     # Against itself the other seat would play the same game again.
-    count = num_pairs(games) * (2 if opponent is agent else 1)
+    count = games if opponent is agent else pairs
     drawn = openings(ruleset, count, turns, for_openings, opening_set=chosen_set)
     met, actions = _moves_of(agent, opponent, drawn)
     positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
@@ -371,11 +372,8 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
 
     Another opponent meets each from both seats.
     """
-    if opponent is agent:
-        table = Table(agent, agent, drawn)
-    else:
-        table = Table(agent, opponent, np.concatenate([drawn, drawn]))
-        table.first_is_south[: len(drawn)] = True
+    table = Table(agent, opponent, drawn if opponent is agent else np.concatenate([drawn, drawn]))
+    table.first_is_south[: len(drawn)] = True
     met, actions = [], []
     while not table.is_over.all():
         for index, player in enumerate(table.agents):

@@ -96,8 +96,8 @@ def test_every_ruleset_of_the_sources_has_a_network_that_beats_plain_search(name
 
 
 def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def at_once(budget: str) -> int:
-        agent = agents.make(f"value+mcts:{budget}", LAYLI)
+    def at_once(budget: str, kind: str = "value+mcts") -> int:
+        agent = agents.make(f"{kind}:{budget}", LAYLI)
         assert isinstance(agent, PuctAgent)
         sizes = [some.stop - some.start for some in agent._slices(600)]
         assert sum(sizes) >= 600
@@ -106,6 +106,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     assert at_once("1000") == 256
     assert 1 < at_once("0.05s") < 256
     assert at_once("10000000") == at_once("30s") == 1
+    assert at_once("0.1s", "policy+mcts") > 100  # torch judges many positions at once
     monkeypatch.setattr(puct, "_MOST_NODES", 100_000)
     agent = agents.make("value+mcts:100000", LAYLI, seed=1)
     assert isinstance(agent, PuctAgent)
