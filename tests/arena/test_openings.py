@@ -12,6 +12,7 @@ from mancala_env.arena import (
     InvalidResults,
     balanced,
     evaluate,
+    make_openings,
     openings,
     play_matches,
     round_robin,
@@ -223,6 +224,24 @@ def test_a_set_that_is_empty_or_unknown_is_refused():
     for count, start, seed in wrongs:
         with pytest.raises(InvalidArgument, match="must be a whole number of at least 0, not"):
             openings("layli_goobalay", count, 4, seed, start, opening_set="balanced")
+
+
+def test_no_file_of_no_balanced_openings_is_written(tmp_path, capsys) -> None:
+    words = [
+        "layli_goobalay",
+        "--turns",
+        "3",
+        "3",
+        "--within",
+        "-1",
+        "--depth",
+        "1",
+        "--folder",
+        str(tmp_path),
+    ]
+    assert make_openings.main(words) == 2
+    assert "within -1 seeds of even; take a larger --within" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_set_to_learn_from_holds_no_opening_of_the_evaluation() -> None:
