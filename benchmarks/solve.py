@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
 from mancala_env import Position, solver
-from mancala_env.programs import Parser, in_one_line
+from mancala_env._util.command_line import Parser, in_one_line
 
 # The rulesets that are solved from the start, and the seconds that was to take on one idle core.
 _TARGETS = {

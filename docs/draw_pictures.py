@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from mancala_env import Position, pictures
-from mancala_env.programs import Parser, in_one_line
+from mancala_env._util.command_line import Parser, in_one_line
 
 IMG = Path(__file__).resolve().parent / "img"
 

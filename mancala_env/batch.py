@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import mask, seed_of, truth, whole
+from mancala_env._util.checks import mask, seed_of, truth, whole
 from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
     Rounds,

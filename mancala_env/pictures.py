@@ -18,10 +18,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.arguments import one_of, whole
+from mancala_env._util.checks import one_of, whole
+from mancala_env._util.command_line import needing
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position, refuse_of_films
-from mancala_env.programs import needing
 from mancala_env.records import GameRecord
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
 

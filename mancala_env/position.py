@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import notation, squares
-from mancala_env.arguments import is_whole, several, truth, whole
+from mancala_env._util.checks import is_whole, several, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.rounds import first_round, match_margin, next_round

@@ -22,7 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from mancala_env.arguments import several, truth, whole
+from mancala_env._util.checks import several, truth, whole
+from mancala_env._util.files import written_whole
 from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
@@ -37,7 +38,6 @@ from mancala_env.errors import (
 from mancala_env.notation import LETTERS, turn_text
 from mancala_env.position import PLAYERS, Position, Turn
 from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.whole_files import written_whole
 
 MAX_TURNS = 1_000_000
 """Most turns of a game: 1,000 rounds of 1,000 turns. What is longer, in any of these ways, is refused."""

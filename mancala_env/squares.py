@@ -20,7 +20,7 @@ Symbols: W row width, H holes, B games.
 
 import numpy as np
 
-from mancala_env.arguments import whole
+from mancala_env._util.checks import whole
 from mancala_env.rulesets import Ruleset, lookup
 
 

@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from mancala_env.programs import Parser, in_one_line
+from mancala_env._util.command_line import Parser, in_one_line
 
 FOLDER = Path(__file__).resolve().parent
 _KERNEL = "this-python"

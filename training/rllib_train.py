@@ -6,7 +6,7 @@ docs/cluster.md says how to start a cluster; `--help` lists every option. What i
 
 import sys
 
-from mancala_env.programs import in_one_line, needing
+from mancala_env._util.command_line import in_one_line, needing
 
 
 @in_one_line("rllib_train.py")

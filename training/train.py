@@ -5,7 +5,7 @@ The same as `mancala train`; `--help` lists every option. What it does is in :mo
 
 import sys
 
-from mancala_env.programs import in_one_line, needing
+from mancala_env._util.command_line import in_one_line, needing
 
 
 @in_one_line("mancala train")

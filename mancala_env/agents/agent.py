@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from mancala_env.arguments import seed_of
+from mancala_env._util.checks import seed_of
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.possible import check_array, check_games
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode

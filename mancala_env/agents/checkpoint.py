@@ -20,11 +20,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from mancala_env import observation, tensors
-from mancala_env.agents.agent import Agent
-from mancala_env.agents.network import NetworkConfig, build_network, torch
-from mancala_env.agents.torch_threads import within_torch_threads
-from mancala_env.archive import (
+from mancala_env import observation
+from mancala_env._util import tensors
+from mancala_env._util.archives import (
     Archive,
     InvalidArchive,
     NoMember,
@@ -33,7 +31,10 @@ from mancala_env.archive import (
     tensors_only,
     what_a_folder_is,
 )
-from mancala_env.arguments import is_whole
+from mancala_env._util.checks import is_whole
+from mancala_env.agents.agent import Agent
+from mancala_env.agents.network import NetworkConfig, build_network, torch
+from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.engine.possible import check_games
 from mancala_env.errors import MancalaError

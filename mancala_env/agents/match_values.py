@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.package_data import of_the_same_dials, rulesets_with
 from mancala_env.agents.agent import InvalidSpec
-from mancala_env.archive import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.rounds import match_margin, next_round
 from mancala_env.engine.state import (
@@ -32,7 +33,6 @@ from mancala_env.engine.state import (
 from mancala_env.errors import printable
 from mancala_env.records import dials_of
 from mancala_env.rulesets import Ruleset
-from mancala_env.shipped import of_the_same_dials, rulesets_with
 
 
 class NoMatchValues(InvalidSpec):

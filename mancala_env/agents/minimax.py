@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import is_whole
 from mancala_env.agents.agent import InvalidSpec
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.search import ACTIVE, SearchAgent
-from mancala_env.arguments import is_whole
 from mancala_env.engine.chance import random_below
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_array

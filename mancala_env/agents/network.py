@@ -9,11 +9,11 @@ numbers that spell one out.
 from dataclasses import dataclass
 from itertools import pairwise
 
+from mancala_env._util.settings import InvalidSetting, check, setting
 from mancala_env.errors import MancalaError
 from mancala_env.observation import ObservationKind, Observer, board
 from mancala_env.observation.actions import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
-from mancala_env.settings import InvalidSetting, check, setting
 from mancala_env.values.network import UNIT
 
 try:

@@ -21,10 +21,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mancala_env._util.checks import is_whole, one_of, truth
 from mancala_env.agents.agent import Agent, InvalidSpec
 from mancala_env.agents.specs import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
-from mancala_env.arguments import is_whole, one_of, truth
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.observation import Observer

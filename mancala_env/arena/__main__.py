@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mancala_env import rulesets
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.arena.ladder import play_ladder, store
 from mancala_env.arena.openings import OPENINGS
-from mancala_env.programs import Parser, in_one_line
 
 
 @in_one_line("arena", "finished games are in the file of --results, if one was named")

@@ -11,12 +11,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from mancala_env.archive import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.package_data import rulesets_with, shipped_file
 from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.shipped import rulesets_with, shipped_file
 
 
 class NoBalancedOpenings(MancalaError):

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import make
 from mancala_env.arena.evaluation import evaluate
 from mancala_env.arena.ladder import ANCHORS, NoLadder, stored_ladder
@@ -15,9 +17,7 @@ from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, regret_difference
 from mancala_env.errors import MancalaError
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset
-from mancala_env.tensors import SUFFIX
 from mancala_env.values.files import read_value_file
 
 GAMES, SEED = 1000, 1

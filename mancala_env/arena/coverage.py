@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.arena.intervals import design_effect, mean_interval, regret_interval, share_interval
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import PAIR_SPREAD, play_matches
 from mancala_env.arena.ratings import PAIR_SCORES, PairCounts, Ratings, fit_ratings
 from mancala_env.arena.regret import expected_mistake
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import lookup
 from mancala_env.solver import positions
 

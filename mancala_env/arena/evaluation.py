@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from mancala_env._util.checks import several, truth, whole
 from mancala_env.agents import AgentLike
 from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.arena.matches import MatchResult, Progress, num_pairs
@@ -22,7 +23,6 @@ from mancala_env.arena.regret import (
     regret_difference,
 )
 from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
-from mancala_env.arguments import several, truth, whole
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]

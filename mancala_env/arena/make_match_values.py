@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import whole
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import written_whole
+from mancala_env._util.package_data import shipped_file
 from mancala_env.agents import Agent
 from mancala_env.agents.match_values import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.arena.matches import Table
-from mancala_env.arguments import whole
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.shipped import shipped_file
-from mancala_env.whole_files import written_whole
 
 SPEC, ROUNDS = "mcts:100", 500
 

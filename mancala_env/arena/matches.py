@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.arena.intervals import design_effect, mean_interval, share_interval
 from mancala_env.arena.openings import (
@@ -23,7 +24,6 @@ from mancala_env.arena.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
-from mancala_env.arguments import is_whole, seed_of
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.possible import check_games

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mancala_env._util.checks import is_whole, whole
 from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
-from mancala_env.arguments import is_whole, whole
 from mancala_env.batch import Batch
 from mancala_env.engine.openings import (
     OPENING_SETS,

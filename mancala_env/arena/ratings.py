@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import several, whole
 from mancala_env.arena.matches import InvalidMatch, MatchResult
-from mancala_env.arguments import several, whole
 from mancala_env.errors import InvalidArgument
 
 ZERO = "random"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
 from mancala_env.arena.matches import Progress, Table, num_pairs
@@ -23,7 +24,6 @@ from mancala_env.arena.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
-from mancala_env.arguments import whole
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup

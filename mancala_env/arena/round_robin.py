@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena.balanced import openings_hash
@@ -38,7 +39,6 @@ from mancala_env.arena.openings import (
     openings,
     openings_to_evaluate,
 )
-from mancala_env.arguments import is_whole, several, whole
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup

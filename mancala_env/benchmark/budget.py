@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mancala_env.arguments import is_whole
+from mancala_env._util.checks import is_whole
 from mancala_env.benchmark.tasks import Refused
 from mancala_env.errors import InvalidArgument
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, cast
 
+from mancala_env._util.command_line import needing
 from mancala_env.agents import Agent
 from mancala_env.benchmark.budget import LearningBudget
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import MancalaError, printable
-from mancala_env.programs import needing
 from mancala_env.rulesets import Ruleset
 
 # Letters of a name that a file of results takes.

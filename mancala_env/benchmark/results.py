@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mancala_env._util.checks import is_whole, one_of
 from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.openings import OPENINGS
-from mancala_env.arguments import is_whole, one_of
 from mancala_env.bench import machine
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring

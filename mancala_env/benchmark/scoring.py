@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env._util.checks import whole
 from mancala_env.agents import AgentLike
 from mancala_env.arena.ladder import stored_ladder
 from mancala_env.arena.matches import num_pairs, play_matches
@@ -13,7 +14,6 @@ from mancala_env.arena.openings import InvalidMatch, Openings
 from mancala_env.arena.ratings import fit_ratings
 from mancala_env.arena.regret import has_exact_positions, measure_regret
 from mancala_env.arena.round_robin import entrant
-from mancala_env.arguments import whole
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import ILLEGAL, positions

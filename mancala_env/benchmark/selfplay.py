@@ -19,6 +19,7 @@ from typing import Any
 from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 
+from mancala_env._util.settings import build, settings_of
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.benchmark.budget import LearningBudget, core_seconds, limit_of_steps
 from mancala_env.benchmark.entries import Point
@@ -32,7 +33,6 @@ from mancala_env.learning.replay import REPLAY_FILE
 from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
-from mancala_env.settings import build, settings_of
 
 _NAME = "run"
 # The checkpoint that was measured last, beside that of the run: a signal ends a run elsewhere.

@@ -1,7 +1,7 @@
 """The command line: `mancala COMMAND`, a file each; `mancala --help` lists them.
 
 Tables go to standard output, progress and errors to standard error; `--json` prints one JSON document
-and nothing else. :mod:`mancala_env.programs` says what becomes of mistakes.
+and nothing else. :mod:`mancala_env._util.command_line` says what becomes of mistakes.
 """
 
 import difflib
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from mancala_env._util.command_line import in_one_line, refuse
 from mancala_env.cli import (
     bench,
     benchmark,
@@ -26,7 +27,6 @@ from mancala_env.cli import (
     train,
 )
 from mancala_env.cli.parser import PROGRAM, new_parser
-from mancala_env.programs import in_one_line, refuse
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,

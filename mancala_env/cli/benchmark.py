@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mancala_env._util.command_line import Interrupted, needing, say
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.cli.parser import PROGRAM, add_json
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.programs import Interrupted, needing, say
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry

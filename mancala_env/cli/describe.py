@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env import tensors
+from mancala_env._util import tensors
+from mancala_env._util.command_line import needing
+from mancala_env._util.settings import flat
 from mancala_env.agents import Spec
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.programs import needing
 from mancala_env.rulesets import Ruleset
-from mancala_env.settings import flat
 from mancala_env.values import files as value_files
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Optional
 
+from mancala_env._util.command_line import Interrupted
 from mancala_env.agents import Spec
 from mancala_env.cli.parser import add_common
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
-from mancala_env.programs import Interrupted
 from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Its words go to :mod:`mancala_env.learning.value_fit` as they are.
 
 from collections.abc import Sequence
 
-from mancala_env.programs import needing
+from mancala_env._util.command_line import needing
 
 HELP = "give a checkpoint a value network for search"
 

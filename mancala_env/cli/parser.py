@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from mancala_env._util.command_line import refuse, with_nearest_option
 from mancala_env.cli.tables import PIP
-from mancala_env.programs import refuse, with_nearest_option
 
 PROGRAM = "mancala"
 _OF_A_VALUE = re.compile(r'Parser key "(\w+)".*(?:Got|Given) value: (.*)', re.DOTALL)

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from mancala_env._util.command_line import needing
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position
-from mancala_env.programs import needing
 from mancala_env.records import check_appendable
 
 HELP = "play in the terminal"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mancala_env.arguments import whole
+from mancala_env._util.checks import whole
 from mancala_env.cli.parser import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import print_json, said_of

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mancala_env._util.command_line import needing
 from mancala_env.agents import Spec
 from mancala_env.errors import InvalidArgument
-from mancala_env.programs import needing
 
 HELP = "play and study in a browser"
 DESCRIPTION = (

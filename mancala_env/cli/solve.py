@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from mancala_env._util.command_line import Interrupted
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.cli.parser import add_common
 from mancala_env.cli.progress import bounds
@@ -9,7 +10,6 @@ from mancala_env.cli.tables import print_json, print_table
 from mancala_env.errors import InvalidPosition
 from mancala_env.notation import turn_text
 from mancala_env.position import Position
-from mancala_env.programs import Interrupted
 
 if TYPE_CHECKING:
     from mancala_env.solver import Progress, Solution

@@ -5,7 +5,7 @@ Its words go to :mod:`mancala_env.learning.loop` as they are: a configuration ha
 
 from collections.abc import Sequence
 
-from mancala_env.programs import needing
+from mancala_env._util.command_line import needing
 
 HELP = "train an agent by self-play"
 

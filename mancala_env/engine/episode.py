@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import one_of, whole
+from mancala_env._util.checks import one_of, whole
 from mancala_env.engine.chance import random_below, random_hole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.openings import ALL, OPENING_SETS, is_in_set

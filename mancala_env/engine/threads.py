@@ -8,7 +8,7 @@ from itertools import pairwise
 from threading import Event
 from typing import Any
 
-from mancala_env.arguments import whole
+from mancala_env._util.checks import whole
 
 # Below this many games a step is over before a second thread has woken up.
 _FEWEST_GAMES_PER_THREAD = 512

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
-from mancala_env.arguments import one_of
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH

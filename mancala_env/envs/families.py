@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import gymnasium
 
 from mancala_env import rulesets
-from mancala_env.arguments import one_of
+from mancala_env._util.checks import one_of
 from mancala_env.errors import InvalidRuleset
 from mancala_env.rulesets import Landing, Ruleset, lookup
 

@@ -10,7 +10,7 @@ from typing import Any
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from mancala_env.arguments import is_whole
+from mancala_env._util.checks import is_whole
 
 _ILLEGAL_REWARD = -1.0
 

@@ -19,8 +19,8 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 
+from mancala_env._util.checks import seed_of, whole
 from mancala_env.agents import AgentLike
-from mancala_env.arguments import seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import MOST_GAMES

@@ -9,8 +9,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from mancala_env._util.checks import is_whole, mask, seed_of, whole
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.arguments import is_whole, mask, seed_of, whole
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import OpeningSet
 from mancala_env.engine.state import MOST_GAMES

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.package_data import shipped_file
 from mancala_env.agents.checkpoint import Identity, as_tensors, load_network, read_identity
 from mancala_env.arena.cards import (
     GAMES,
@@ -22,9 +24,7 @@ from mancala_env.arena.cards import (
 from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.learning.command import made_by
 from mancala_env.learning.config import TrainConfig
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import names
-from mancala_env.shipped import shipped_file
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)

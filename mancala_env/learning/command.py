@@ -3,10 +3,10 @@
 import shlex
 from typing import Any
 
+from mancala_env._util.settings import flat
 from mancala_env.agents.checkpoint import Identity
 from mancala_env.learning.config import OLD_NAMES, read_config
 from mancala_env.rulesets import names
-from mancala_env.settings import flat
 
 # Where a run lies is no part of how it is made.
 _ELSEWHERE = ("name", "folder")

@@ -17,14 +17,8 @@ from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 import yaml
 
-from mancala_env import plain_yaml
-from mancala_env.agents.network import NetworkConfig
-from mancala_env.arena.openings import MAX_OPENING_TURNS
-from mancala_env.engine.episode import MAX_ROUNDS
-from mancala_env.engine.threads import MOST_THREADS
-from mancala_env.errors import MancalaError
-from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.settings import (
+from mancala_env._util import plain_yaml
+from mancala_env._util.settings import (
     InvalidSetting,
     Setting,
     build,
@@ -35,6 +29,12 @@ from mancala_env.settings import (
     setting,
     settings_of,
 )
+from mancala_env.agents.network import NetworkConfig
+from mancala_env.arena.openings import MAX_OPENING_TURNS
+from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.engine.threads import MOST_THREADS
+from mancala_env.errors import MancalaError
+from mancala_env.rulesets import Ruleset, lookup, names
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

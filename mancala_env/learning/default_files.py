@@ -6,9 +6,9 @@ python -m mancala_env.learning.default_files --write
 import argparse
 import sys
 
+from mancala_env._util.settings import to_yaml
 from mancala_env.learning.config import CONFIGS, TrainConfig
 from mancala_env.learning.rllib.config import RayConfig
-from mancala_env.settings import to_yaml
 
 _HEADS = {
     "default.yaml": """\

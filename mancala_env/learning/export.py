@@ -19,16 +19,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mancala_env._util.command_line import Parser, check_out, in_one_line, needing
+from mancala_env._util.package_data import rulesets_with
+from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.network import ActionNetwork
 from mancala_env.agents.specs import shipped_policy
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.observation import Observer
-from mancala_env.programs import Parser, check_out, in_one_line, needing
 from mancala_env.rulesets import lookup
-from mancala_env.shipped import rulesets_with
-from mancala_env.tensors import SUFFIX
 
 _SHIPPED = "trained"
 _OPSET = 18

@@ -21,6 +21,8 @@ from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env import agents, observation
+from mancala_env._util.command_line import in_one_line
+from mancala_env._util.settings import flat
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.engine.threads import default_num_threads
 from mancala_env.errors import MancalaError
@@ -46,9 +48,7 @@ from mancala_env.learning.report import report
 from mancala_env.learning.run_folder import FINAL, RunFolder, RunFolderError, write_atomically
 from mancala_env.learning.schedule import Clock, LearningRate, Rates
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
-from mancala_env.programs import in_one_line
 from mancala_env.rulesets import Ruleset
-from mancala_env.settings import flat
 
 # Signals that end a run early; each the first time only, so that a second one ends the process.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)

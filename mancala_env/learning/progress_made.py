@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mancala_env._util.archives import InvalidArchive, NoMember, first_line, opened
 from mancala_env.agents.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
-from mancala_env.archive import InvalidArchive, NoMember, first_line, opened
 
 PROGRESS_MEMBER, OPTIMIZER_MEMBER = "progress.json", "policy.optimizer.pth"
 # Where Stable-Baselines3 keeps the plain numbers of a run, as JSON; earlier versions had them there alone.

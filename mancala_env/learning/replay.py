@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from mancala_env.archive import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.openings import rows_to_learn
 from mancala_env.engine.possible import check_running

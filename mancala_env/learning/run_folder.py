@@ -30,12 +30,12 @@ from io import BytesIO
 from pathlib import Path
 
 from mancala_env import observation
+from mancala_env._util.files import written_whole
 from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.errors import MancalaError
 from mancala_env.learning.config import CONFIG_FILE, TrainConfig
 from mancala_env.learning.progress_made import PROGRESS_MEMBER, ProgressMade
 from mancala_env.learning.selfplay import SelfPlayPPO
-from mancala_env.whole_files import written_whole
 
 try:
     import fcntl

@@ -26,6 +26,9 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
+from mancala_env._util.checks import whole
+from mancala_env._util.command_line import Parser, check_out, in_one_line
+from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import Agent, make
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.checkpoint import (
@@ -44,14 +47,11 @@ from mancala_env.arena.openings import (
     openings_to_evaluate,
     set_to_learn_from,
 )
-from mancala_env.arguments import whole
 from mancala_env.engine.openings import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.programs import Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset
-from mancala_env.tensors import SUFFIX
 from mancala_env.values.network import (
     NUM_CODES,
     NUM_UNITS,

@@ -28,6 +28,9 @@ import numpy as np
 import torch
 from rich.console import Console
 
+from mancala_env._util.command_line import Interrupted, Parser, check_out, in_one_line
+from mancala_env._util.settings import check, setting, settings_of
+from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.arena.matches import MatchResult, play_openings
@@ -36,11 +39,8 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
 from mancala_env.position import Position
-from mancala_env.programs import Interrupted, Parser, check_out, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.settings import check, setting, settings_of
 from mancala_env.solver import Solver
-from mancala_env.tensors import SUFFIX
 from mancala_env.values.files import ValueFile, ruleset_of
 from mancala_env.values.network import ValueWeights
 from mancala_env.version import __version__

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env.arguments import mask, one_of, truth, whole
+from mancala_env._util.checks import mask, one_of, truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
 from mancala_env.engine.threads import num_threads_of, run_in_slices

@@ -21,6 +21,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.state import (
     RUNNING,
@@ -39,7 +40,6 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.observation import board
 from mancala_env.observation.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
-from mancala_env.shipped import rulesets_with
 from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
 from mancala_env.values.network import UNIT, leaf_value, unit_of
 

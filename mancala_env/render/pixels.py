@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from mancala_env._util.command_line import needing
 from mancala_env.engine.state import State
 from mancala_env.engine.timeline import Timeline
-from mancala_env.programs import needing
 from mancala_env.render.colours import PALETTES, rgb
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, caption, steps
 from mancala_env.render.scene import Box, Disc, Outline, Scene, Shape, Words, describe

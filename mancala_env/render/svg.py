@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env.arguments import one_of
+from mancala_env._util.checks import one_of
 from mancala_env.engine.state import State
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import InvalidArgument

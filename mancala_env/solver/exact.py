@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.arguments import truth, whole
+from mancala_env._util.checks import truth, whole
 from mancala_env.engine.kernel import kernel
 from mancala_env.engine.pace import Pace
 from mancala_env.engine.possible import check_array

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import written_whole
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
 from mancala_env.position import Position
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import (
     UNKNOWN,
@@ -30,7 +31,6 @@ from mancala_env.solver.book import (
     sure_part,
 )
 from mancala_env.solver.exact import OutOfTime, Solver, turns_of
-from mancala_env.whole_files import written_whole
 
 _SAVE_SECONDS = 30.0
 

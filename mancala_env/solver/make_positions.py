@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import written_whole
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.errors import MancalaError
 from mancala_env.position import Position
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet
-from mancala_env.whole_files import written_whole
 
 _PER_PHASE = 60
 # Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.

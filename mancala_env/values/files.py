@@ -10,10 +10,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mancala_env import tensors
-from mancala_env.archive import first_line
+from mancala_env._util import tensors
+from mancala_env._util.archives import first_line
+from mancala_env._util.package_data import rulesets_with, shipped_file
 from mancala_env.rulesets import Ruleset
-from mancala_env.shipped import rulesets_with, shipped_file
 from mancala_env.values.network import (
     MINE,
     MOST_SEEDS,

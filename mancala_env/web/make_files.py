@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
-from mancala_env.programs import Parser, in_one_line
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
-from mancala_env.shipped import rulesets_with
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
 from mancala_env.values.files import read_for, shipped_network
 

@@ -9,6 +9,7 @@ import pytest
 from boards import position
 
 from mancala_env import Position, agents, rulesets
+from mancala_env._util.package_data import rulesets_with, shipped_file
 from mancala_env.agents import match_mcts, mcts
 from mancala_env.agents.match_mcts import MatchMctsAgent, table_of
 from mancala_env.agents.match_values import (
@@ -22,7 +23,6 @@ from mancala_env.agents.match_values import (
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
-from mancala_env.shipped import rulesets_with, shipped_file
 
 WITH_MATCHES = [name for name in rulesets.names() if rulesets.lookup(name).match != "single"]
 _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13

@@ -12,7 +12,8 @@ import pytest
 from safetensors.numpy import load_file, save
 from test_policy_minimax import weights_of
 
-from mancala_env import Batch, Position, agents, rulesets, tensors
+from mancala_env import Batch, Position, agents, rulesets
+from mancala_env._util import tensors
 from mancala_env.agents import Spec, puct
 from mancala_env.agents.puct import PuctAgent
 from mancala_env.agents.specs import entrant_of

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
+from mancala_env._util.package_data import rulesets_with
 from mancala_env.arena import (
     InvalidMatch,
     InvalidResults,
@@ -27,7 +28,6 @@ from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.selfplay import SelfPlayEnv
-from mancala_env.shipped import rulesets_with
 from mancala_env.solver import Solver
 from mancala_env.solver.book import load_book
 

@@ -17,8 +17,8 @@ import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Position, cli, records, rulesets, solver
+from mancala_env._util.package_data import shipped_file
 from mancala_env.learning.config import read_config
-from mancala_env.shipped import shipped_file
 
 # Three turns from the end: solved at once.
 COMMANDS = (

@@ -11,6 +11,8 @@ import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import cli, rulesets
+from mancala_env._util.command_line import Interrupted, Parser, in_one_line
+from mancala_env._util.package_data import shipped_file
 from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.learning import loop as train
@@ -18,8 +20,6 @@ from mancala_env.learning import value_fit as fit_value
 from mancala_env.learning import value_growth
 from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
-from mancala_env.programs import Interrupted, Parser, in_one_line
-from mancala_env.shipped import shipped_file
 from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.web import make_files

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mancala_env._util.package_data import rulesets_with, shipped_file
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
 from mancala_env.learning.cards import main
 from mancala_env.learning.command import made_by
-from mancala_env.shipped import rulesets_with, shipped_file
 
 SHIPPED = shipped_file("policy", "gabata_five_holes")
 

@@ -12,6 +12,7 @@ from ray.rllib.algorithms.ppo import PPOConfig as RLlibPPOConfig
 from sb3_contrib import MaskablePPO
 
 from mancala_env import rulesets
+from mancala_env._util.settings import InvalidSetting, flat, settings_of
 from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.learning import loop as command
 from mancala_env.learning.algorithm_names import RLLIB, STABLE_BASELINES3, renamed
@@ -27,7 +28,6 @@ from mancala_env.learning.config import (
 from mancala_env.learning.default_files import generated
 from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.schedule import Clock
-from mancala_env.settings import InvalidSetting, flat, settings_of
 
 OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
 

@@ -4,9 +4,9 @@ import asyncio
 import re
 from pathlib import Path
 
+from mancala_env._util.command_line import Parser
 from mancala_env.play.app import PlayApp
 from mancala_env.play.game import Game
-from mancala_env.programs import Parser
 
 PICTURE = Path(__file__).parent.parent.parent / "docs" / "img" / "play.svg"
 

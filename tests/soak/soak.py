@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from stages import ROOT, STAGES, Stage
 from system import end_long_training
 
-from mancala_env.programs import Parser, in_one_line
+from mancala_env._util.command_line import Parser, in_one_line
 
 # Said on the page for good: what fell in campaigns whose record was forgotten, and what came of it.
 NOTES = """

@@ -43,9 +43,9 @@ def _program(name: str, words: list[str]) -> int:
 
         return loop.main(words)
     if name == "arena":
-        from mancala_env import programs
+        from mancala_env._util import command_line
 
-        return programs.run("arena", lambda: _arena(*words))
+        return command_line.run("arena", lambda: _arena(*words))
     if name == "book":
         from mancala_env.solver import make_book
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.arena.evaluation import Evaluation, evaluate
 from mancala_env.arena.matches import InvalidMatch, MatchResult
@@ -21,7 +22,6 @@ from mancala_env.arena.plots import BARS, draw_intervals, finish
 from mancala_env.errors import MancalaError
 from mancala_env.learning.curves import draw_ratings
 from mancala_env.learning.run_folder import RunFolder
-from mancala_env.programs import Parser, in_one_line
 
 
 def snapshots(run: Path, most: int) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mancala_env._util.settings import setting
 from mancala_env.learning.config import InvalidConfig, TrainConfig
-from mancala_env.settings import setting
 
 
 @dataclass(kw_only=True)

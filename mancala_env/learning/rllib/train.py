@@ -30,6 +30,7 @@ from rich.console import Console
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import observation
+from mancala_env._util.command_line import in_one_line
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     WEIGHTS_PREFIX,
@@ -87,7 +88,6 @@ from mancala_env.learning.run_folder import (
 )
 from mancala_env.learning.schedule import CheckpointTimes, Clock, LearningRate
 from mancala_env.learning.selfplay import opponent_name
-from mancala_env.programs import in_one_line
 
 # After mancala_env.learning.rllib.selfplay, which says how to install it.
 import ray  # isort: skip

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.archive import first_line
+from mancala_env._util.archives import first_line
 from mancala_env.errors import MancalaError
 
 SUFFIX = ".safetensors"

@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+from mancala_env._util.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.tensors import SUFFIX
 
 Kind = Literal["policy", "value", "match", "openings"]
 _SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz", "openings": ".npz"}

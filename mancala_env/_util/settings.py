@@ -160,7 +160,7 @@ def from_text(setting: Setting, text: str) -> Any:
     """Return what a word of a command line says: YAML, but for settings that are text."""
     import yaml
 
-    from mancala_env import plain_yaml
+    from mancala_env._util import plain_yaml
 
     kinds = _alternatives(setting.kind)
     if str in kinds:

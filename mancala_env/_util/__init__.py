@@ -1,0 +1,1 @@
+"""Shared checks, files and command-line code; not part of the public interface."""
