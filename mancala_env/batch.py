@@ -11,16 +11,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import mask, seed_of, truth, whole
-from mancala_env.engine.chance import random_hole
 from mancala_env.engine.episode import (
     Rounds,
     encode_episode,
     end_of_round,
     new_episode,
 )
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.openings import OpeningSet
-from mancala_env.engine.possible import check_running
+from mancala_env.engine.holdout import OpeningSet
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
+from mancala_env.engine.rng import random_hole
 from mancala_env.engine.state import (
     MOST_GAMES,
     NORTH,
@@ -36,8 +36,8 @@ from mancala_env.engine.state import (
     save,
     unpack,
 )
-from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.validation import check_running
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.observation import Observer
 from mancala_env.observation.board import write_board
@@ -240,7 +240,7 @@ class Batch:
             opening_turns: Uniformly random turns played before an episode begins, 0 to 10,000. Openings that
                 end the round are drawn again; after a hundred of them the last one is cut short.
             opening_set: "all" openings, or only those for "training" or "evaluation"
-                (:mod:`mancala_env.engine.openings`). Others are drawn again too. Without opening turns every
+                (:mod:`mancala_env.engine.holdout`). Others are drawn again too. Without opening turns every
                 episode begins at the start.
             reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts over all seeds).
             observation: What the player to move sees: "board", or what each action leads to, "afterstates",

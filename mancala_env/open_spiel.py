@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mancala_env import rulesets
-from mancala_env.engine.possible import check_running
+from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidRuleset
 from mancala_env.observation import Observer
 from mancala_env.position import Position

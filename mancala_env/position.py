@@ -7,8 +7,7 @@ import numpy as np
 
 from mancala_env import notation, squares
 from mancala_env._util.checks import is_whole, several, truth, whole
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.possible import check_games
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import (
     DEBT_COLUMN,
@@ -37,6 +36,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
+from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of

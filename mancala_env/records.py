@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 from mancala_env._util.checks import several, truth, whole
 from mancala_env._util.files import written_whole
 from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
 from mancala_env.errors import (
     IllegalMove,

@@ -36,7 +36,7 @@ from mancala_env.agents.agent import Agent
 from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds, encode_rounds
-from mancala_env.engine.possible import check_games
+from mancala_env.engine.validation import check_games
 from mancala_env.errors import MancalaError
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset

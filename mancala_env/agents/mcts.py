@@ -26,8 +26,8 @@ import numpy as np
 
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.search import ACTIVE, SearchAgent
-from mancala_env.engine.chance import random_below, random_hole
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.state import (
     NORTH,
     RUNNING,

@@ -31,9 +31,8 @@ from mancala_env._util.checks import is_whole
 from mancala_env.agents.agent import InvalidSpec
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.search import ACTIVE, SearchAgent
-from mancala_env.engine.chance import random_below
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.possible import check_array
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import random_below
 from mancala_env.engine.state import (
     NUM_COLUMNS,
     RUNNING,
@@ -47,6 +46,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
+from mancala_env.engine.validation import check_array
 from mancala_env.rulesets import Ruleset
 from mancala_env.values.network import leaf_value, unit_of
 

@@ -52,7 +52,7 @@ from mancala_env.agents.mcts import (
     tighten,
     write_node,
 )
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, num_seeds, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import Ruleset

@@ -11,8 +11,8 @@ import numpy as np
 
 from mancala_env.agents.agent import Agent
 from mancala_env.agents.budget import Budget
-from mancala_env.engine.pace import Pace
-from mancala_env.engine.threads import run_in_slices
+from mancala_env.engine.jit.pace import Pace
+from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.rulesets import Ruleset
 
 ACTIVE = 0

@@ -3,8 +3,9 @@
 import numpy as np
 
 from mancala_env.agents.agent import Agent
-from mancala_env.engine.chance import random_below, random_hole
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.threads import run_in_slices
+from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.state import (
     NORTH,
     SOUTH,
@@ -16,7 +17,6 @@ from mancala_env.engine.state import (
     nth_bit,
     num_bits,
 )
-from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
 
 _NO_MARGIN = -1_000_000

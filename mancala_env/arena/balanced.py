@@ -3,7 +3,7 @@
 After four random turns most rounds between strong agents are decided by the seat. These positions are worth
 at most two seeds to either player: by the opening book where it knows them, else by a deep search with the
 shipped value network. They are shipped for most rulesets of the written sources, all held out from training
-(:mod:`mancala_env.engine.openings`); ``python -m mancala_env.arena.make_openings`` makes them anew.
+(:mod:`mancala_env.engine.holdout`); ``python -m mancala_env.arena.make_openings`` makes them anew.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ import numpy as np
 
 from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env._util.package_data import rulesets_with, shipped_file
-from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import NUM_COLUMNS
+from mancala_env.engine.validation import check_games
 from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 

@@ -11,7 +11,7 @@ from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import shipped_file
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.value_search import ValueMinimaxAgent
-from mancala_env.engine.openings import rows_in_set
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions

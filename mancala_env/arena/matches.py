@@ -25,8 +25,7 @@ from mancala_env.arena.openings import (
     openings_to_evaluate,
 )
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.possible import check_games
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     END_COLUMN,
     NORTH,
@@ -39,6 +38,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.records import GameRecord
 from mancala_env.rulesets import Ruleset, lookup

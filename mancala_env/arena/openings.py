@@ -10,7 +10,7 @@ import numpy as np
 from mancala_env._util.checks import is_whole, whole
 from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
 from mancala_env.batch import Batch
-from mancala_env.engine.openings import (
+from mancala_env.engine.holdout import (
     OPENING_SETS,
     OpeningSet,
     children,
@@ -55,7 +55,7 @@ def openings(
     Opening k of a seed is always the same, however many are drawn.
 
     "all" are drawn turn by turn; one that ended the round is drawn again. A fifth of all openings is held
-    out for "evaluation", the others are for "training"; see :mod:`mancala_env.engine.openings`. Where
+    out for "evaluation", the others are for "training"; see :mod:`mancala_env.engine.holdout`. Where
     they are few (four turns on most boards) they are listed instead, and dealt like a shuffled deck: no
     opening comes again before each was there. Where they are many they are drawn as "all" are. "balanced"
     ones are dealt so from those shipped for the ruleset, whatever `opening_turns` says; see

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import one_of, whole
-from mancala_env.engine.chance import random_below, random_hole
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.openings import ALL, OPENING_SETS, is_in_set
+from mancala_env.engine.holdout import ALL, OPENING_SETS, is_in_set
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of
 from mancala_env.engine.turn import play_turn

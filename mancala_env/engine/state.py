@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
 
 SOUTH, NORTH = 0, 1

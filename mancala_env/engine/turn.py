@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     BOTH_STUCK,
     EITHER_STUCK,

@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 
 from mancala_env._util.checks import is_whole, one_of, seed_of
 from mancala_env.engine.episode import Rounds, encode_episode
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import play
 from mancala_env.envs.arguments import (

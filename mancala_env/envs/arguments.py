@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.possible import check_running
+from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset

@@ -15,9 +15,9 @@ from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.simple import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
+from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
-from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.envs import play
 from mancala_env.envs.arguments import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument

@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from mancala_env._util.checks import seed_of, whole
 from mancala_env.agents import AgentLike
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.arguments import (
     FirstPlayer,

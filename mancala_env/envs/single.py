@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.envs.arguments import (
     RENDER_MODES,
     FirstPlayer,

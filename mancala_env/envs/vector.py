@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from mancala_env._util.checks import is_whole, mask, seed_of, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.arguments import (
     RENDER_MODES,

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.puct import PuctAgent
-from mancala_env.engine.openings import rows_to_learn
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.distillation import losses
 from mancala_env.learning.policy import NotFinite

@@ -32,7 +32,7 @@ from mancala_env._util.settings import (
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
-from mancala_env.engine.threads import MOST_THREADS
+from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset, lookup, names
 

@@ -24,7 +24,7 @@ from mancala_env import agents, observation
 from mancala_env._util.command_line import in_one_line
 from mancala_env._util.settings import flat
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
-from mancala_env.engine.threads import default_num_threads
+from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.algorithm_names import STABLE_BASELINES3, renamed
 from mancala_env.learning.alphazero import AlphaZero

@@ -16,9 +16,9 @@ import torch
 
 from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.openings import rows_to_learn
-from mancala_env.engine.possible import check_running
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, PLAYER_COLUMN, SOUTH
+from mancala_env.engine.validation import check_running
 from mancala_env.errors import MancalaError
 from mancala_env.learning.distillation import Examples
 from mancala_env.learning.run_folder import RunFolderError, write_atomically

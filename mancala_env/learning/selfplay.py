@@ -35,7 +35,7 @@ from stable_baselines3.common.utils import explained_variance
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
 from mancala_env.batch import Batch
-from mancala_env.engine.openings import rows_to_learn
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.duel import Duel
 from mancala_env.envs.sb3 import GamesVecEnv

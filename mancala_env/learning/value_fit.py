@@ -47,7 +47,7 @@ from mancala_env.arena.openings import (
     openings_to_evaluate,
     set_to_learn_from,
 )
-from mancala_env.engine.openings import rows_in_set
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically

@@ -22,9 +22,9 @@ import numpy as np
 from gymnasium import spaces
 
 from mancala_env._util.checks import mask, one_of, truth, whole
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
-from mancala_env.engine.threads import num_threads_of, run_in_slices
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, VALUES, ActionKind

@@ -22,7 +22,8 @@ from hashlib import sha256
 import numpy as np
 
 from mancala_env._util.package_data import rulesets_with
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.state import (
     RUNNING,
     as_actions,
@@ -34,7 +35,6 @@ from mancala_env.engine.state import (
     num_bits,
     num_seeds,
 )
-from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import board

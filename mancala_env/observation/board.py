@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.engine.episode import MAX_ROUNDS
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.state import (
     LOAN,
     NUM_COLUMNS,
@@ -23,7 +24,6 @@ from mancala_env.engine.state import (
     pack,
     seeds_in,
 )
-from mancala_env.engine.threads import run_in_slices
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
 from mancala_env.rulesets import Ruleset, lookup

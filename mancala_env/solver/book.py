@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     NORTH,
     NUM_COLUMNS,

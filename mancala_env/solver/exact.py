@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from mancala_env._util.checks import truth, whole
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.pace import Pace
-from mancala_env.engine.possible import check_array
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.jit.pace import Pace
+from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
-from mancala_env.engine.threads import MOST_THREADS
 from mancala_env.engine.turn import STALL_LIMIT
+from mancala_env.engine.validation import check_array
 from mancala_env.errors import InvalidArgument
 from mancala_env.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup

@@ -51,7 +51,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import _SPREAD as SPREAD
 from mancala_env.engine.state import NORTH, SOUTH, UUR, Board, as_actions, owned_by
 from mancala_env.engine.turn import STALL_LIMIT

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     RIGHTMOST_OPENING,
     RUNNING,

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 
 SLOTS, WORDS_PER_ENTRY = 4, 2
 WORDS_PER_BUCKET = SLOTS * WORDS_PER_ENTRY

@@ -33,10 +33,10 @@ import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.engine import state
-from mancala_env.engine.kernel import kernel
-from mancala_env.engine.possible import _WRONG
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
+from mancala_env.engine.validation import _WRONG
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.rulesets import (
     CHOICES,

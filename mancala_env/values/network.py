@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     PLAYER_COLUMN,
     RUNNING,

@@ -17,7 +17,7 @@ from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.agents.puct import Forest
 from mancala_env.arena.matches import play_matches
-from mancala_env.engine.openings import rows_to_learn
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.learning import loop as command
 from mancala_env.learning.alphazero import NetworkSearch, drawn

@@ -14,7 +14,7 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import agents
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.puct import reward_of
-from mancala_env.engine.openings import rows_to_learn
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning import loop as command
 from mancala_env.learning.alphazero import AlphaZero
 from mancala_env.learning.config import InvalidConfig, read_config

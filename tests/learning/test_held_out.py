@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 
 from mancala_env import rulesets
-from mancala_env.engine.openings import rows_in_set, rows_to_learn
+from mancala_env.engine.holdout import rows_in_set, rows_to_learn
 from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.learning.loop import train
 from mancala_env.learning.policy import SelfPlayPolicy

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mancala_env import Batch, Position, rulesets
-from mancala_env.engine.openings import OpeningSet
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.learning.replay import Replay, Searched, ends_of
 from mancala_env.learning.run_folder import RunFolderError
 from mancala_env.observation import Observer

@@ -7,7 +7,7 @@ import pytest
 
 from mancala_env import agents
 from mancala_env.arena.openings import every_opening
-from mancala_env.engine.openings import children, rows_in_set
+from mancala_env.engine.holdout import children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning import value_fit

@@ -11,7 +11,7 @@ from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.arena import play_matches
 from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
-from mancala_env.engine.openings import rows_in_set
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.learning import value_growth
 from mancala_env.learning.value_fit import Played, play

@@ -5,7 +5,7 @@ import pytest
 from boards import NORTH, SOUTH, finished, position
 
 from mancala_env import Batch, IllegalMove, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
-from mancala_env.engine.openings import rows_in_set
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import InvalidArgument
 from mancala_env.observation import KINDS, Observer, games_from, num_features, observe
 

@@ -9,8 +9,8 @@ from typing import Any
 import numba
 import pytest
 
-from mancala_env.engine import interrupts
-from mancala_env.engine.interrupts import hearing_ctrl_c
+from mancala_env.engine.jit import interrupts
+from mancala_env.engine.jit.interrupts import hearing_ctrl_c
 
 
 def twice(n):

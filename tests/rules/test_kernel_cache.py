@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import mancala_env
-from mancala_env.engine import kernel
+from mancala_env.engine.jit import decorator
 from mancala_env.engine.state import encode, load
 from mancala_env.rulesets import lookup
 from mancala_env.solver import search
@@ -29,7 +29,7 @@ _LEGAL = """
 import json
 from mancala_env import Position, position
 from pathlib import Path
-from mancala_env.engine.kernel import cache_folder
+from mancala_env.engine.jit.decorator import cache_folder
 game = Position("leyla", [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5)
 legal = game.legal_actions
 stats = position._legal.stats
@@ -91,7 +91,7 @@ def test_a_cache_folder_that_cannot_be_written_is_done_without(site, tmp_path):
 
 
 def sources_of(name):
-    return {str(path.relative_to(PACKAGE)) for path in kernel.kernel_sources(PACKAGE / name)}
+    return {str(path.relative_to(PACKAGE)) for path in decorator.kernel_sources(PACKAGE / name)}
 
 
 def test_the_key_covers_every_file_that_kernels_are_compiled_from():
@@ -115,7 +115,7 @@ def test_no_kernel_escapes_the_key():
     files = [path for path in PACKAGE.rglob("*.py") if b"\n@kernel" in path.read_bytes()]
     assert len(files) >= 7
     for path in files:
-        key = {str(source) for source in kernel.kernel_sources(path)}
+        key = {str(source) for source in decorator.kernel_sources(path)}
         name = ".".join(("mancala_env", *path.relative_to(PACKAGE).with_suffix("").parts))
         for function in vars(importlib.import_module(name)).values():
             if hasattr(function, "py_func"):
@@ -141,30 +141,30 @@ def test_any_form_of_import_is_followed(statement, tmp_path, monkeypatch):
     (package / "rules.py").write_text("from mancala_env.numbers import TWO\ndef two(): return TWO\n")
     (package / "numbers.py").write_text("TWO = 2\n")
     (package / "window.py").write_text("from mancala_env import game\n")
-    monkeypatch.setattr(kernel, "_PACKAGE", package)
+    monkeypatch.setattr(decorator, "_PACKAGE", package)
     game = package / "game.py"
-    assert {path.name for path in kernel.kernel_sources(game)} == {"game.py", "rules.py", "numbers.py"}
+    assert {path.name for path in decorator.kernel_sources(game)} == {"game.py", "rules.py", "numbers.py"}
 
-    before = kernel.source_digest(game)
+    before = decorator.source_digest(game)
     (package / "window.py").write_text("")
-    assert kernel.source_digest(game) == before
+    assert decorator.source_digest(game) == before
     (package / "numbers.py").write_text("TWO = 3\n")
-    assert kernel.source_digest(game) != before
+    assert decorator.source_digest(game) != before
 
 
 def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel._numba_config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(decorator._numba_config, "CACHE_DIR", str(tmp_path))
     old, recent = tmp_path / "mancala_env" / "old", tmp_path / "mancala_env" / "recent"
     for folder, days in ((old, 31), (recent, 29)):
         folder.mkdir(parents=True)
         then = time.time() - days * 86400
         os.utime(folder, (then, then))
     turn = PACKAGE / "engine" / "turn.py"
-    kernel.cache_folder.cache_clear()
-    present = kernel.cache_folder(turn)
-    kernel.cache_folder.cache_clear()
+    decorator.cache_folder.cache_clear()
+    present = decorator.cache_folder(turn)
+    decorator.cache_folder.cache_clear()
     assert present is not None
-    assert present == str(tmp_path / "mancala_env" / kernel.source_digest(turn))
+    assert present == str(tmp_path / "mancala_env" / decorator.source_digest(turn))
     assert Path(present).is_dir()
     assert recent.is_dir()
     assert not old.exists()
@@ -214,12 +214,12 @@ def test_a_kernel_may_stand_in_a_file_of_ones_own(tmp_path, monkeypatch):
     """Its cache folder was named by the file's place in the package, and it has none there."""
     file = tmp_path / "own_kernels.py"
     file.write_text(
-        "from mancala_env.engine.kernel import kernel\n"
+        "from mancala_env.engine.jit.decorator import kernel\n"
         "from mancala_env.engine.state import num_bits\n\n\n"
         "@kernel\ndef bits_and_one(bits):\n    return num_bits(bits) + 1\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert importlib.import_module("own_kernels").bits_and_one(7) == 4
-    before = kernel.source_digest(file)
+    before = decorator.source_digest(file)
     file.write_text(file.read_text().replace("+ 1", "+ 2"))
-    assert kernel.source_digest(file) != before
+    assert decorator.source_digest(file) != before

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, InvalidPosition, Position, rulesets
-from mancala_env.engine.possible import check_games
 from mancala_env.engine.state import (
     DEBT_COLUMN,
     END_COLUMN,
@@ -16,6 +15,7 @@ from mancala_env.engine.state import (
     STORE_COLUMN,
     TERRITORY_COLUMN,
 )
+from mancala_env.engine.validation import check_games
 
 IMPOSSIBLE = {
     "player 5": (PLAYER_COLUMN, 5, "player is neither"),

@@ -14,9 +14,9 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.benchmark import Point
-from mancala_env.engine.chance import next_random, random_below
 from mancala_env.engine.episode import encode_episode, new_episode
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import next_random, random_below
 from mancala_env.engine.state import (
     RUNNING,
     SOUTH,

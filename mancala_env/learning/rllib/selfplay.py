@@ -21,7 +21,7 @@ import torch
 from gymnasium import spaces
 
 from mancala_env.agents.network import NetworkConfig, build_network
-from mancala_env.engine.openings import rows_to_learn
+from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.observation import Observer

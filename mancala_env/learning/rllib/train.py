@@ -40,7 +40,7 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.network import build_network
 from mancala_env.arena import on_ray
-from mancala_env.engine.threads import default_num_threads
+from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.learning.algorithm_names import RLLIB, renamed
 from mancala_env.learning.callbacks import measure

@@ -23,7 +23,7 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
-from mancala_env.engine.interrupts import hearing_ctrl_c
+from mancala_env.engine.jit.interrupts import hearing_ctrl_c
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent

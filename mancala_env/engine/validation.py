@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mancala_env.engine.episode import Rounds
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     END_COLUMN,
     ENDLESS,

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mancala_env.engine.chance import next_random
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rng import next_random
 from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save, seeds_in
 from mancala_env.engine.turn import is_start_board, legal_holes, play_turn
 from mancala_env.rulesets import Ruleset

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mancala_env.engine.kernel import kernel
+from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import as_actions, hole_of, nth_bit, num_bits
 from mancala_env.engine.turn import legal_holes
 

@@ -1,0 +1,1 @@
+"""Compilation of kernels: the decorator, its disk cache, threads and signals."""
