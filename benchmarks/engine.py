@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Row, rates_side_by_side
-from mancala_env import Batch, bench, rulesets
+from mancala_env import Batch, rulesets
+from mancala_env.games import speed
 
 # A hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn reached this on the reference machine.
 AVX_TURNS_PER_SECOND = 30e6
@@ -89,7 +90,7 @@ def measure() -> list[Row]:
     works["OpenSpiel oware from Python, actions given"] = openspiel_apply()
     found = rates_side_by_side({name: work for name, work in works.items() if work is not None})
     rows = [Row(name, rate, "turns/s") for name, rate in found.items()]
-    rows += [Row(*row) for row in bench.measure("layli_goobalay", num_threads=1)]
+    rows += [Row(*row) for row in speed.measure("layli_goobalay", num_threads=1)]
     ours = found["random turns, layli_goobalay"]
     rows.append(Row("random turns / AVX C++ at 30 million", ours / AVX_TURNS_PER_SECOND, "ratio"))
     return rows

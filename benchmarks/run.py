@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
-from mancala_env.bench import machine
+from mancala_env.games.speed import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY_COLUMNS = ("date", "commit", "machine", "figure", "value", "unit")

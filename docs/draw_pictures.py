@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-from mancala_env import Position, pictures
+from mancala_env import Position
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env.games import pictures
 
 IMG = Path(__file__).resolve().parent / "img"
 

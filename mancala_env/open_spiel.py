@@ -9,7 +9,7 @@
 
 Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
 chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's
-(:mod:`mancala_env.notation`), and the observation tensor the one of the observation kind "board". OpenSpiel's
+(:mod:`mancala_env.games.notation`), and the observation tensor the one of the observation kind "board". OpenSpiel's
 own algorithms run on them: ``pip install "mancala-env[openspiel]"``.
 """
 
@@ -20,8 +20,8 @@ import numpy as np
 from mancala_env import rulesets
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidRuleset
+from mancala_env.games.position import Position
 from mancala_env.observation import Observer
-from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 
 try:

@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 
 from mancala_env import Position
-from mancala_env.records import dials_of
+from mancala_env.games.records import dials_of
 from mancala_env.rulesets import names
 
 APP = "app"

@@ -20,9 +20,9 @@ CHAPTERS = {
         (
             "mancala_env",
             "mancala_env.rulesets",
-            "mancala_env.squares",
-            "mancala_env.notation",
-            "mancala_env.records",
+            "mancala_env.coordinates",
+            "mancala_env.games.notation",
+            "mancala_env.games.records",
         ),
     ),
     "turns": Chapter(
@@ -30,7 +30,7 @@ CHAPTERS = {
         "What happens in a turn, in order, and what draws it.",
         (
             "mancala_env.engine.timeline",
-            "mancala_env.pictures",
+            "mancala_env.games.pictures",
             "mancala_env.render.scene",
             "mancala_env.render.motion",
             "mancala_env.render.svg",

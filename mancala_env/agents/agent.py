@@ -10,7 +10,7 @@ from mancala_env.engine.jit.threads import num_threads_of
 from mancala_env.engine.state import END_COLUMN, RUNNING, encode
 from mancala_env.engine.validation import check_array, check_games
 from mancala_env.errors import IllegalMove, MancalaError
-from mancala_env.position import Position, check_position
+from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 
 

@@ -31,7 +31,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.errors import printable
-from mancala_env.records import dials_of
+from mancala_env.games.records import dials_of
 from mancala_env.rulesets import Ruleset
 
 

@@ -27,8 +27,8 @@ from mancala_env.agents.specs import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.games.position import Position
 from mancala_env.observation import Observer
-from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
 
 Illegal = Literal["raise", "random"]

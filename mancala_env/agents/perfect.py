@@ -9,7 +9,7 @@ from mancala_env.agents.agent import Agent
 from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.value_search import ValueMinimaxAgent
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 from mancala_env.values.files import NoValueNetwork

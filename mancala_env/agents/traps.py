@@ -15,7 +15,7 @@ import numpy as np
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.perfect import MEMORY_MB, PerfectAgent
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import OutOfTime, Solver
 

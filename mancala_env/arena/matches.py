@@ -40,7 +40,7 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.records import GameRecord
+from mancala_env.games.records import GameRecord
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
@@ -424,7 +424,7 @@ class Table:
         players = self.games[rows, PLAYER_COLUMN]
         wrong = _play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
-            from mancala_env.position import Position
+            from mancala_env.games.position import Position
 
             position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
             raise IllegalMove(
@@ -440,7 +440,7 @@ class Table:
         Args:
             openings: What the games started from, uint64 `[B, NUM_COLUMNS]`.
         """
-        from mancala_env.position import Position
+        from mancala_env.games.position import Position
 
         assert self._turns is not None, "a table that keeps its turns"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]

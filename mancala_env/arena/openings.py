@@ -9,7 +9,6 @@ import numpy as np
 
 from mancala_env._util.checks import is_whole, whole
 from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
-from mancala_env.batch import Batch
 from mancala_env.engine.holdout import (
     OPENING_SETS,
     OpeningSet,
@@ -18,6 +17,7 @@ from mancala_env.engine.holdout import (
 )
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
+from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
 # Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third

@@ -12,8 +12,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mancala_env.arena.regret import JudgedMove
+from mancala_env.coordinates import hole_of
 from mancala_env.render.motion import turn_name
-from mancala_env.squares import hole_of
 from mancala_env.version import __version__
 
 if TYPE_CHECKING:

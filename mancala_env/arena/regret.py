@@ -25,7 +25,7 @@ from mancala_env.arena.openings import (
     openings_to_evaluate,
 )
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
     ILLEGAL,

@@ -40,7 +40,7 @@ from mancala_env.arena.openings import (
     openings_to_evaluate,
 )
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
-from mancala_env.records import GameRecord, check_appendable, write_games
+from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
@@ -107,7 +107,7 @@ def round_robin(
         results: File the margins of the games are appended to, and taken from where they have been played
             already.
         records: File the games that are played now are appended to, turn by turn; see
-            :mod:`mancala_env.records`. A chunk's games are recorded before its results, so that none is
+            :mod:`mancala_env.games.records`. A chunk's games are recorded before its results, so that none is
             missing: a process killed between the two leaves games there that are played and recorded again.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.

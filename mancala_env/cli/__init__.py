@@ -12,7 +12,6 @@ from typing import Any
 
 from mancala_env._util.command_line import in_one_line, refuse
 from mancala_env.cli import (
-    bench,
     benchmark,
     evaluate,
     export,
@@ -24,6 +23,7 @@ from mancala_env.cli import (
     serve,
     show,
     solve,
+    speed,
     train,
 )
 from mancala_env.cli.parser import PROGRAM, new_parser

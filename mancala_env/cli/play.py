@@ -8,8 +8,8 @@ from typing import Any, Literal
 from mancala_env._util.command_line import needing
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position
-from mancala_env.records import check_appendable
+from mancala_env.games.position import Position
+from mancala_env.games.records import check_appendable
 
 HELP = "play in the terminal"
 DESCRIPTION = (

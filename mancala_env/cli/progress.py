@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mancala_env.cli import tables
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 
 if TYPE_CHECKING:
     from mancala_env.solver import Progress

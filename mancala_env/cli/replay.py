@@ -8,8 +8,8 @@ from mancala_env.cli.parser import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import printable
-from mancala_env.position import PLAYERS, Position
-from mancala_env.records import GameRecord, InvalidRecord, Step, read_games
+from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
 HELP = "check recorded games and show them"
 DESCRIPTION = (

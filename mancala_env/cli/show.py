@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mancala_env import agents, pictures, rulesets
+from mancala_env import agents, rulesets
 from mancala_env._util.checks import whole
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.specs import kind_named
@@ -11,8 +11,9 @@ from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
 from mancala_env.cli.parser import add_json
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
-from mancala_env.position import Position
-from mancala_env.records import InvalidRecord, read_games
+from mancala_env.games import pictures
+from mancala_env.games.position import Position
+from mancala_env.games.records import InvalidRecord, read_games
 
 HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (

@@ -8,8 +8,8 @@ from mancala_env.cli.parser import add_common
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.errors import InvalidPosition
-from mancala_env.notation import turn_text
-from mancala_env.position import Position
+from mancala_env.games.notation import turn_text
+from mancala_env.games.position import Position
 
 if TYPE_CHECKING:
     from mancala_env.solver import Progress, Solution

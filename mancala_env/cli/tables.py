@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mancala_env.errors import printable
-from mancala_env.position import Turn
+from mancala_env.games.position import Turn
 
 PIP = 'pip install "mancala-env[arena]"'
 # A pipe has no width of its own; nothing is cut off at this one.

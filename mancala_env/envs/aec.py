@@ -9,6 +9,7 @@ from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
 from mancala_env._util.checks import is_whole, one_of, seed_of
+from mancala_env.coordinates import hole_of
 from mancala_env.engine.episode import Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS
@@ -27,10 +28,9 @@ from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
 from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.spaces import metadata_of
+from mancala_env.games.position import Position
 from mancala_env.observation import ObservationKind, Observer
-from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset
-from mancala_env.squares import hole_of
 
 AGENTS = ("player_0", "player_1")
 """South and North."""

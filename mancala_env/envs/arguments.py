@@ -11,7 +11,7 @@ import numpy as np
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidArgument, InvalidPosition
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 FirstPlayer = Literal[0, 1, "random"]

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env.coordinates import action_of
 from mancala_env.envs.duel import Duel
 from mancala_env.errors import MancalaError
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.render.motion import ends_of, steps
 from mancala_env.render.scene import Scene
-from mancala_env.squares import action_of
 
 # In a window, in frames of `render_fps`: what a seed takes to fall, and at most what a turn takes.
 _SEED_FRAMES, _TURN_FRAMES = 0.2, 4.0
@@ -115,7 +115,7 @@ class Screen:
         Raises:
             NoDisplay: There is no display.
         """
-        from mancala_env.pictures import frames_of_turn
+        from mancala_env.games.pictures import frames_of_turn
         from mancala_env.render.pixels import pixels_of
 
         for turn in seen.turns:

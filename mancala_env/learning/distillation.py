@@ -20,9 +20,9 @@ from torch import nn
 from mancala_env import Position, agents
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.perfect import PerfectAgent
-from mancala_env.batch import Batch
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH
+from mancala_env.games.batch import Batch
 from mancala_env.learning.config import InvalidConfig, TrainConfig
 from mancala_env.learning.progress import RunProgress
 from mancala_env.learning.run_folder import RunFolder

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mancala_env.batch import Batch
 from mancala_env.engine.state import END_COLUMN, ENDLESS, STALLED
+from mancala_env.games.batch import Batch
 
 _COUNTS = ("games", "turns", "south", "north", "draws", "stalls", "endless")
 

@@ -36,9 +36,9 @@ from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.games.position import Position
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
-from mancala_env.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import Solver
 from mancala_env.values.files import ValueFile, ruleset_of

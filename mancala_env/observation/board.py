@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.coordinates import holes_seen_by
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
@@ -27,7 +28,6 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.squares import holes_seen_by
 
 VERSION = 1
 """Changes whenever the meaning or the order of a feature does; checkpoints carry it."""

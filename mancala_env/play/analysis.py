@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mancala_env import agents
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver.exact import Progress, Solution, Solver
 

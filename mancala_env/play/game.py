@@ -11,8 +11,8 @@ from mancala_env.agents import Agent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.position import PLAYERS, Position
-from mancala_env.records import GameRecord, Outcome, RecordedTurn, Replay, Step, write_games
+from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.records import GameRecord, Outcome, RecordedTurn, Replay, Step, write_games
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
+from mancala_env.coordinates import hole_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, printable
-from mancala_env.notation import turn_text
+from mancala_env.games.notation import turn_text
+from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.records import InvalidRecord, Step
 from mancala_env.play.analysis import Analyst
 from mancala_env.play.game import Game
-from mancala_env.position import PLAYERS, Position
-from mancala_env.records import InvalidRecord, Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
-from mancala_env.squares import hole_of
 
 HELP = (
     "A number or a turn, such as 3 or S3: sow that hole.",

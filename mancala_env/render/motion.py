@@ -6,10 +6,10 @@ falls, so the seeds that are drawn always are all the seeds there are.
 
 from typing import NamedTuple
 
+from mancala_env.coordinates import action_of
 from mancala_env.engine.state import State
 from mancala_env.engine.timeline import Event, Timeline, replay
 from mancala_env.rulesets import Ruleset
-from mancala_env.squares import action_of
 
 MAX_LAPS_SHOWN = 24
 """Of a longer relay the first laps and the last are shown."""

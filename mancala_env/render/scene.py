@@ -14,9 +14,9 @@ from functools import lru_cache
 from math import cos, pi, sin
 from typing import NamedTuple
 
+from mancala_env.coordinates import action_of, square_of
 from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH, State
 from mancala_env.rulesets import Ruleset
-from mancala_env.squares import action_of, square_of
 
 MAX_SEEDS_DRAWN = 12
 """A hole with more seeds shows twelve; its number tells."""

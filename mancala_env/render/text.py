@@ -1,8 +1,8 @@
 """Positions as plain text for a terminal."""
 
+from mancala_env.coordinates import action_of, holes_as_drawn
 from mancala_env.engine.state import END_REASONS, NORTH, RUNNING, SOUTH, State
 from mancala_env.rulesets import Ruleset
-from mancala_env.squares import action_of, holes_as_drawn
 
 _OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}
 

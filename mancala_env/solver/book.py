@@ -33,7 +33,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import MancalaError
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver.proofs import board_key
 from mancala_env.solver.study import owned_margin

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book, sure_part
 from mancala_env.solver.exact import ILLEGAL, OutOfTime, Solver

@@ -23,7 +23,7 @@ from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.engine.validation import check_array
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position, check_position
+from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import search, study
 from mancala_env.solver.book import load_book, owned_part, sure_part

@@ -19,7 +19,7 @@ import numpy as np
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env.engine.state import RIGHTMOST_OPENING, encode
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import (
     UNKNOWN,

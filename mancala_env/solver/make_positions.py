@@ -12,7 +12,7 @@ from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.errors import MancalaError
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver

@@ -25,7 +25,7 @@ from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, MancalaError
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup, names
 from mancala_env.solver.exact import ILLEGAL
 

@@ -29,7 +29,6 @@ from numba.extending import intrinsic
 from mancala_env.agents import mcts, minimax
 from mancala_env.agents.search import ACTIVE
 from mancala_env.agents.simple import greedy_action, random_action
-from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, OUTCOME, Episode
 from mancala_env.engine.holdout import ALL
 from mancala_env.engine.jit.decorator import kernel
@@ -45,7 +44,8 @@ from mancala_env.engine.state import (
 from mancala_env.engine.timeline import write_timeline
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes
 from mancala_env.engine.validation import _first_wrong
-from mancala_env.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
+from mancala_env.games.batch import _play_random
+from mancala_env.games.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
 from mancala_env.solver import search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
 from mancala_env.values.network import write_packed

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.coordinates import holes_seen_by
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     PLAYER_COLUMN,
@@ -40,7 +41,6 @@ from mancala_env.engine.state import (
 )
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
-from mancala_env.squares import holes_seen_by
 
 VERSION = 1
 """Changes whenever the meaning of the weights does; checkpoints carry it."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
 

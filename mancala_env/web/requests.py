@@ -4,7 +4,7 @@ A request is a JSON object with a whole number ``id``, which every answer to it 
 
 ==========  ================================================================================================
 about       which agents and checkpoints there are, and the limits
-choose      ``position`` (text of :mod:`mancala_env.notation`; ``dials`` for a ruleset of one's own),
+choose      ``position`` (text of :mod:`mancala_env.games.notation`; ``dials`` for a ruleset of one's own),
             ``agent`` (a spec without files), for a trained one ``checkpoint`` (a name that ``about``
             lists), and ``rounds`` of the game (1 by default, or "match"): the agent's action
 analyse     ``position``, ``seconds``: bounds of the exact value of every action, again and again until they
@@ -23,7 +23,7 @@ from typing import Any
 from mancala_env.agents import Spec
 from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.errors import MancalaError
-from mancala_env.position import Position
+from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 _MOST_ID = 2**53

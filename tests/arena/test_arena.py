@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from mancala_env import IllegalMove, InvalidPosition, Position, agents, records, rulesets
+from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.arena import (
     InvalidMatch,
@@ -34,6 +34,7 @@ from mancala_env.arena.openings import openings_to_evaluate
 from mancala_env.arena.plots import plot_win_rates
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 from mancala_env.errors import InvalidArgument
+from mancala_env.games import records
 from mancala_env.observation import num_features
 
 

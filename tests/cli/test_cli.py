@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
-from mancala_env import Position, cli, records, rulesets, solver
+from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file
+from mancala_env.games import records
 from mancala_env.learning.config import read_config
 
 # Three turns from the end: solved at once.

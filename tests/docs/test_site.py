@@ -15,7 +15,7 @@ import pytest
 
 import mancala_env
 from mancala_env import Position, rulesets
-from mancala_env.records import dials_of
+from mancala_env.games.records import dials_of
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions
 from mancala_env.solver.book import rulesets_with_book
 

@@ -20,8 +20,8 @@ from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.network import NetworkConfig, build_network
-from mancala_env.batch import Batch
 from mancala_env.engine.holdout import rows_in_set, rows_to_learn
+from mancala_env.games.batch import Batch
 from mancala_env.learning import distillation
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config

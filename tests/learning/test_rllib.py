@@ -37,10 +37,10 @@ from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
 from mancala_env.arena.round_robin import round_robin
-from mancala_env.batch import Batch
 from mancala_env.cli import main as mancala
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.errors import IllegalMove
+from mancala_env.games.batch import Batch
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import agreement
 from mancala_env.learning.progress_made import Learned, ProgressMade

@@ -11,7 +11,8 @@ pytest.importorskip("pytest_textual_snapshot")
 from picture import PICTURE, drawn
 from textual.geometry import Offset
 
-from mancala_env import Position, records
+from mancala_env import Position
+from mancala_env.games import records
 from mancala_env.play.app import Help, PlayApp
 from mancala_env.play.board import Plan
 from mancala_env.play.game import Game

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from strategies import reached
 
 from mancala_env import Position, rulesets
+from mancala_env.coordinates import hole_of, square_of
 from mancala_env.play.board import Plan, View, draw
-from mancala_env.squares import hole_of, square_of
 
 SIZES = [(60, 13), (80, 18), (120, 30), (200, 60)]
 

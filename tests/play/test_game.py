@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from mancala_env import IllegalMove, InvalidRuleset, MancalaError, Position, records
+from mancala_env import IllegalMove, InvalidRuleset, MancalaError, Position
 from mancala_env.agents import InvalidSpec
 from mancala_env.errors import InvalidArgument
+from mancala_env.games import records
 from mancala_env.play.analysis import Analyst
 from mancala_env.play.game import Game
 

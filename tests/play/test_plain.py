@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from mancala_env import Position, cli, records
+from mancala_env import Position, cli
+from mancala_env.games import records
 from mancala_env.play.game import Game
 from mancala_env.play.plain import PlainPlay
 

@@ -8,9 +8,10 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from mancala_env import Batch, Position, Ruleset, pictures, records, rulesets
+from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import InvalidArgument
+from mancala_env.games import pictures, records
 from mancala_env.render.colours import PALETTES, rgb
 from mancala_env.render.motion import ends_of
 from mancala_env.render.pixels import grid_of, pixels_of

@@ -5,8 +5,8 @@ import pytest
 from mancala_env import agents
 from mancala_env.arena import evaluate
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position
-from mancala_env.records import write_games
+from mancala_env.games.position import Position
+from mancala_env.games.records import write_games
 from mancala_env.solver import Solver
 
 OVER = Position("layli_goobalay", [0] * 12, stores=(24, 24))

@@ -68,7 +68,7 @@ def test_ctrl_c_while_a_function_is_compiled_for_another_is_heard(own_handler: N
 
 def test_every_kernel_of_the_package_hears() -> None:
     code = (
-        "import mancala_env.batch as batch\n"
+        "import mancala_env.games.batch as batch\n"
         "from mancala_env.engine import turn\n"
         f"assert turn.play_turn.compile.__module__ == {interrupts.__name__!r}\n"
     )

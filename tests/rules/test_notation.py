@@ -3,7 +3,8 @@
 import pytest
 from boards import NORTH, finished, position
 
-from mancala_env import InvalidPosition, Position, Ruleset, notation, rulesets
+from mancala_env import InvalidPosition, Position, Ruleset, rulesets
+from mancala_env.games import notation
 
 
 def test_the_start():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from boards import NOBODY, NORTH, SOUTH
 
-from mancala_env import Batch, Position, notation, rulesets
+from mancala_env import Batch, Position, rulesets
+from mancala_env.games import notation
 
 DATA = Path(__file__).parent.parent / "data"
 PUBLISHED = json.loads((DATA / "published.json").read_text())

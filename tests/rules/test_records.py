@@ -13,9 +13,10 @@ from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 from test_recorded_games import RECORDINGS, recorded
 
-from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, records, rulesets
+from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
-from mancala_env.records import (
+from mancala_env.games import records
+from mancala_env.games.records import (
     GameRecord,
     InvalidRecord,
     RecordedTurn,

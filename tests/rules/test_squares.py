@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mancala_env import Position, rulesets
+from mancala_env.coordinates import action_of, hole_at, hole_of, holes_seen_by, square_of
 from mancala_env.engine import state as engine
 from mancala_env.errors import InvalidArgument
-from mancala_env.squares import action_of, hole_at, hole_of, holes_seen_by, square_of
 
 
 def odd(value: Any) -> Any:

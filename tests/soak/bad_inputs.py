@@ -10,9 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from mancala_env import Batch, Position, Ruleset, agents, arena, layli_goobalay_v0, notation, solver, squares
+from mancala_env import Batch, Position, Ruleset, agents, arena, coordinates, layli_goobalay_v0, solver
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.games import notation
 from mancala_env.observation import Observer
 
 _MOST_SECONDS = 5.0  # the aim is one; a busy machine is given more
@@ -166,9 +167,9 @@ CASES: tuple[Case, ...] = (
         lambda v: Observer("leyla").write(_batch().games, v),
         (*GAMES, np.zeros((2, 34))),
     ),
-    ("squares.hole_of(action)", lambda v: squares.hole_of("leyla", 0, v), ONE_ACTION),
-    ("squares.action_of(player)", lambda v: squares.action_of("leyla", v, 0), (2, -1, "S", None, 0.5)),
-    ("squares.square_of", lambda v: squares.square_of("leyla", v), ONE_ACTION),
+    ("squares.hole_of(action)", lambda v: coordinates.hole_of("leyla", 0, v), ONE_ACTION),
+    ("squares.action_of(player)", lambda v: coordinates.action_of("leyla", v, 0), (2, -1, "S", None, 0.5)),
+    ("squares.square_of", lambda v: coordinates.square_of("leyla", v), ONE_ACTION),
     ("agents.make", lambda v: agents.make(v, "leyla"), SPECS),
     ("agents.make(ruleset)", lambda v: agents.make("greedy", v), TEXTS),
     ("MancalaEnv(opponent)", lambda v: MancalaEnv("leyla", opponent=v), (*SPECS[:-1], [], ["gredy"], [7])),

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 
 from mancala_env import Position, Ruleset, agents, layli_goobalay_v0, rulesets
-from mancala_env.batch import Batch
+from mancala_env.games.batch import Batch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 for room in ("tests/rules", "tests/agents", "tests/envs", "tests/solver", "."):

@@ -14,10 +14,10 @@ from mancala_env.agents.budget import Budget
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.simple import GreedyAgent
-from mancala_env.batch import _play_random
 from mancala_env.engine.episode import MATCH, Episode
 from mancala_env.engine.state import encode
-from mancala_env.position import _match_margin
+from mancala_env.games.batch import _play_random
+from mancala_env.games.position import _match_margin
 from mancala_env.rulesets import CHOICES
 from mancala_env.values.files import ValueFile
 from mancala_env.values.network import NUM_CODES, NUM_UNITS, UNIT, ValueWeights

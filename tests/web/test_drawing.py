@@ -10,11 +10,11 @@ import pytest
 from in_node import FOLDER, answers, dials_of
 
 from mancala_env import Position, rulesets
+from mancala_env.coordinates import hole_of
 from mancala_env.engine.state import END_REASONS
 from mancala_env.render import motion
 from mancala_env.render.scene import Box, Disc, Outline, Shape, Words, describe, in_words
 from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
-from mancala_env.squares import hole_of
 from mancala_env.web import make_files
 
 

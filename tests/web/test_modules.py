@@ -5,7 +5,8 @@ import random
 import pytest
 from in_node import answers
 
-from mancala_env import Position, records, rulesets
+from mancala_env import Position, rulesets
+from mancala_env.games import records
 from mancala_env.solver.book import load_book, rulesets_with_book, sure_part
 
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import Site
 
 from mancala_env import Position, rulesets
-from mancala_env.records import GameRecord, games_text
+from mancala_env.games.records import GameRecord, games_text
 from mancala_env.values.files import ValueFile
 from mancala_env.values.network import ValueNetworkConfig, ValueWeights
 

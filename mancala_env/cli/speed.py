@@ -19,7 +19,7 @@ def add_arguments(parser: Any) -> None:
 
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
-    from mancala_env.bench import measure
+    from mancala_env.games.speed import measure
 
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)
     if options.json:

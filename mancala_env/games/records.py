@@ -35,8 +35,8 @@ from mancala_env.errors import (
     MancalaError,
     printable,
 )
-from mancala_env.notation import LETTERS, turn_text
-from mancala_env.position import PLAYERS, Position, Turn
+from mancala_env.games.notation import LETTERS, turn_text
+from mancala_env.games.position import PLAYERS, Position, Turn
 from mancala_env.rulesets import Ruleset, lookup, names
 
 MAX_TURNS = 1_000_000

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import mask, seed_of, truth, whole
+from mancala_env.coordinates import hole_of as hole_of_action
 from mancala_env.engine.episode import (
     Rounds,
     encode_episode,
@@ -44,7 +45,6 @@ from mancala_env.observation.board import write_board
 from mancala_env.render.scene import describe
 from mancala_env.render.svg import Theme, check_look, grid
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.squares import hole_of as hole_of_action
 
 # So many turns take some tens of milliseconds; between two pieces of random play Python hears Ctrl-C.
 _TURNS_OF_A_PIECE = 1 << 18

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env import notation, squares
+from mancala_env import coordinates
 from mancala_env._util.checks import is_whole, several, truth, whole
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -38,6 +38,7 @@ from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
+from mancala_env.games import notation
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
@@ -225,7 +226,7 @@ class Position:
 
     @classmethod
     def from_text(cls, text: str, ruleset: Ruleset | None = None) -> "Position":
-        """Read what :meth:`to_text` wrote; the format is in :mod:`mancala_env.notation`.
+        """Read what :meth:`to_text` wrote; the format is in :mod:`mancala_env.games.notation`.
 
         Args:
             text: The position.
@@ -369,7 +370,7 @@ class Position:
         """
         if not is_whole(action) or int(action) not in self.legal_actions:
             raise self._not_legal(action)
-        hole = squares.hole_of(self.ruleset, self.player, int(action))
+        hole = coordinates.hole_of(self.ruleset, self.player, int(action))
         return timeline_of(self._rules, self._games, hole)
 
     def copy(self) -> "Position":
@@ -408,7 +409,7 @@ class Position:
             return "there is none"
         if action in self.legal_actions:
             return ""
-        hole = squares.hole_of(self.ruleset, self.player, int(action))
+        hole = coordinates.hole_of(self.ruleset, self.player, int(action))
         if self.owner[hole] != NOBODY:
             return f"{PLAYERS[self.owner[hole]]} owns it"
         if self.territory[hole] != self.player:
@@ -508,9 +509,11 @@ class Position:
         for arrow in several("arrows", arrows, "a list of pairs"):
             start, end = several("an arrow", arrow, "two holes", 2)
             pairs.append((start, end))
-        legal = [squares.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
+        legal = [coordinates.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
         by_hole = {
-            squares.hole_of(self.ruleset, self.player, whole("an action of values", action, 0, most)): value
+            coordinates.hole_of(
+                self.ruleset, self.player, whole("an action of values", action, 0, most)
+            ): value
             for action, value in (values or {}).items()
         }
         ringed = several("last", last, "a list of holes")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.batch import Batch
 from mancala_env.errors import InvalidArgument
+from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
 NUM_GAMES = 4096

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from mancala_env._util.checks import one_of, whole
 from mancala_env._util.command_line import needing
 from mancala_env.errors import InvalidArgument
-from mancala_env.position import Position, refuse_of_films
-from mancala_env.records import GameRecord
+from mancala_env.games.position import Position, refuse_of_films
+from mancala_env.games.records import GameRecord
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Games as objects: one position, batches of games, notation, records and pictures."""
