@@ -60,7 +60,7 @@ CHAPTERS = {
     "observation": Chapter(
         "Observations",
         "What a player is shown of a game.",
-        ("mancala_env.observation", "mancala_env.values.files"),
+        ("mancala_env.observation", "mancala_env.networks.value_files"),
     ),
     "agents": Chapter(
         "Agents",
@@ -74,7 +74,7 @@ CHAPTERS = {
             "mancala_env.agents.match_values",
             "mancala_env.agents.perfect",
             "mancala_env.agents.checkpoint",
-            "mancala_env.agents.network",
+            "mancala_env.networks.policy",
             "mancala_env.agents.policy_mcts",
             "mancala_env.agents.policy_minimax",
             "mancala_env.agents.own",

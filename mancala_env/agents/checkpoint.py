@@ -33,16 +33,16 @@ from mancala_env._util.archives import (
 )
 from mancala_env._util.checks import is_whole
 from mancala_env.agents.agent import Agent
-from mancala_env.agents.network import NetworkConfig, build_network, torch
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import MancalaError
+from mancala_env.networks.policy import NetworkConfig, build_network, torch
+from mancala_env.networks.value import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
+from mancala_env.networks.value_files import FORMAT as VALUE_FORMAT
+from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.files import FORMAT as VALUE_FORMAT
-from mancala_env.values.files import NoValueNetwork
-from mancala_env.values.network import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 
 _Answer = TypeVar("_Answer")
 

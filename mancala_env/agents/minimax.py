@@ -3,7 +3,7 @@
 ``minimax:6`` is worth exactly what plain minimax six turns deep is worth, whatever the table remembers,
 so its choice depends on the position and the seed alone. The margin of counts (RULES 4) is the value of
 a leaf; where the round is over it is final. The same kernels search with a small value network at the leaves
-(:mod:`mancala_env.values.network`); without one numba compiles them as if there were none.
+(:mod:`mancala_env.networks.value`); without one numba compiles them as if there were none.
 
 **The steps.** The positions from the root to the one being searched lie in frames. The search goes one turn
 deeper at a time, or two, and for each depth repeats:
@@ -47,8 +47,8 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.engine.validation import check_array
+from mancala_env.networks.value import leaf_value, unit_of
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.network import leaf_value, unit_of
 
 ILLEGAL = -1000
 """What :func:`action_values` holds for an action that is not legal; no margin is below -255."""
@@ -439,7 +439,7 @@ class MinimaxAgent(SearchAgent):
     ) -> None:
         """Bind the agent to a ruleset and a depth or time; see :class:`SearchAgent`.
 
-        `network` is a packed value network (:mod:`mancala_env.values.network`) for the leaves, None for
+        `network` is a packed value network (:mod:`mancala_env.networks.value`) for the leaves, None for
         the margin of counts.
         """
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)

@@ -10,9 +10,9 @@ from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.games.position import Position
+from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
-from mancala_env.values.files import NoValueNetwork
 
 MEMORY_MB = 512
 """Most megabytes of an agent's table; taken from the system as it fills."""

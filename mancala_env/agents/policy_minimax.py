@@ -3,7 +3,7 @@
 The network of a checkpoint takes some 30 µs for a position, in which minimax plays 500 turns: at its leaves
 it would cost eight turns of depth. So the checkpoint also holds a value network of a thousandth of that cost,
 which was fitted to the games that the checkpoint plays (``mancala fit-value``) and runs inside the
-search: :mod:`mancala_env.values.network`.
+search: :mod:`mancala_env.networks.value`.
 """
 
 from pathlib import Path

@@ -12,7 +12,7 @@ Each simulation has four steps:
 There are no rollouts. As in :mod:`mancala_env.agents.mcts`, nodes also hold bounds on the final margin, so
 endgames are proven. Who judges:
 
-- A value network (:mod:`mancala_env.values.network`), where there is one: it judges every turn of the
+- A value network (:mod:`mancala_env.networks.value`), where there is one: it judges every turn of the
   position, in the kernel, at some 700 thousand simulations a second. Chances follow from these values. The
   policy's own, tried at the root, made the play weaker: it is surer of itself than it should be.
 - Else the network of a checkpoint, which gives both chances and value, far slower than a kernel and only on
@@ -55,8 +55,8 @@ from mancala_env.agents.mcts import (
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bit, num_bits, num_seeds, save
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.networks.value import UNIT, leaf_value
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.network import UNIT, leaf_value
 
 # Weight of the chances; chosen by matches.
 _EXPLORATION = 1.0

@@ -306,7 +306,7 @@ class Spec:
 
             return replace(self, table=str(shipped_values(ruleset)))
         if "network" in parts and self.budget is not None:  # perfect play that takes its time needs none
-            from mancala_env.values.files import NoValueNetwork, shipped_network
+            from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 
             try:
                 return replace(self, network=str(shipped_network(ruleset)))
@@ -338,7 +338,7 @@ class Spec:
             ImportError: torch is missing.
         """
         if self.network is not None:
-            from mancala_env.values.files import ruleset_of
+            from mancala_env.networks.value_files import ruleset_of
 
             return ruleset_of(self.network)
         if self.checkpoint is None:

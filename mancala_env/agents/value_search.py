@@ -1,6 +1,6 @@
 """value+minimax and value+mcts: the searches with a value network at their leaves, without a checkpoint.
 
-The network is a file of its own (:mod:`mancala_env.values.files`): the one that the package ships for
+The network is a file of its own (:mod:`mancala_env.networks.value_files`): the one that the package ships for
 the ruleset, or the one that the spec names.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 from mancala_env.agents.budget import Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent
+from mancala_env.networks.value import UNIT
+from mancala_env.networks.value_files import read_for, shipped_network
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.values.files import read_for, shipped_network
-from mancala_env.values.network import UNIT
 
 
 class NetworkMinimaxAgent(MinimaxAgent):

@@ -17,8 +17,8 @@ from mancala_env.arena.matches import MatchResult, play_matches
 from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
 from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, regret_difference
 from mancala_env.errors import MancalaError
+from mancala_env.networks.value_files import read_value_file
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.files import read_value_file
 
 GAMES, SEED = 1000, 1
 # Against the same search on the count: of the same depth, and of the same time for a position.

@@ -13,9 +13,9 @@ from mancala_env.agents.budget import Budget
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
+from mancala_env.networks.value import certain_leads
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
-from mancala_env.values.network import certain_leads
 
 WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400
 # Positions that are searched: drawn, where there are more.

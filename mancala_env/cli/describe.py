@@ -11,8 +11,8 @@ from mancala_env._util.command_line import needing
 from mancala_env._util.settings import flat
 from mancala_env.agents import Spec
 from mancala_env.cli.tables import print_json, print_table
+from mancala_env.networks import value_files
 from mancala_env.rulesets import Ruleset
-from mancala_env.values import files as value_files
 
 if TYPE_CHECKING:
     from mancala_env.agents.checkpoint import Identity

@@ -1,6 +1,6 @@
 """`mancala export`: a checkpoint's network as ONNX or safetensors.
 
-Its words go to :mod:`mancala_env.learning.export` as they are.
+Its words go to :mod:`mancala_env.networks.export` as they are.
 """
 
 from collections.abc import Sequence
@@ -17,5 +17,5 @@ def run(words: Sequence[str]) -> int:
         ImportError: The extra "train", or "onnx", is not installed.
     """
     with needing("exporting a network", "train"):
-        from mancala_env.learning import export
+        from mancala_env.networks import export
     return export.main(list(words), program="mancala export")

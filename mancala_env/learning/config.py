@@ -29,11 +29,11 @@ from mancala_env._util.settings import (
     setting,
     settings_of,
 )
-from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.errors import MancalaError
+from mancala_env.networks.policy import NetworkConfig
 from mancala_env.rulesets import Ruleset, lookup, names
 
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -164,7 +164,7 @@ def distill(
     positions are labelled, and the passes over them end early.
 
     Args:
-        network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
+        network: As :func:`mancala_env.networks.policy.build_network` builds it; changed in place.
         settings: The expert, and how to copy it.
         config: The run's configuration.
         logger: Where the figures over the held-out set go, a line an epoch, at 0 environment steps.
@@ -418,7 +418,7 @@ def fit(
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
     Args:
-        network: As :func:`mancala_env.agents.network.build_network` builds it; changed in place.
+        network: As :func:`mancala_env.networks.policy.build_network` builds it; changed in place.
         kind: Its kind of observation.
         labels: What to fit it to.
         temperature: Of the targets, in seeds; see :func:`boltzmann_targets`.

@@ -9,7 +9,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor
 
-from mancala_env.agents.network import NetworkConfig, build_network
+from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 
 
@@ -18,7 +18,7 @@ class NotFinite(ArithmeticError):
 
 
 class SelfPlayPolicy(MaskableActorCriticPolicy):
-    """Actor and critic are the two outputs of one network; see :mod:`mancala_env.agents.network`.
+    """Actor and critic are the two outputs of one network; see :mod:`mancala_env.networks.policy`.
 
     The distribution objects of Stable-Baselines3 are bypassed where they cost time: in rollouts and in the
     loss.

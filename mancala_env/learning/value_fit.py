@@ -51,8 +51,7 @@ from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
-from mancala_env.rulesets import Ruleset
-from mancala_env.values.network import (
+from mancala_env.networks.value import (
     NUM_CODES,
     NUM_UNITS,
     ValueNetworkConfig,
@@ -61,6 +60,7 @@ from mancala_env.values.network import (
     codes_of,
     position_values,
 )
+from mancala_env.rulesets import Ruleset
 
 GAMES, MOST_GAMES, DEPTH = 40_000, 10**7, 6
 # Games side by side; what an agent sees of more would not fit the cache.

@@ -39,10 +39,10 @@ from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.games.position import Position
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
+from mancala_env.networks.value import ValueWeights
+from mancala_env.networks.value_files import ValueFile, ruleset_of
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import Solver
-from mancala_env.values.files import ValueFile, ruleset_of
-from mancala_env.values.network import ValueWeights
 from mancala_env.version import __version__
 
 _SOLVER_MB = 64

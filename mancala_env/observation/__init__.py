@@ -27,10 +27,10 @@ from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
+from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observation.actions import AFTERSTATES, LEAVES, LINES, REPLIES, VALUES, ActionKind
 from mancala_env.observation.board import VERSION, BoardKind, Part, bounds, games_from, num_features, parts
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.values.files import NoValueNetwork
 
 __all__ = [
     "KINDS",

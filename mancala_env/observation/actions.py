@@ -10,7 +10,7 @@ reply of whoever moves next, ``"lines"`` also the leads that the best play of on
 brings: a lookahead of one, two and four turns, done by the engine. ``"leaves"`` adds boards of the three
 best of these lines, after the reply and at the end: a network can judge where they lead, and not only count.
 ``"values"`` is laid out as ``"leaves"``, but the lines are chosen by the value network that the package ships
-for the ruleset (:mod:`mancala_env.values`) in place of the count, and in place of leads it shows what that
+for the ruleset (:mod:`mancala_env.networks`) in place of the count, and in place of leads it shows what that
 network makes of them.
 
 Symbols: B games, A actions, F features of the board, G features of an action.
@@ -37,11 +37,11 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import InvalidArgument
+from mancala_env.networks.value import UNIT, leaf_value, unit_of
+from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
 from mancala_env.observation import board
 from mancala_env.observation.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
-from mancala_env.values.network import UNIT, leaf_value, unit_of
 
 # Beyond every lead, in sixteenths of a seed too.
 _NO_LEAD = -(1 << 20)

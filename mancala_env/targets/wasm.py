@@ -38,6 +38,7 @@ from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
 from mancala_env.engine.validation import _WRONG
 from mancala_env.errors import InvalidRuleset, MancalaError
+from mancala_env.networks import value as value_network
 from mancala_env.rulesets import (
     CHOICES,
     MAX_ROW_WIDTH,
@@ -49,7 +50,6 @@ from mancala_env.rulesets import (
     names,
 )
 from mancala_env.targets import wasm_exports
-from mancala_env.values import network as value_network
 
 WEB = Path(__file__).resolve().parent.parent / "web"
 WASM, DESCRIPTION = "mancala.wasm", "mancala.json"

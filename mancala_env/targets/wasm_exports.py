@@ -46,9 +46,9 @@ from mancala_env.engine.turn import STALL_LIMIT, legal_holes
 from mancala_env.engine.validation import _first_wrong
 from mancala_env.games.batch import _play_random
 from mancala_env.games.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
+from mancala_env.networks.value import write_packed
 from mancala_env.solver import search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
-from mancala_env.values.network import write_packed
 
 # A block is cut into arrays that begin on a cache line, which the solver's table needs.
 _LINE = 64

@@ -15,11 +15,11 @@ from typing import Any
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
+from mancala_env.networks.value_files import read_for, shipped_network
 from mancala_env.render import motion, scene
 from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
-from mancala_env.values.files import read_for, shipped_network
 
 FOLDER = Path(__file__).parent
 _COMMAND = "python -m mancala_env.web.make_files"

@@ -26,11 +26,11 @@ from mancala_env.agents.checkpoint import (
     load_network,
     read_identity,
 )
-from mancala_env.agents.network import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.cli import main
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.errors import MancalaError
+from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observation import games_from
 from mancala_env.play.game import Game
 

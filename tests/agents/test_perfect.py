@@ -11,9 +11,9 @@ from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, solver
 from mancala_env.agents import InvalidSpec, traps
 from mancala_env.agents.traps import TrappingAgent
 from mancala_env.errors import InvalidArgument
+from mancala_env.networks.value import InvalidValueNetwork
+from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 from mancala_env.rulesets import lookup
-from mancala_env.values.files import NoValueNetwork, shipped_network
-from mancala_env.values.network import InvalidValueNetwork
 
 SMALL = [
     Ruleset(row_width=3, seeds_per_hole=3, landing="uur"),

@@ -21,10 +21,11 @@ from mancala_env.agents.checkpoint import (
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
 from mancala_env.arena import play_matches
-from mancala_env.learning import export, value_growth
 from mancala_env.learning import value_fit as fit_value
-from mancala_env.learning.export import to_safetensors
-from mancala_env.values.network import (
+from mancala_env.learning import value_growth
+from mancala_env.networks import export
+from mancala_env.networks.export import to_safetensors
+from mancala_env.networks.value import (
     NUM_CODES,
     NUM_UNITS,
     UNIT,

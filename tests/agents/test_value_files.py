@@ -18,10 +18,10 @@ from mancala_env.agents import Spec, puct
 from mancala_env.agents.puct import PuctAgent
 from mancala_env.agents.specs import entrant_of
 from mancala_env.arena import play_matches, round_robin
+from mancala_env.networks import value_files as value_file
+from mancala_env.networks.value import InvalidValueNetwork, position_values
+from mancala_env.networks.value_files import NoValueNetwork, ValueFile, read_for, read_value_file
 from mancala_env.rulesets import Ruleset
-from mancala_env.values import files as value_file
-from mancala_env.values.files import NoValueNetwork, ValueFile, read_for, read_value_file
-from mancala_env.values.network import InvalidValueNetwork, position_values
 
 LAYLI = rulesets.lookup("layli_goobalay")
 # Those of the written sources (RULES 6); Ludii's may have one too.

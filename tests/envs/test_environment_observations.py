@@ -13,9 +13,9 @@ from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observation import KINDS, Observer, kinds_of, observe, version
 from mancala_env.observation.actions import BOARDS
-from mancala_env.values.files import NoValueNetwork
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]

@@ -14,7 +14,6 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
-from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.agents.puct import Forest
 from mancala_env.arena.matches import play_matches
 from mancala_env.engine.holdout import rows_to_learn
@@ -24,6 +23,7 @@ from mancala_env.learning.alphazero import NetworkSearch, drawn
 from mancala_env.learning.config import read_config
 from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder
+from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observation import Observer
 from mancala_env.solver import Solver
 

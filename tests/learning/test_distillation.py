@@ -19,7 +19,6 @@ from test_policy_minimax import checkpoint_of
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
-from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.engine.holdout import rows_in_set, rows_to_learn
 from mancala_env.games.batch import Batch
 from mancala_env.learning import distillation
@@ -37,6 +36,7 @@ from mancala_env.learning.distillation import (
 )
 from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder
+from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.solver import Solver
 
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")

@@ -15,9 +15,9 @@ from mancala_env import Batch, agents
 from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidCheckpoint, read_identity
 from mancala_env.agents.specs import shipped_policy
 from mancala_env.cli import main
+from mancala_env.networks.value_files import ValueFile
 from mancala_env.observation import Observer
 from mancala_env.rulesets import lookup
-from mancala_env.values.files import ValueFile
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")

@@ -34,7 +34,6 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
-from mancala_env.agents.network import NetworkConfig
 from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
 from mancala_env.arena.round_robin import round_robin
 from mancala_env.cli import main as mancala
@@ -49,6 +48,7 @@ from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
 from mancala_env.learning.run_folder import RunFolder
+from mancala_env.networks.policy import NetworkConfig
 from mancala_env.observation import ObservationKind
 
 LAYLI = rulesets.lookup("layli_goobalay")

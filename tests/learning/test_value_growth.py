@@ -16,8 +16,8 @@ from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.learning import value_growth
 from mancala_env.learning.value_fit import Played, play
 from mancala_env.learning.value_growth import exact_values, searcher, targets
+from mancala_env.networks.value_files import read_value_file
 from mancala_env.solver import Solver
-from mancala_env.values.files import read_value_file
 
 TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
 

@@ -11,11 +11,11 @@ import pytest
 from mancala_env import Batch, Position, agents, observation, rulesets
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.errors import InvalidArgument
+from mancala_env.networks.value import UNIT, position_values
+from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
 from mancala_env.observation import KINDS, Observer, kinds_of, version
 from mancala_env.observation.actions import NUM_LINES
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.files import NoValueNetwork, read_for, shipped_network
-from mancala_env.values.network import UNIT, position_values
 
 NUM_GAMES = 24
 FOUR_TURNS = ("lines", "leaves", "values")

@@ -18,9 +18,9 @@ from mancala_env.engine.episode import MATCH, Episode
 from mancala_env.engine.state import encode
 from mancala_env.games.batch import _play_random
 from mancala_env.games.position import _match_margin
+from mancala_env.networks.value import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
+from mancala_env.networks.value_files import ValueFile
 from mancala_env.rulesets import CHOICES
-from mancala_env.values.files import ValueFile
-from mancala_env.values.network import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 _CHOICES = {

@@ -18,15 +18,15 @@ import reference
 
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidRuleset
-from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.targets import wasm, wasm_exports
-from mancala_env.values.network import (
+from mancala_env.networks.value import (
     NUM_CODES,
     NUM_UNITS,
     UNIT,
     ValueNetworkConfig,
     ValueWeights,
 )
+from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.targets import wasm, wasm_exports
 
 HERE = Path(__file__).resolve().parent
 DESCRIPTION = json.loads((wasm.WEB / wasm.DESCRIPTION).read_text())

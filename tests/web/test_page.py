@@ -13,8 +13,8 @@ from conftest import Site
 
 from mancala_env import Position, rulesets
 from mancala_env.games.records import GameRecord, games_text
-from mancala_env.values.files import ValueFile
-from mancala_env.values.network import ValueNetworkConfig, ValueWeights
+from mancala_env.networks.value import ValueNetworkConfig, ValueWeights
+from mancala_env.networks.value_files import ValueFile
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

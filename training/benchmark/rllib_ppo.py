@@ -9,9 +9,9 @@ import logging
 import torch
 
 from mancala_env import agents
-from mancala_env.agents.network import NetworkConfig
 from mancala_env.benchmark import Point
 from mancala_env.envs.aec import MancalaAEC, guarded
+from mancala_env.networks.policy import NetworkConfig
 
 try:
     from ray.rllib.algorithms.ppo import PPOConfig

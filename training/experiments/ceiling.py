@@ -19,7 +19,6 @@ from rich.console import Console
 
 from mancala_env import agents, observation, rulesets, solver
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.arena.regret import has_exact_positions
 from mancala_env.errors import MancalaError
 from mancala_env.learning.distillation import (
@@ -31,6 +30,7 @@ from mancala_env.learning.distillation import (
     label_positions,
     without_illegal,
 )
+from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
 
 _COLUMNS = ("agent", "best action", "mean regret", "best action, solved", "mean regret, solved", "seconds")

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from mancala_env.agents.network import NetworkConfig, build_network
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
+from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observation import Observer
 from mancala_env.rulesets import Ruleset
 

@@ -38,7 +38,6 @@ from mancala_env.agents.checkpoint import (
     InvalidCheckpoint,
     read_identity,
 )
-from mancala_env.agents.network import build_network
 from mancala_env.arena import on_ray
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
@@ -88,6 +87,7 @@ from mancala_env.learning.run_folder import (
 )
 from mancala_env.learning.schedule import CheckpointTimes, Clock, LearningRate
 from mancala_env.learning.selfplay import opponent_name
+from mancala_env.networks.policy import build_network
 
 # After mancala_env.learning.rllib.selfplay, which says how to install it.
 import ray  # isort: skip

@@ -2,7 +2,7 @@
 
 A file is in the safetensors format: four arrays of float32, and texts that say what they are. A page or a
 program in another language can play with it: the text "network" holds the sizes, "codes" what looks a table
-row up, and the four arrays are those of the formula in :mod:`mancala_env.values.network`. ``mancala
+row up, and the four arrays are those of the formula in :mod:`mancala_env.networks.value`. ``mancala
 grow-value`` makes them.
 """
 
@@ -13,8 +13,7 @@ from pathlib import Path
 from mancala_env._util import tensors
 from mancala_env._util.archives import first_line
 from mancala_env._util.package_data import rulesets_with, shipped_file
-from mancala_env.rulesets import Ruleset
-from mancala_env.values.network import (
+from mancala_env.networks.value import (
     MINE,
     MOST_SEEDS,
     THEIRS,
@@ -22,6 +21,7 @@ from mancala_env.values.network import (
     ValueNetworkConfig,
     ValueWeights,
 )
+from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env value network"
 # What the arrays are called, and what the texts say to those who have no Python.

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from mancala_env._util.settings import InvalidSetting, check, setting
 from mancala_env.errors import MancalaError
+from mancala_env.networks.value import UNIT
 from mancala_env.observation import ObservationKind, Observer, board
 from mancala_env.observation.actions import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
-from mancala_env.values.network import UNIT
 
 try:
     import torch
