@@ -7,7 +7,7 @@ import tempfile
 from rich.console import Console
 
 from benchmarks.timing import Row
-from mancala_env import observation
+from mancala_env import observations
 from mancala_env.learning.config import read_config
 from mancala_env.learning.loop import train
 from mancala_env.learning.run_folder import RunFolder
@@ -37,7 +37,7 @@ def learn(kind: str, turns: int = _TURNS) -> dict[str, float]:
 def measure() -> list[Row]:
     """Measure each kind of observation with the default configuration, layli_goobalay, one thread."""
     rows = []
-    for kind in observation.KINDS:
+    for kind in observations.KINDS:
         figures = learn(kind)
         rows.append(
             Row(f"training, {kind}", figures["time/environment_steps_per_second"], "environment steps/s")

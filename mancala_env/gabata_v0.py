@@ -39,10 +39,10 @@ class raw_env(MancalaAEC):
 
     ## Observation Space
     A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
-    (``mancala_env.observation.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
+    (``mancala_env.observations.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
     is all zeros for the agent who is not to move. ``infos`` holds the mask as well. With
     ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the observation
-    is int16 `[A, G]`, what each action leads to (``mancala_env.observation``), all zeros for the agent who is
+    is int16 `[A, G]`, what each action leads to (``mancala_env.observations``), all zeros for the agent who is
     not to move.
 
     ## Starting State

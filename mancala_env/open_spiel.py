@@ -21,7 +21,7 @@ from mancala_env import rulesets
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidRuleset
 from mancala_env.games.position import Position
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset, lookup
 
 try:

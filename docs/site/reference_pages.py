@@ -60,7 +60,7 @@ CHAPTERS = {
     "observation": Chapter(
         "Observations",
         "What a player is shown of a game.",
-        ("mancala_env.observation", "mancala_env.networks.value_files"),
+        ("mancala_env.observations", "mancala_env.networks.value_files"),
     ),
     "agents": Chapter(
         "Agents",

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from mancala_env import observation
+from mancala_env import observations
 from mancala_env._util import tensors
 from mancala_env._util.archives import (
     Archive,
@@ -41,7 +41,7 @@ from mancala_env.networks.policy import NetworkConfig, build_network, torch
 from mancala_env.networks.value import InvalidValueNetwork, ValueNetworkConfig, ValueWeights
 from mancala_env.networks.value_files import FORMAT as VALUE_FORMAT
 from mancala_env.networks.value_files import NoValueNetwork
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 _Answer = TypeVar("_Answer")
@@ -70,7 +70,7 @@ class Identity:
     Attributes:
         ruleset: The ruleset it was trained on, every dial.
         rounds: Rounds of an episode, or "match".
-        observation_version: Version of its observation kind; see :mod:`mancala_env.observation`.
+        observation_version: Version of its observation kind; see :mod:`mancala_env.observations`.
         network: What the network sees and how large it is.
         turns: Environment steps learned from so far (the name is that of format 1).
         config: The whole configuration of the run, plain data.
@@ -179,7 +179,7 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
     """Refuse a checkpoint that saw what this package does not show."""
     kind, theirs = identity.network.observation, identity.observation_version
     try:
-        ours = observation.version(kind, identity.ruleset)
+        ours = observations.version(kind, identity.ruleset)
     except NoValueNetwork as error:
         raise InvalidCheckpoint(
             f"{path} saw {kind!r} of {identity.ruleset.name}, and this package has no value network of it"

@@ -28,7 +28,7 @@ from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 Illegal = Literal["raise", "random"]
@@ -192,7 +192,7 @@ def from_function(
             legal actions, bool `[B, A]`, as vector environments give them, and returns B actions. It must
             choose from what it is given alone; what it draws at random, no seed of the arena decides.
         ruleset: The ruleset it plays.
-        observation: What it is shown: one of ``mancala_env.observation.KINDS``; None: the position.
+        observation: What it is shown: one of ``mancala_env.observations.KINDS``; None: the position.
         rounds: Rounds of the episodes it is meant for, which decides A; see :meth:`Ruleset.num_actions`.
         name: What it is called, and what its results are filed under: give a changed function another name.
             None takes the function's own.
@@ -239,7 +239,7 @@ def from_policy(
             returns logits `[B, A]`, or a tuple that begins with them, from observations `[B, *shape]`.
             Models trained on flattened observations get them flattened.
         ruleset: The ruleset it plays.
-        observation: What it was trained on; one of ``mancala_env.observation.KINDS``.
+        observation: What it was trained on; one of ``mancala_env.observations.KINDS``.
         rounds: Rounds of the episodes it was trained on.
         deterministic: Whether it takes the best action; otherwise it draws one by its probabilities.
         name: What it is called in tables; None: the model's class.

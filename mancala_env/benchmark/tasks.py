@@ -7,7 +7,7 @@ from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, SamplingAgent
 from mancala_env.agents.own import PolicyAgent
 from mancala_env.errors import MancalaError
-from mancala_env.observation import ObservationKind
+from mancala_env.observations import ObservationKind
 
 
 class Refused(MancalaError):

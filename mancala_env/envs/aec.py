@@ -29,7 +29,7 @@ from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
-from mancala_env.observation import ObservationKind, Observer
+from mancala_env.observations import ObservationKind, Observer
 from mancala_env.rulesets import Ruleset
 
 AGENTS = ("player_0", "player_1")
@@ -79,7 +79,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
                 ``opening_set``: "all" of those openings (the default), or only those for "training", which
                 the arena holds none of. ``observation``: what agents see, "board" (the default), or what
                 each action leads to, "afterstates", "replies", "lines", "leaves" or "values"; see
-                :mod:`mancala_env.observation`. ``flatten``: whether that is one vector whatever is seen.
+                :mod:`mancala_env.observations`. ``flatten``: whether that is one vector whatever is seen.
                 ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 
         Raises:

@@ -21,7 +21,7 @@ from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
 from mancala_env.envs import play
 from mancala_env.envs.arguments import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 Seat = Literal["south", "north", "random"]

@@ -26,7 +26,7 @@ from mancala_env.engine.state import (
     save,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.observation.board import write_board
+from mancala_env.observations.board import write_board
 from mancala_env.rulesets import Ruleset
 
 # How the learner is seated when an episode starts; 0 and 1 are South and North.

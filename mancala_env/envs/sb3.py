@@ -37,7 +37,7 @@ from mancala_env.envs.duel import Illegal, Seat, make_duel
 from mancala_env.envs.families import ruleset_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.observation import ObservationKind
+from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
 
 

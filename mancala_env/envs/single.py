@@ -29,7 +29,7 @@ from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
-from mancala_env.observation import ObservationKind
+from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
 
 
@@ -49,10 +49,10 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
     ## Observation Space
     ``Box`` float32 `[F]`, everything about the position seen from the learner;
-    ``mancala_env.observation.parts(ruleset)`` names the features. With ``observation="afterstates"``,
+    ``mancala_env.observations.parts(ruleset)`` names the features. With ``observation="afterstates"``,
     ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` int16 `[A, G]`, what each action leads to,
     all zeros for one that is not legal and for all when the episode is over;
-    ``mancala_env.observation.Observer`` names the features. With ``flatten=True`` the same as one vector.
+    ``mancala_env.observations.Observer`` names the features. With ``flatten=True`` the same as one vector.
 
     ## Starting State
     The start of round 1, `opening_turns` random turns (four, without which a learner meets a handful of
@@ -110,7 +110,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
                 play a random legal action in its place.
             observation: What the learner sees: "board", or what each action leads to: "afterstates",
-                "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observation`.
+                "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
             flatten: Whether the observation is one vector whatever is seen.
             render_mode: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
             unknown: Refused, with the nearest names.

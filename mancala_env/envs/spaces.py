@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mancala_env.envs.arguments import RENDER_MODES
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 
 def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.observation import ObservationKind
+from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
 
 

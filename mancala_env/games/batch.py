@@ -40,8 +40,8 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
-from mancala_env.observation import Observer
-from mancala_env.observation.board import write_board
+from mancala_env.observations import Observer
+from mancala_env.observations.board import write_board
 from mancala_env.render.scene import describe
 from mancala_env.render.svg import Theme, check_look, grid
 from mancala_env.rulesets import Ruleset, lookup
@@ -200,7 +200,7 @@ class Batch:
         legal_mask: int8 `[B, A]`, 1 where the player to move may sow (an action is a hole seen from them).
         observer: What writes the observations; its `kind`, `shape` and `space` say what they are.
         observation: float32 `[B, F]`, or int16 `[B, A, G]`, of the player to move; see
-            :mod:`mancala_env.observation`.
+            :mod:`mancala_env.observations`.
         rewards: float32 `[B, 2]`, rewards of South and North for the episode that just ended, else 0.
         reward: float32 `[B]`, the same for the player who just moved.
         done: bool `[B]`, whether the last step ended the episode.

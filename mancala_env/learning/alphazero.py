@@ -28,7 +28,7 @@ from mancala_env.learning.distillation import losses
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 
 class NetworkSearch(PuctAgent):

@@ -26,7 +26,7 @@ from mancala_env.games.batch import Batch
 from mancala_env.learning.config import InvalidConfig, TrainConfig
 from mancala_env.learning.progress import RunProgress
 from mancala_env.learning.run_folder import RunFolder
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solver
 

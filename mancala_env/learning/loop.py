@@ -20,7 +20,7 @@ import torch
 from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 
-from mancala_env import agents, observation
+from mancala_env import agents, observations
 from mancala_env._util.command_line import in_one_line
 from mancala_env._util.settings import flat
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
@@ -108,7 +108,7 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
         (
             "version of the observation",
             identity.observation_version,
-            observation.version(config.network.observation, config.game),
+            observations.version(config.network.observation, config.game),
         ),
     ):
         if theirs != ours:
@@ -149,7 +149,7 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     Raises:
         MancalaError: It says what would be right.
     """
-    observation.version(config.network.observation, config.game)
+    observations.version(config.network.observation, config.game)
     for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):
         agents.Spec.parse(spec)  # a slip is found where it is not asked for, too
     pool = config.pool.opponents if config.pool.share else []

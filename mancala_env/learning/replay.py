@@ -22,7 +22,7 @@ from mancala_env.engine.validation import check_running
 from mancala_env.errors import MancalaError
 from mancala_env.learning.distillation import Examples
 from mancala_env.learning.run_folder import RunFolderError, write_atomically
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 REPLAY_FILE = "replay.npz"
 # A file of so many bytes is read even where fewer positions are remembered now.

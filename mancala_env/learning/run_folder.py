@@ -29,7 +29,7 @@ from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
 
-from mancala_env import observation
+from mancala_env import observations
 from mancala_env._util.files import written_whole
 from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.errors import MancalaError
@@ -168,7 +168,7 @@ class RunFolder:
         identity = Identity(
             ruleset=config.game,
             rounds=config.rounds,
-            observation_version=observation.version(config.network.observation, config.game),
+            observation_version=observations.version(config.network.observation, config.game),
             network=config.network,
             turns=model.num_timesteps,
             config=config.as_dict(),

@@ -40,7 +40,7 @@ from mancala_env.envs.duel import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
 from mancala_env.games.batch import Batch
 from mancala_env.learning.game_statistics import GameStatistics
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 # A score is a running mean over about the last 1 / 0.02 = 50 games.

@@ -27,7 +27,7 @@ from mancala_env.agents.specs import shipped_policy
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.networks.policy import ActionNetwork
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup
 
 _SHIPPED = "trained"

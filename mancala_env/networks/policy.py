@@ -12,8 +12,8 @@ from itertools import pairwise
 from mancala_env._util.settings import InvalidSetting, check, setting
 from mancala_env.errors import MancalaError
 from mancala_env.networks.value import UNIT
-from mancala_env.observation import ObservationKind, Observer, board
-from mancala_env.observation.actions import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
+from mancala_env.observations import ObservationKind, Observer, board
+from mancala_env.observations.per_action import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
 
 try:
@@ -264,7 +264,7 @@ def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> 
     """Build a network with random weights.
 
     Its ``forward(seen, legal)`` takes observations, batch first, of the shape that
-    :class:`mancala_env.observation.Observer` gives, and bool `[B, A]` (None where only the values are
+    :class:`mancala_env.observations.Observer` gives, and bool `[B, A]` (None where only the values are
     wanted). It returns logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`,
     -1 to 1, of the player to move.
     """

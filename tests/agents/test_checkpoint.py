@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import mancala_env
-from mancala_env import Batch, Position, agents, observation, rulesets
+from mancala_env import Batch, Position, agents, observations, rulesets
 from mancala_env.agents.checkpoint import (
     CheckpointAgent,
     Identity,
@@ -31,7 +31,7 @@ from mancala_env.cli import main
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.errors import MancalaError
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
-from mancala_env.observation import games_from
+from mancala_env.observations import games_from
 from mancala_env.play.game import Game
 
 LAYLI = rulesets.lookup("layli_goobalay")
@@ -39,13 +39,13 @@ LAYLI = rulesets.lookup("layli_goobalay")
 
 def identity_of(
     ruleset: str = "layli_goobalay",
-    kind: observation.ObservationKind = "replies",
+    kind: observations.ObservationKind = "replies",
     rounds: int | Literal["match"] = 1,
 ) -> Identity:
     return Identity(
         ruleset=rulesets.lookup(ruleset),
         rounds=rounds,
-        observation_version=observation.version(kind, ruleset),
+        observation_version=observations.version(kind, ruleset),
         network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
         turns=123,
         config={"seed": 1},
@@ -78,7 +78,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return write_checkpoint(tmp_path / "agent.zip", identity_of())
 
 
-@pytest.mark.parametrize("kind", observation.KINDS)
+@pytest.mark.parametrize("kind", observations.KINDS)
 def test_plays_legal_actions_and_the_best_of_its_network(tmp_path: Path, kind) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of(kind=kind))
     agent = agents.make(str(path), "layli_goobalay", seed=0, num_threads=1)
@@ -370,7 +370,7 @@ def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> No
     network = build_network(LAYLI, 6, config)
     batch = Batch(LAYLI, 5, seed=1, num_threads=1)
     batch.play_random(7)
-    seen = observation.Observer(LAYLI, "afterstates").observe(batch.games)
+    seen = observations.Observer(LAYLI, "afterstates").observe(batch.games)
     legal = torch.from_numpy(batch.legal_mask == 1)
     network.requires_grad_(False)
     logits, values = network(torch.from_numpy(seen), legal)
@@ -396,10 +396,10 @@ def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
     network.requires_grad_(False)
     batch = Batch(ruleset, 2000, seed=1, num_threads=1)
     batch.play_random(24)
-    observer = observation.Observer(ruleset, "leaves")
+    observer = observations.Observer(ruleset, "leaves")
     seen, parts = torch.from_numpy(observer.observe(batch.games)), observer.parts
     num_replies = seen[:, :, parts["num_replies"].start]
-    to_move = parts["position"].start + observation.parts(ruleset)["to_move"].start
+    to_move = parts["position"].start + observations.parts(ruleset)["to_move"].start
     moves_again = (seen[:, :, to_move] == 1) & (num_replies > 0)
     legal = torch.from_numpy(batch.legal_mask == 1)
     logits, _ = network(seen, legal)
@@ -437,14 +437,14 @@ def test_who_has_learned_nothing_chooses_by_the_values_of_the_lines(ruleset: rul
             weights.zero_()
     batch = Batch(ruleset, 2000, seed=1, num_threads=1)
     batch.play_random(24)
-    observer = observation.Observer(ruleset, "values")
+    observer = observations.Observer(ruleset, "values")
     seen = torch.from_numpy(observer.observe(batch.games))
     legal = torch.from_numpy(batch.legal_mask == 1)
     logits, _ = network(seen, legal)
     start = observer.parts["fourth_values"].start
     worths = seen[:, :, start : start + 3].float() / 16
     replies = seen[:, :, observer.parts["num_replies"].start]
-    to_move = observer.parts["position"].start + observation.parts(ruleset)["to_move"].start
+    to_move = observer.parts["position"].start + observations.parts(ruleset)["to_move"].start
     sign = torch.where(seen[:, :, to_move] == 1, 1.0, -1.0)
     signed = sign.unsqueeze(2) * worths
     is_there = torch.arange(3) < replies.clamp(min=1).unsqueeze(2)
@@ -462,7 +462,7 @@ def test_a_line_is_told_its_own_values_eight_seeds_to_a_one(column: int) -> None
     network: Any = build_network(LAYLI, 6, config)
     network.requires_grad_(False)
     network.line_layer.weight.zero_()
-    observer = observation.Observer(LAYLI, "values")
+    observer = observations.Observer(LAYLI, "values")
     part = observer.parts[("reply_values", "third_values", "fourth_values")[column]]
     rows = torch.zeros(1, observer.shape[1], dtype=torch.int16)
     rows[0, part.start : part.stop] = torch.arange(6) * 8 * 16
@@ -473,7 +473,7 @@ def test_a_line_is_told_its_own_values_eight_seeds_to_a_one(column: int) -> None
 def test_an_action_sees_leads_and_values_in_one_measure() -> None:
     config = NetworkConfig(observation="values", hidden=8, layers=2, seed_levels=3)
     network: Any = build_network(LAYLI, 6, config)
-    observer = observation.Observer(LAYLI, "values")
+    observer = observations.Observer(LAYLI, "values")
     rows = torch.zeros(1, observer.shape[1], dtype=torch.int16)
     nothing = network._seen(rows)
     for name, eight_seeds in (
@@ -493,7 +493,7 @@ def test_an_action_sees_leads_and_values_in_one_measure() -> None:
 def test_a_network_of_two_actions_is_told_the_last_line_again() -> None:
     config = NetworkConfig(observation="values", hidden=8, layers=2, seed_levels=3)
     network: Any = build_network(LAYLI, 2, config)
-    parts = observation.Observer(LAYLI, "values", 2).parts
+    parts = observations.Observer(LAYLI, "values", 2).parts
     starts = [parts[name].start for name in ("reply_values", "third_values", "fourth_values")]
     assert network._worth_columns.tolist() == [[start + n for start in starts] for n in (0, 1, 1)]
 

@@ -18,7 +18,7 @@ from mancala_env.agents import InvalidSpec
 from mancala_env.agents.checkpoint import CheckpointAgent
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 
 def odd(value: Any) -> Any:

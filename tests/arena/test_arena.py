@@ -35,7 +35,7 @@ from mancala_env.arena.plots import plot_win_rates
 from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
 from mancala_env.errors import InvalidArgument
 from mancala_env.games import records
-from mancala_env.observation import num_features
+from mancala_env.observations import num_features
 
 
 class FirstLegal(Agent):

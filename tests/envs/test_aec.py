@@ -26,7 +26,7 @@ from mancala_env import (
 from mancala_env.envs.aec import AGENTS
 from mancala_env.envs.families import FAMILIES
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import games_from
+from mancala_env.observations import games_from
 
 FAMILY_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")

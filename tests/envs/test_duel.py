@@ -18,7 +18,7 @@ from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 LAYLI = rulesets.lookup("layli_goobalay")
 MODES = list(AutoresetMode)

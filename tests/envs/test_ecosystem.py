@@ -9,7 +9,7 @@ from gymnasium.utils.env_checker import check_env
 
 from mancala_env import Ruleset, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.families import FAMILIES
-from mancala_env.observation import KINDS
+from mancala_env.observations import KINDS
 
 with warnings.catch_warnings():  # PettingZoo's tests import its own games by the way it is about to drop
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)

@@ -14,8 +14,8 @@ from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.networks.value_files import NoValueNetwork
-from mancala_env.observation import KINDS, Observer, kinds_of, observe, version
-from mancala_env.observation.actions import BOARDS
+from mancala_env.observations import KINDS, Observer, kinds_of, observe, version
+from mancala_env.observations.per_action import BOARDS
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]

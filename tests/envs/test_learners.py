@@ -14,7 +14,7 @@ from tianshou.env import PettingZooEnv
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.envs.utils import check_env_specs
 
-from mancala_env.observation import KINDS
+from mancala_env.observations import KINDS
 
 
 # Its advice where an observation has two dimensions is a policy made for it; docs/environments.md has one.

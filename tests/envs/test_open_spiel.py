@@ -7,7 +7,7 @@ import pytest
 
 from mancala_env import Position, rulesets
 from mancala_env.errors import InvalidPosition, InvalidRuleset
-from mancala_env.observation import observe
+from mancala_env.observations import observe
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: mancala-env[openspiel]")
 

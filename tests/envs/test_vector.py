@@ -16,7 +16,7 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.envs.families import FAMILIES
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.observation import KINDS
+from mancala_env.observations import KINDS
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 ALL = [*rulesets.names(), CUSTOM]

@@ -24,7 +24,7 @@ from mancala_env.learning.config import read_config
 from mancala_env.learning.progress_made import read_learned
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.networks.policy import NetworkConfig, build_network
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.solver import Solver
 
 GABATA, LAYLI = rulesets.lookup("gabata_five_holes"), rulesets.lookup("layli_goobalay")

@@ -16,7 +16,7 @@ from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidChec
 from mancala_env.agents.specs import shipped_policy
 from mancala_env.cli import main
 from mancala_env.networks.value_files import ValueFile
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup
 
 onnxruntime = pytest.importorskip("onnxruntime")

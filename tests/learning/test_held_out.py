@@ -13,7 +13,7 @@ from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.learning.loop import train
 from mancala_env.learning.policy import SelfPlayPolicy
 from mancala_env.learning.run_folder import RunFolder
-from mancala_env.observation import games_from
+from mancala_env.observations import games_from
 
 
 @pytest.mark.parametrize(

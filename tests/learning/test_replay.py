@@ -10,7 +10,7 @@ from mancala_env import Batch, Position, rulesets
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.learning.replay import Replay, Searched, ends_of
 from mancala_env.learning.run_folder import RunFolderError
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 GABATA = rulesets.lookup("gabata_five_holes")
 OBSERVER = Observer(GABATA, "board", GABATA.row_width)

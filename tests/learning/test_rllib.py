@@ -49,7 +49,7 @@ from mancala_env.learning.rllib.config import RayConfig
 from mancala_env.learning.rllib.selfplay import POOL, SHARED, always_shared, module_spec
 from mancala_env.learning.run_folder import RunFolder
 from mancala_env.networks.policy import NetworkConfig
-from mancala_env.observation import ObservationKind
+from mancala_env.observations import ObservationKind
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)

@@ -30,7 +30,7 @@ from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.pool import SnapshotPool
 from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
-from mancala_env.observation import games_from
+from mancala_env.observations import games_from
 
 LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
 SMOKE = str(CONFIGS / "smoke.yaml")

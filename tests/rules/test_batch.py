@@ -7,7 +7,7 @@ from boards import NORTH, SOUTH, finished, position
 from mancala_env import Batch, IllegalMove, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import KINDS, Observer, games_from, num_features, observe
+from mancala_env.observations import KINDS, Observer, games_from, num_features, observe
 
 ARRAYS = ("games", "player", "legal_mask", "observation", "rewards", "reward", "done", "truncated", "counts",
           "final_observation", "final_games")  # fmt: skip

@@ -10,7 +10,7 @@ from strategies import reached
 
 from mancala_env import InvalidRuleset, Position, rulesets
 from mancala_env.errors import InvalidArgument
-from mancala_env.observation import bounds, games_from, num_features, observe, parts
+from mancala_env.observations import bounds, games_from, num_features, observe, parts
 
 
 def seen(game, player=None):

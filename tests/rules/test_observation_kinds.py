@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mancala_env import Batch, Position, agents, observation, rulesets
+from mancala_env import Batch, Position, agents, observations, rulesets
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT, position_values
 from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
-from mancala_env.observation import KINDS, Observer, kinds_of, version
-from mancala_env.observation.actions import NUM_LINES
+from mancala_env.observations import KINDS, Observer, kinds_of, version
+from mancala_env.observations.per_action import NUM_LINES
 from mancala_env.rulesets import Ruleset
 
 NUM_GAMES = 24
@@ -74,7 +74,7 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
         return [0] * size
     me, after = position.player, position.copy()
     after.play(action)
-    features = [*observation.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
+    features = [*observations.observe(position.ruleset, after.games, me)[0], 1, lead(after, me)]
     if kind in ("replies", *FOUR_TURNS):
         worth, unit = (judged, UNIT) if kind == "values" else (lead, 1)
         depths = (0,) if kind == "replies" else (0, 1, 2)
@@ -93,7 +93,7 @@ def expected(position: Position, action: int, kind: str, num_actions: int) -> li
         if kind in ("leaves", "values"):
             for (_, reply), _, (_, end) in shown[:NUM_LINES]:
                 for seen in (reply, end):
-                    features += observation.observe(position.ruleset, seen.games, me)[0].tolist()
+                    features += observations.observe(position.ruleset, seen.games, me)[0].tolist()
     return features
 
 
@@ -161,7 +161,7 @@ def test_threads_change_nothing(kind: str) -> None:
 
 
 def test_versions_tell_the_kinds_apart() -> None:
-    assert version("board") == str(observation.VERSION)
+    assert version("board") == str(observations.VERSION)
     assert version("afterstates").startswith(f"{observation.VERSION}.")
 
 

@@ -14,7 +14,7 @@ from mancala_env import Batch, Position, Ruleset, agents, arena, coordinates, la
 from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.games import notation
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 
 _MOST_SECONDS = 5.0  # the aim is one; a busy machine is given more
 

@@ -32,7 +32,7 @@ from mancala_env.engine.state import (
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.observation import Observer, board
+from mancala_env.observations import Observer, board
 
 TASKS = ("afterstates", "anything")
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from mancala_env import agents, observation, rulesets, solver
+from mancala_env import agents, observations, rulesets, solver
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.arena.regret import has_exact_positions
 from mancala_env.errors import MancalaError
@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     console = Console()
     ruleset = rulesets.lookup(words.ruleset)
-    kinds = observation.kinds_of(ruleset)
+    kinds = observations.kinds_of(ruleset)
     unknown = sorted(set(words.kinds) - set(kinds))
     if unknown:
         raise MancalaError(

@@ -24,7 +24,7 @@ from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.networks.policy import NetworkConfig, build_network
-from mancala_env.observation import Observer
+from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 try:

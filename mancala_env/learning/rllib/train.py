@@ -29,7 +29,7 @@ import torch
 from rich.console import Console
 from stable_baselines3.common.logger import Logger
 
-from mancala_env import observation
+from mancala_env import observations
 from mancala_env._util.command_line import in_one_line
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
@@ -464,7 +464,7 @@ def export(learned: Learned, config: TrainConfig, steps: int) -> bytes:
     identity = Identity(
         ruleset=config.game,
         rounds=config.rounds,
-        observation_version=observation.version(config.network.observation, config.game),
+        observation_version=observations.version(config.network.observation, config.game),
         network=config.network,
         turns=steps,
         config=config.as_dict(),

@@ -140,7 +140,7 @@ def _write_boards(rules, games, players, wanted, out, start, stop):
 
 
 class BoardKind:
-    """The observation kind "board": float32 `[F]`; see :class:`mancala_env.observation.Observer`."""
+    """The observation kind "board": float32 `[F]`; see :class:`mancala_env.observations.Observer`."""
 
     is_per_action = False
     dtype = np.float32

@@ -39,8 +39,8 @@ from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT, leaf_value, unit_of
 from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
-from mancala_env.observation import board
-from mancala_env.observation.board import Part, num_features, write_board
+from mancala_env.observations import board
+from mancala_env.observations.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
 
 # Beyond every lead, in sixteenths of a seed too.
@@ -69,7 +69,7 @@ BOARDS = ("position", "leaves")
 
 
 class ActionKind:
-    """An observation kind that shows int16 `[A, G]`; see :class:`mancala_env.observation.Observer`.
+    """An observation kind that shows int16 `[A, G]`; see :class:`mancala_env.observations.Observer`.
 
     An action that is not legal is all zeros, and so are all of a player who is not to move.
     """
@@ -121,7 +121,7 @@ class ActionKind:
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
         """Return the parts of an action's features, in order, by name.
 
-        ``position`` is laid out as :func:`mancala_env.observation.board.parts` says, which also bounds its
+        ``position`` is laid out as :func:`mancala_env.observations.board.parts` says, which also bounds its
         features one by one, and so is each of ``leaves``.
         """
         layout = [
