@@ -67,7 +67,7 @@ CHAPTERS = {
         "Everything that can sit in a player's seat. [Agents](../agents.md) says how strong each is.",
         (
             "mancala_env.agents",
-            "mancala_env.agents.simple",
+            "mancala_env.agents.scripted",
             "mancala_env.agents.minimax",
             "mancala_env.agents.mcts",
             "mancala_env.agents.match_mcts",
@@ -77,7 +77,7 @@ CHAPTERS = {
             "mancala_env.networks.policy",
             "mancala_env.agents.policy_mcts",
             "mancala_env.agents.policy_minimax",
-            "mancala_env.agents.own",
+            "mancala_env.agents.user",
         ),
     ),
     "solver": Chapter(

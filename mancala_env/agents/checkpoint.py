@@ -32,7 +32,7 @@ from mancala_env._util.archives import (
     what_a_folder_is,
 )
 from mancala_env._util.checks import is_whole
-from mancala_env.agents.agent import Agent
+from mancala_env.agents.base import Agent
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds, encode_rounds
 from mancala_env.engine.validation import check_games

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.match_values import read_values, worths
 from mancala_env.agents.mcts import EXACT, LEAST, MOST, MOST_WORTH, MctsAgent
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
 
 
 class MatchMctsAgent(MctsAgent):

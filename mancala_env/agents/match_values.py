@@ -15,7 +15,7 @@ import numpy as np
 
 from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env._util.package_data import of_the_same_dials, rulesets_with
-from mancala_env.agents.agent import InvalidSpec
+from mancala_env.agents.base import InvalidSpec
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import match_margin, next_round
 from mancala_env.engine.state import (

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.budget import Budget
-from mancala_env.agents.search import ACTIVE, SearchAgent
+from mancala_env.agents.search_agent import ACTIVE, SearchAgent
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.state import (
@@ -45,6 +44,7 @@ from mancala_env.engine.state import (
 )
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.rulesets import MAX_TOTAL_SEEDS, Ruleset
+from mancala_env.search.limit import Budget
 
 # A tree of this many nodes, 128 MB, grows no more; simulations then start their rollouts at its leaves.
 _MOST_NODES = 1 << 22

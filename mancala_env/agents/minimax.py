@@ -28,9 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import is_whole
-from mancala_env.agents.agent import InvalidSpec
-from mancala_env.agents.budget import MOST_TURNS, Budget
-from mancala_env.agents.search import ACTIVE, SearchAgent
+from mancala_env.agents.base import InvalidSpec
+from mancala_env.agents.search_agent import ACTIVE, SearchAgent
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below
 from mancala_env.engine.state import (
@@ -49,6 +48,7 @@ from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import leaf_value, unit_of
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import MOST_TURNS, Budget
 
 ILLEGAL = -1000
 """What :func:`action_values` holds for an action that is not legal; no margin is below -255."""

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent
-from mancala_env.agents.budget import MOST_TURNS, Budget
+from mancala_env.agents.base import Agent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import MOST_TURNS, Budget
 from mancala_env.solver import Solver
 
 MEMORY_MB = 512

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.checkpoint import CheckpointAgent, load_value_weights
 from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent, reward_of
 from mancala_env.engine.episode import Rounds
 from mancala_env.networks.value import position_values
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
 
 
 class PolicyMctsAgent(PuctAgent, CheckpointAgent):

@@ -34,8 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent
-from mancala_env.agents.budget import Budget
+from mancala_env.agents.base import Agent
 from mancala_env.agents.mcts import (
     COUNT,
     FIRST,
@@ -57,6 +56,7 @@ from mancala_env.engine.state import NUM_COLUMNS, SOUTH, action_of, load, nth_bi
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.networks.value import UNIT, leaf_value
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
 
 # Weight of the chances; chosen by matches.
 _EXPLORATION = 1.0

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.perfect import MEMORY_MB, PerfectAgent
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
 from mancala_env.solver import OutOfTime, Solver
 
 # A fallible opponent replies as one of so many tree searches of so many simulations does.

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent
 from mancala_env.networks.value import UNIT
 from mancala_env.networks.value_files import read_for, shipped_network
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search.limit import Budget
 
 
 class NetworkMinimaxAgent(MinimaxAgent):

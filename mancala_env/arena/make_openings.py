@@ -9,12 +9,12 @@ import numpy as np
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import shipped_file
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.value_search import ValueMinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
 from mancala_env.networks.value import certain_leads
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search.limit import Budget
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
 
 WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400

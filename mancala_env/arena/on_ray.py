@@ -26,7 +26,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.agents import Agent, InvalidSpec, Spec
-from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.registry import entrant_of
 from mancala_env.arena.matches import InvalidMatch
 from mancala_env.arena.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.errors import MancalaError

@@ -22,7 +22,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.registry import entrant_of
 from mancala_env.arena.balanced import openings_hash
 from mancala_env.arena.lines import InvalidResults, LinesFile
 from mancala_env.arena.matches import (

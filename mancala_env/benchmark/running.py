@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, whole
-from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.registry import entrant_of
 from mancala_env.arena.round_robin import rules_hash
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part

@@ -5,7 +5,7 @@ from typing import Any
 from mancala_env import agents, rulesets
 from mancala_env._util.checks import whole
 from mancala_env.agents import InvalidSpec, Spec
-from mancala_env.agents.specs import kind_named
+from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
 from mancala_env.cli.parser import add_json

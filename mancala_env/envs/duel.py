@@ -13,7 +13,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.agents.simple import GreedyAgent, RandomAgent
+from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices

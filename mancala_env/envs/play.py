@@ -9,7 +9,7 @@ Symbols: B games, A actions, F features of the board, N opponents.
 
 import numpy as np
 
-from mancala_env.agents.simple import greedy_action, random_action
+from mancala_env.agents.scripted import greedy_action, random_action
 from mancala_env.engine.episode import OUTCOME, Episode, end_of_round, new_episode
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random, random_below

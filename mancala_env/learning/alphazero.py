@@ -20,7 +20,6 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.puct import PuctAgent
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.learning.config import TrainConfig
@@ -29,6 +28,7 @@ from mancala_env.learning.policy import NotFinite
 from mancala_env.learning.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.learning.selfplay import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
 from mancala_env.observations import Observer
+from mancala_env.search.limit import Budget
 
 
 class NetworkSearch(PuctAgent):

@@ -30,7 +30,6 @@ from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import Agent, make
-from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.checkpoint import (
     IDENTITY_MEMBER,
     VALUE_NETWORK_MEMBER,
@@ -61,6 +60,7 @@ from mancala_env.networks.value import (
     position_values,
 )
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import MOST_TURNS, Budget
 
 GAMES, MOST_GAMES, DEPTH = 40_000, 10**7, 6
 # Games side by side; what an agent sees of more would not fit the cache.

@@ -31,7 +31,6 @@ from rich.console import Console
 from mancala_env._util.command_line import Interrupted, Parser, check_out, in_one_line
 from mancala_env._util.settings import check, setting, settings_of
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents.budget import MOST_TURNS, Budget
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.engine.holdout import rows_in_set
@@ -42,6 +41,7 @@ from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fi
 from mancala_env.networks.value import ValueWeights
 from mancala_env.networks.value_files import ValueFile, ruleset_of
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search.limit import MOST_TURNS, Budget
 from mancala_env.solver import Solver
 from mancala_env.version import __version__
 

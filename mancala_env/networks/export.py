@@ -23,7 +23,7 @@ from mancala_env._util.command_line import Parser, check_out, in_one_line, needi
 from mancala_env._util.package_data import rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
-from mancala_env.agents.specs import shipped_policy
+from mancala_env.agents.registry import shipped_policy
 from mancala_env.errors import MancalaError
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.networks.policy import ActionNetwork

@@ -27,8 +27,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from mancala_env.agents import mcts, minimax
-from mancala_env.agents.search import ACTIVE
-from mancala_env.agents.simple import greedy_action, random_action
+from mancala_env.agents.scripted import greedy_action, random_action
+from mancala_env.agents.search_agent import ACTIVE
 from mancala_env.engine.episode import MATCH, OUTCOME, Episode
 from mancala_env.engine.holdout import ALL
 from mancala_env.engine.jit.decorator import kernel

@@ -10,8 +10,8 @@ from strategies import reached
 
 from mancala_env import Batch, IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.simple import GreedyAgent, RandomAgent
-from mancala_env.agents.specs import spec_forms
+from mancala_env.agents.registry import spec_forms
+from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.errors import InvalidArgument, InvalidPosition
 
 

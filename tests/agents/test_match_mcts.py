@@ -20,7 +20,7 @@ from mancala_env.agents.match_values import (
     read_values,
     worths,
 )
-from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.registry import entrant_of
 from mancala_env.arena import make_match_values, play_matches
 from mancala_env.arena.make_match_values import solve
 

@@ -10,7 +10,7 @@ import pytest
 from boards import finished, position
 
 from mancala_env import Batch, IllegalMove, Position, agents, rulesets
-from mancala_env.agents import mcts, search
+from mancala_env.agents import mcts, search_agent
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.arena import play_matches
 
@@ -108,7 +108,7 @@ def test_a_search_in_pieces_is_the_search_in_one(monkeypatch):
     games = Batch("leyla", 3, seed=6, opening_turns=5).games
     looks = itertools.count(1)
     # A look about a millisecond after the last keeps pieces as they begin, at ten simulations.
-    monkeypatch.setattr(search, "perf_counter", lambda: next(looks) / 1024)
+    monkeypatch.setattr(search_agent, "perf_counter", lambda: next(looks) / 1024)
     timed = tree_search("0.25s", "leyla")
     actions = timed.act(games)
     assert timed.last_simulations.tolist() == [2560, 2560, 2560]
@@ -120,7 +120,7 @@ def test_more_time_runs_more_simulations(monkeypatch):
     simulations = []
     for seconds in (1, 10):
         looks = itertools.count()
-        monkeypatch.setattr(search, "perf_counter", lambda looks=looks: next(looks))
+        monkeypatch.setattr(search_agent, "perf_counter", lambda looks=looks: next(looks))
         agent = tree_search(f"{seconds}s")
         assert agent.choose(game) in game.legal_actions
         simulations.append(agent.last_simulations[0])

@@ -16,7 +16,7 @@ from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util import tensors
 from mancala_env.agents import Spec, puct
 from mancala_env.agents.puct import PuctAgent
-from mancala_env.agents.specs import entrant_of
+from mancala_env.agents.registry import entrant_of
 from mancala_env.arena import play_matches, round_robin
 from mancala_env.networks import value_files as value_file
 from mancala_env.networks.value import InvalidValueNetwork, position_values

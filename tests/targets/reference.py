@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from mancala_env import InvalidRuleset, Position, Ruleset, rulesets, solver
-from mancala_env.agents.budget import Budget
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.simple import GreedyAgent
+from mancala_env.agents.scripted import GreedyAgent
 from mancala_env.engine.episode import MATCH, Episode
 from mancala_env.engine.state import encode
 from mancala_env.games.batch import _play_random
@@ -21,6 +20,7 @@ from mancala_env.games.position import _match_margin
 from mancala_env.networks.value import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
 from mancala_env.networks.value_files import ValueFile
 from mancala_env.rulesets import CHOICES
+from mancala_env.search.limit import Budget
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 _CHOICES = {

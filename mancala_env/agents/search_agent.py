@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent
-from mancala_env.agents.budget import Budget
+from mancala_env.agents.base import Agent
 from mancala_env.engine.jit.pace import Pace
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
 
 ACTIVE = 0
 """Column of every search's progress: 1 while a game's search is under way."""

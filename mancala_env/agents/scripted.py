@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mancala_env.agents.agent import Agent
+from mancala_env.agents.base import Agent
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.rng import random_below, random_hole

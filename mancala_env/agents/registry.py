@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, TypeAlias
 from mancala_env._util.archives import what_a_folder_is
 from mancala_env._util.package_data import of_the_same_dials, rulesets_with
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents.agent import Agent, InvalidSpec
-from mancala_env.agents.budget import MOST_SIMULATIONS, MOST_TURNS, Budget
+from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Budget
 
 _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
 

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mancala_env._util.checks import is_whole, one_of, truth
-from mancala_env.agents.agent import Agent, InvalidSpec
-from mancala_env.agents.specs import kind_named
+from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.agents.registry import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
 from mancala_env.errors import IllegalMove, InvalidArgument

@@ -1,0 +1,1 @@
+"""Search algorithms and their limits."""
