@@ -35,7 +35,7 @@ from mancala_env.solver import (
     positions,
     rulesets_with_positions,
 )
-from mancala_env.solver.make_positions import phase_of
+from tools.make_positions import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6

@@ -6,7 +6,7 @@ round, whose positions are known with it. Loading it plays those turns again, wh
 and a checksum of the positions' keys tells a book of other rules. A position counts with its stall
 counter, seen from the player to move, so a book serves both players; stores do not matter.
 
-``python -m mancala_env.solver.make_book layli_goobalay`` makes one anew.
+``python -m tools.make_book layli_goobalay`` makes one anew.
 """
 
 import zlib
@@ -163,7 +163,7 @@ class Book:
         if checksum_of(keys) != checksum or len(keys) != len(rests):
             raise InvalidBook(
                 f"the opening book of {ruleset.name} was made for other rules; make it anew with "
-                f"python -m mancala_env.solver.make_book {ruleset.name} --turns {turns}"
+                f"python -m tools.make_book {ruleset.name} --turns {turns}"
             )
         self.rests, self.line = rests, tuple(line)
         self._rests = {int(key): int(rest) for key, rest in zip(keys, rests, strict=True) if rest != UNKNOWN}

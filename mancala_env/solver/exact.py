@@ -25,7 +25,7 @@ from mancala_env.engine.validation import check_array
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import search, study
+from mancala_env.solver import proof_search, study
 from mancala_env.solver.book import load_book, owned_part, sure_part
 from mancala_env.solver.proofs import Scope
 from mancala_env.solver.study import LOWER, ROW, UPPER, Study
@@ -124,17 +124,17 @@ class OutOfTime(Exception):
     """The limit of time or nodes struck; what has been proved stays in the table."""
 
 
-def _new_line(ruleset: Ruleset) -> search.Line:
+def _new_line(ruleset: Ruleset) -> proof_search.Line:
     """Allocate what one thread needs to search."""
     # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
     depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
     holes = ruleset.num_holes
-    return search.Line(
-        words=np.empty((depth, search.NUM_WORDS), np.uint64),
-        nums=np.empty((depth, search.NUM_NUMS), np.int64),
-        turn_words=np.empty((depth * holes, search.NUM_WORDS), np.uint64),
-        turn_nums=np.empty((depth * holes, search.NUM_TURN_NUMS), np.int64),
-        registers=np.zeros(search.NUM_REGISTERS, np.int64),
+    return proof_search.Line(
+        words=np.empty((depth, proof_search.NUM_WORDS), np.uint64),
+        nums=np.empty((depth, proof_search.NUM_NUMS), np.int64),
+        turn_words=np.empty((depth * holes, proof_search.NUM_WORDS), np.uint64),
+        turn_nums=np.empty((depth * holes, proof_search.NUM_TURN_NUMS), np.int64),
+        registers=np.zeros(proof_search.NUM_REGISTERS, np.int64),
     )
 
 
@@ -181,9 +181,9 @@ class Solver:
         self.num_threads = whole("num_threads", num_threads, 1, MOST_THREADS)
         self._rules = encode(self.ruleset)
         self._table: np.ndarray | None = None
-        self._attempts = np.zeros(search.NUM_ATTEMPTS, np.uint64)
+        self._attempts = np.zeros(proof_search.NUM_ATTEMPTS, np.uint64)
         self._shares = int(truth("share_proofs", share_proofs))
-        self._lines: list[search.Line] = []
+        self._lines: list[proof_search.Line] = []
         self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
         self.book = load_book(self.ruleset) if truth("use_book", use_book) else None
         self.deadline, self.is_cancelled = np.inf, False
@@ -193,7 +193,7 @@ class Solver:
     @property
     def nodes(self) -> int:
         """Positions searched since the solver was made."""
-        return sum(int(line.registers[search.NODES]) for line in self._lines)
+        return sum(int(line.registers[proof_search.NODES]) for line in self._lines)
 
     def sibling(self) -> "Solver":
         """Return a solver on the same table, for one more thread; it searches on one thread itself."""
@@ -349,7 +349,7 @@ class Solver:
             return action
         if self._table is None:
             return -1
-        return int(search.known(self._rules, games, 0, self._scope(games), self._table)[2])
+        return int(proof_search.known(self._rules, games, 0, self._scope(games), self._table)[2])
 
     def reaches(self, position: Position, value: int, sign: int) -> bool:
         """Tell whether a position's value is at least `value` (sign 1) or at most that (sign -1)."""
@@ -406,11 +406,11 @@ class Solver:
         self._shared_table()
         scope = self._scope(games)
         self._prepare(0, games, scope, beta)
-        enough = self._lines[0].registers[search.NODES] + _NODES_ALONE
+        enough = self._lines[0].registers[proof_search.NODES] + _NODES_ALONE
         self.check_limits()
         while not self._go_on(0, games, scope, _ALONE):
             self.check_limits()
-            if self.num_threads > 1 and self._lines[0].registers[search.NODES] >= enough:
+            if self.num_threads > 1 and self._lines[0].registers[proof_search.NODES] >= enough:
                 return self._search_together(games, scope, beta)
         return self._answer(0)
 
@@ -439,7 +439,7 @@ class Solver:
             self._lines.append(_new_line(self.ruleset))
             without = Pace(_FIRST_NODES, _MOST_NODES, _UNTIMED_SECONDS)
             self._paces.append((Pace(_FIRST_NODES, _MOST_NODES), without))
-        search.start(self._rules, games, 0, scope, self._lines[n], beta)
+        proof_search.start(self._rules, games, 0, scope, self._lines[n], beta)
 
     def _go_on(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
         """Let a line go on for some milliseconds; tell whether it has the answer."""
@@ -447,12 +447,12 @@ class Solver:
         assert self._table is not None
         is_cold = (
             self.deadline < np.inf
-            and line.registers[search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
+            and line.registers[proof_search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
         )
         # A piece ends at the last node: where it stops must not depend on the pace.
         nodes = min(1 if is_cold else pace.piece, max(1, self._last_node - self.nodes))
         started = time.monotonic()
-        search.search(
+        proof_search.search(
             self._rules,
             np.int64(games[0, TERRITORY_COLUMN]),
             scope,
@@ -462,14 +462,14 @@ class Solver:
             line,
             nodes,
         )
-        if line.registers[search.DONE]:
+        if line.registers[proof_search.DONE]:
             return True
         if not is_cold:  # a node says nothing of the next then
             pace.took(time.monotonic() - started)
         return False
 
     def _answer(self, n: int) -> int:
-        return int(self._lines[n].registers[search.ANSWER])
+        return int(self._lines[n].registers[proof_search.ANSWER])
 
     def _search_together(self, games: np.ndarray, scope: Scope, beta: int) -> int:
         """Run one null-window search on several threads, which help each other through the table."""

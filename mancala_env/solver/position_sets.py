@@ -1,7 +1,7 @@
 """Positions with the exact value of every action, to measure agents against.
 
 Sets ship with the package for the rulesets that :func:`rulesets_with_positions` lists. ``python -m
-mancala_env.solver.make_positions`` makes the sets anew.
+tools.make_positions`` makes the sets anew.
 
 Where positions come from: the first phase is drawn from the opening book where there is one; the others
 from rounds after a random opening, half of them played at random throughout, half by players who take

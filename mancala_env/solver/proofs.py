@@ -1,6 +1,6 @@
 """Proofs: which positions one is valid for, where it is stored, and when it is found again.
 
-Two parts of a position hardly ever matter to its rest (see :mod:`mancala_env.solver.search`), the stall
+Two parts of a position hardly ever matter to its rest (see :mod:`mancala_env.solver.proof_search`), the stall
 counter and how many seeds owned holes hold. So proofs are stored under keys that leave them out, and every
 proof carries the :class:`Conditions` under which it holds:
 

@@ -31,8 +31,8 @@ from mancala_env.engine.state import (
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.solver.proof_search import _free_margin
 from mancala_env.solver.proofs import U0, Scope, keys_of, look_up
-from mancala_env.solver.search import _free_margin
 
 # Columns of a row: whether there is such a turn, how its value follows from its position's, and the bounds.
 IS_LEGAL, SIGN, WON, LOWER, UPPER = range(5)

@@ -47,7 +47,7 @@ from mancala_env.engine.validation import _first_wrong
 from mancala_env.games.batch import _play_random
 from mancala_env.games.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
 from mancala_env.networks.value import write_packed
-from mancala_env.solver import search, study
+from mancala_env.solver import proof_search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
 
 # A block is cut into arrays that begin on a cache line, which the solver's table needs.
@@ -382,16 +382,16 @@ def _solver_block(block, rules, table_bits):
     holes = 2 * rules.width
     plies = STALL_LIMIT * (holes * rules.seeds + 1) + 2
     at = np.int64(block)
-    words = array_at(at, np.uint64, (plies, search.NUM_WORDS))
-    at += _whole_lines(8 * plies * search.NUM_WORDS)
-    nums = array_at(at, np.int64, (plies, search.NUM_NUMS))
-    at += _whole_lines(8 * plies * search.NUM_NUMS)
-    turn_words = array_at(at, np.uint64, (plies * holes, search.NUM_WORDS))
-    at += _whole_lines(8 * plies * holes * search.NUM_WORDS)
-    turn_nums = array_at(at, np.int64, (plies * holes, search.NUM_TURN_NUMS))
-    at += _whole_lines(8 * plies * holes * search.NUM_TURN_NUMS)
-    registers = array_at(at, np.int64, (search.NUM_REGISTERS,))
-    at += _whole_lines(8 * search.NUM_REGISTERS)
+    words = array_at(at, np.uint64, (plies, proof_search.NUM_WORDS))
+    at += _whole_lines(8 * plies * proof_search.NUM_WORDS)
+    nums = array_at(at, np.int64, (plies, proof_search.NUM_NUMS))
+    at += _whole_lines(8 * plies * proof_search.NUM_NUMS)
+    turn_words = array_at(at, np.uint64, (plies * holes, proof_search.NUM_WORDS))
+    at += _whole_lines(8 * plies * holes * proof_search.NUM_WORDS)
+    turn_nums = array_at(at, np.int64, (plies * holes, proof_search.NUM_TURN_NUMS))
+    at += _whole_lines(8 * plies * holes * proof_search.NUM_TURN_NUMS)
+    registers = array_at(at, np.int64, (proof_search.NUM_REGISTERS,))
+    at += _whole_lines(8 * proof_search.NUM_REGISTERS)
     games = array_at(at, np.uint64, (1 + holes, NUM_COLUMNS))
     at += _whole_lines(8 * (1 + holes) * NUM_COLUMNS)
     rows = array_at(at, np.int64, (1 + holes, study.ROW_COLUMNS))
@@ -402,11 +402,11 @@ def _solver_block(block, rules, table_bits):
     at += _LINE
     busy = array_at(at, np.uint64, (1,))
     at += _LINE
-    attempts = array_at(at, np.uint64, (search.NUM_ATTEMPTS,))
-    at += _whole_lines(8 * search.NUM_ATTEMPTS)
+    attempts = array_at(at, np.uint64, (proof_search.NUM_ATTEMPTS,))
+    at += _whole_lines(8 * proof_search.NUM_ATTEMPTS)
     table = array_at(at, np.uint64, (WORDS_PER_BUCKET << table_bits,))
     at += (8 * WORDS_PER_BUCKET) << table_bits
-    line = search.Line(words, nums, turn_words, turn_nums, registers)
+    line = proof_search.Line(words, nums, turn_words, turn_nums, registers)
     return line, study.Study(games, rows, window), attempts, busy, under_way, table, at
 
 
@@ -438,9 +438,9 @@ def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
     r = _rules_at(rules)
     line, position, attempts, busy, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
     registers, window = line.registers, position.window
-    last = registers[search.NODES] + nodes
+    last = registers[proof_search.NODES] + nodes
     is_done = 0
-    while registers[search.NODES] < last:
+    while registers[proof_search.NODES] < last:
         if not under_way[0]:
             row = study.next_window(position, wants_all != 0)
             if row < 0:
@@ -448,18 +448,18 @@ def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
                 break
             game = load(position.games, row)
             beta = window[study.BETA] - study.owned_margin(game, game.player)
-            search.start(r, position.games, row, study.scope_of(r, game, 1), line, beta)
+            proof_search.start(r, position.games, row, study.scope_of(r, game, 1), line, beta)
             under_way[0] = 1
         game = load(position.games, window[study.ROW])
-        left = last - registers[search.NODES]
+        left = last - registers[proof_search.NODES]
         scope = study.scope_of(r, game, 1)
-        search.search(r, game.territory, scope, table, attempts, busy, line, left)
-        if registers[search.DONE]:
+        proof_search.search(r, game.territory, scope, table, attempts, busy, line, left)
+        if registers[proof_search.DONE]:
             under_way[0] = 0
-            answer = study.owned_margin(game, game.player) + registers[search.ANSWER]
+            answer = study.owned_margin(game, game.player) + registers[proof_search.ANSWER]
             study.take_answer(position, answer)
     said = array_at(out, np.float64, (4 + 4 * r.width,))
-    said[0], said[1] = registers[search.NODES], window[study.ROW]
+    said[0], said[1] = registers[proof_search.NODES], window[study.ROW]
     for row in range(1 + 2 * r.width):
         said[2 + 2 * row], said[3 + 2 * row] = study.bounds_now(r, position, row, 1, table)
     return is_done

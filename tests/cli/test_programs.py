@@ -20,9 +20,9 @@ from mancala_env.learning import value_fit as fit_value
 from mancala_env.learning import value_growth
 from mancala_env.learning.config import configs_folder, read_config
 from mancala_env.learning.rllib import train as rllib_train
-from mancala_env.solver import make_book, make_positions
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.web import make_files
+from tools import make_book, make_positions
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]
@@ -209,7 +209,7 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
     path = tmp_path / "book_layli_goobalay.npz"
     words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory_mb", "64"]
     maker = subprocess.Popen(
-        [sys.executable, "-m", "mancala_env.solver.make_book", *words],
+        [sys.executable, "-m", "tools.make_book", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -19,7 +19,7 @@ import mancala_env
 from mancala_env.engine.jit import decorator
 from mancala_env.engine.state import encode, load
 from mancala_env.rulesets import lookup
-from mancala_env.solver import search
+from mancala_env.solver import proof_search
 from mancala_env.solver.proofs import Conditions
 
 PACKAGE = Path(mancala_env.__file__).parent
@@ -172,11 +172,14 @@ def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch)
 
 def test_kernels_count_no_references_to_arrays():
     """A tenth of the solver's time went there: numba leaves it to kernels that return in several places."""
-    step: Any = search._take_bound
+    step: Any = proof_search._take_bound
     anew = numba.njit(**{name: value for name, value in step.targetoptions.items() if name != "nopython"})(
         step.py_func
     )
-    nums, turn_nums = np.zeros((2, search.NUM_NUMS), np.int64), np.zeros((2, search.NUM_TURN_NUMS), np.int64)
+    nums, turn_nums = (
+        np.zeros((2, proof_search.NUM_NUMS), np.int64),
+        np.zeros((2, proof_search.NUM_TURN_NUMS), np.int64),
+    )
     game = load(mancala_env.Position("leyla").games, 0)
     anew(encode(lookup("leyla")), nums, turn_nums, 0, 0, game, 5, Conditions(0, 0, 0))
     (code,) = anew.inspect_llvm().values()

@@ -47,7 +47,7 @@ def _program(name: str, words: list[str]) -> int:
 
         return command_line.run("arena", lambda: _arena(*words))
     if name == "book":
-        from mancala_env.solver import make_book
+        from tools import make_book
 
         return make_book.main(words)
     raise ValueError(name)

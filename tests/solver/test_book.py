@@ -7,7 +7,8 @@ import pytest
 
 from mancala_env import Position, Ruleset, solver
 from mancala_env.rulesets import lookup
-from mancala_env.solver import book, make_book
+from mancala_env.solver import book
+from tools import make_book
 
 SMALL = Ruleset(row_width=3, seeds_per_hole=2, landing="uur")
 

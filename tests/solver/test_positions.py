@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env import Ruleset
-from mancala_env.solver import make_positions, position_sets
+from mancala_env.solver import position_sets
 from mancala_env.solver.position_sets import PHASES, PositionSet
+from tools import make_positions
 
 
 def test_a_set_that_is_gone_on_with_keeps_its_positions() -> None:

@@ -1,4 +1,4 @@
-"""Solve anew what the data files say: ``python -m mancala_env.solver.check leyla gabata_i``.
+"""Solve anew what the data files say: ``python -m tools.check_solved leyla gabata_i``.
 
 By default proofs are not shared between positions and no book is asked, so that nothing the files were made
 with decides but the rules and alpha-beta. What takes too long is counted, not judged. For each ruleset named,
@@ -111,7 +111,7 @@ def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
 @in_one_line("check")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the files of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.solver.check", description=__doc__)
+    parser = Parser(prog="python -m tools.check_solved", description=__doc__)
     parser.add_argument("rulesets", nargs="*", help="all that have a file, if none is named")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--sample", type=int, default=50, help="most positions of a file")

@@ -1,4 +1,4 @@
-"""Make the sets of solved positions: ``python -m mancala_env.solver.make_positions layli_goobalay``."""
+"""Make the sets of solved positions: ``python -m tools.make_positions layli_goobalay``."""
 
 import sys
 import time
@@ -146,7 +146,7 @@ def make(
 @in_one_line("make_positions", "the file of the ruleset that was being solved is as it was")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the sets of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.solver.make_positions", description=__doc__)
+    parser = Parser(prog="python -m tools.make_positions", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--first_phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
     parser.add_argument("--per_phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")

@@ -1,4 +1,4 @@
-"""Make opening books: ``python -m mancala_env.solver.make_book layli_goobalay --turns 4``.
+"""Make opening books: ``python -m tools.make_book layli_goobalay --turns 4``.
 
 Turn by turn from the start, each position with the bounds that the values before it give: a position's value
 is the best of its actions', so none of them is worth more, and where all but one are worth less, that one
@@ -227,7 +227,7 @@ def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
 @in_one_line("make_book", "what is known has been written, and the same command goes on from there")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the books of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.solver.make_book", description=__doc__)
+    parser = Parser(prog="python -m tools.make_book", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")

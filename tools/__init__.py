@@ -1,0 +1,1 @@
+"""Maintainers' programs; not part of the wheel."""
