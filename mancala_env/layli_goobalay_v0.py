@@ -17,7 +17,7 @@ from typing import Unpack
 from pettingzoo import AECEnv
 
 from mancala_env.envs.aec import MancalaAEC, Options, guarded
-from mancala_env.envs.arguments import RENDER_MODES
+from mancala_env.envs.options import RENDER_MODES
 from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]

@@ -13,8 +13,11 @@ from mancala_env.coordinates import hole_of
 from mancala_env.engine.episode import Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS
-from mancala_env.envs import play
-from mancala_env.envs.arguments import (
+from mancala_env.envs import kernels
+from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.guard import Guard
+from mancala_env.envs.options import (
     FirstPlayer,
     Reward,
     UnknownOption,
@@ -24,9 +27,6 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
-from mancala_env.envs.families import ruleset_of
-from mancala_env.envs.guard import Guard
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind, Observer
@@ -99,7 +99,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             options.get("reward", "outcome"),
             options.get("opening_set", "all"),
         )
-        self._settings = play.encode_settings(self.ruleset, episode)
+        self._settings = kernels.encode_settings(self.ruleset, episode)
         num_actions = self.ruleset.num_actions(self.rounds)
         self._observer = Observer(
             self.ruleset,
@@ -174,7 +174,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         random = self._random
         if seed is not None or random is None:
             random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-        self._random = np.uint64(play.aec_reset(self._settings, games, random, "position" in given))
+        self._random = np.uint64(kernels.aec_reset(self._settings, games, random, "position" in given))
         self._games = games
         self._is_started = True
         self.agents = list(AGENTS)
@@ -281,7 +281,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """
         masks = np.empty(self._mask_shape, np.int8)
         seen = None if self._seen_shape is None else np.empty(self._seen_shape, np.float32)
-        is_legal, player, is_terminated, is_truncated, south = play.aec_turn(
+        is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
             self._settings, self._games, action, masks, seen
         )
         if not is_legal:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env.coordinates import action_of
-from mancala_env.envs.duel import Duel
+from mancala_env.envs.opponents import Duel
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.render.motion import ends_of, steps

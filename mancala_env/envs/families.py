@@ -69,7 +69,7 @@ def register() -> None:
         if family.gym_id not in gymnasium.registry:
             gymnasium.register(
                 family.gym_id,
-                entry_point="mancala_env.envs.single:MancalaEnv",
+                entry_point="mancala_env.envs.gym:MancalaEnv",
                 vector_entry_point="mancala_env.envs.vector:MancalaVectorEnv",
                 kwargs={"game": game},
             )

@@ -24,7 +24,10 @@ from mancala_env.agents import AgentLike
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
-from mancala_env.envs.arguments import (
+from mancala_env.envs.drawing import seen_of, tiles_of
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.options import (
     FirstPlayer,
     Reward,
     UnknownRenderMode,
@@ -32,9 +35,6 @@ from mancala_env.envs.arguments import (
     reset_options,
     starting_game,
 )
-from mancala_env.envs.drawing import seen_of, tiles_of
-from mancala_env.envs.duel import Illegal, Seat, make_duel
-from mancala_env.envs.families import ruleset_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind
@@ -81,7 +81,7 @@ class GamesVecEnv(VecEnv):
 class MancalaVecEnv(GamesVecEnv):
     """B games against an agent, all stepped together, as Stable-Baselines3 takes them.
 
-    Every game follows :class:`mancala_env.envs.single.MancalaEnv`. An episode that ends is followed by the
+    Every game follows :class:`mancala_env.envs.gym.MancalaEnv`. An episode that ends is followed by the
     next one within the step; its info holds ``terminal_observation``, ``TimeLimit.truncated`` and, as a
     Monitor would write it, ``episode`` with return, length and seconds, so that SB3 logs them.
 
@@ -113,7 +113,7 @@ class MancalaVecEnv(GamesVecEnv):
         Args:
             num_envs: B, at least 1.
             ruleset: Name of a ruleset, or your own; None: Layli Goobalay.
-            opponent: See :class:`mancala_env.envs.single.MancalaEnv`, here and below.
+            opponent: See :class:`mancala_env.envs.gym.MancalaEnv`, here and below.
             seat: The learner's seat, drawn for each episode unless told otherwise.
             rounds: Most rounds of an episode, or "match".
             reward: "outcome" or "margin".
@@ -168,7 +168,7 @@ class MancalaVecEnv(GamesVecEnv):
         """Start an episode in every game and return the observations `[B, *shape]`.
 
         What :meth:`set_options` was given holds for these episodes: ``position`` and ``seat`` as in
-        :meth:`mancala_env.envs.single.MancalaEnv.reset`, in one dict for all games or a list of B.
+        :meth:`mancala_env.envs.gym.MancalaEnv.reset`, in one dict for all games or a list of B.
 
         Raises:
             InvalidPosition: An episode cannot start from a position.

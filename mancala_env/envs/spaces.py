@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env.envs.arguments import RENDER_MODES
+from mancala_env.envs.options import RENDER_MODES
 from mancala_env.observations import Observer
 
 

@@ -14,7 +14,10 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
-from mancala_env.envs.arguments import (
+from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.options import (
     RENDER_MODES,
     FirstPlayer,
     Reward,
@@ -25,9 +28,6 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
-from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
-from mancala_env.envs.duel import Illegal, Seat, make_duel
-from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
@@ -39,7 +39,7 @@ class MancalaVectorEnv(VectorEnv):
     """B games against an agent, all stepped together.
 
     ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes one; every game follows
-    :class:`mancala_env.envs.single.MancalaEnv`, whose arguments it takes, and from seed s game b plays what
+    :class:`mancala_env.envs.gym.MancalaEnv`, whose arguments it takes, and from seed s game b plays what
     that environment plays from seed s + b.
 
     `autoreset_mode` says what follows an episode that ends. ``SAME_STEP`` (the default): the next one starts
@@ -85,7 +85,7 @@ class MancalaVectorEnv(VectorEnv):
 
         Args:
             num_envs: B, at least 1.
-            ruleset: See :class:`mancala_env.envs.single.MancalaEnv`, here and below.
+            ruleset: See :class:`mancala_env.envs.gym.MancalaEnv`, here and below.
             game: The game whose rulesets are admitted; None admits all.
             opponent: An agent or its spec, or a list of them; one agent plays all the games it is drawn for.
             seat: The learner's seat; "random" draws it for each game and episode.

@@ -36,7 +36,7 @@ from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS
-from mancala_env.envs.duel import Duel
+from mancala_env.envs.opponents import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
 from mancala_env.games.batch import Batch
 from mancala_env.learning.game_statistics import GameStatistics

@@ -24,7 +24,7 @@ from mancala_env.arena.make_openings import TURNS, margins_by_book
 from mancala_env.arena.openings import every_opening, openings_to_evaluate, set_to_learn_from
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
-from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.learning.selfplay import SelfPlayEnv

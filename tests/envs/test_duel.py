@@ -12,10 +12,10 @@ from gymnasium.wrappers import vector as vector_wrappers
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
 from mancala_env.agents import Agent
 from mancala_env.engine.episode import MAX_ROUNDS
-from mancala_env.envs.arguments import UnknownOption
-from mancala_env.envs.duel import Duel
+from mancala_env.envs.gym import MancalaEnv
+from mancala_env.envs.opponents import Duel
+from mancala_env.envs.options import UnknownOption
 from mancala_env.envs.sb3 import MancalaVecEnv
-from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
 from mancala_env.observations import Observer

@@ -10,8 +10,8 @@ from test_observation_kinds import FOUR_TURNS, expected
 from mancala_env import Batch, Ruleset, agents, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS
 from mancala_env.envs.families import FAMILIES
+from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.sb3 import MancalaVecEnv
-from mancala_env.envs.single import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observations import KINDS, Observer, kinds_of, observe, version

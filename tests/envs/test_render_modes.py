@@ -14,9 +14,9 @@ from gymnasium.wrappers import RecordVideo
 
 from mancala_env import Position, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.agents import Agent
-from mancala_env.envs.arguments import RENDER_MODES
 from mancala_env.envs.drawing import seen_after, seen_of
-from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.gym import MancalaEnv
+from mancala_env.envs.options import RENDER_MODES
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.render.motion import ends_of
 from mancala_env.render.pixels import WIDTH, pixels_of

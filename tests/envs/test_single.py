@@ -11,7 +11,7 @@ from mancala_env import IllegalMove, InvalidRuleset, Position, Ruleset, agents, 
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.envs.families import FAMILIES, register
-from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.gym import MancalaEnv
 from mancala_env.observations import observe, parts
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")

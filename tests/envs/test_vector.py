@@ -14,7 +14,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from mancala_env import Batch, IllegalMove, Position, Ruleset, rulesets
 from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.envs.families import FAMILIES
-from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.observations import KINDS
 

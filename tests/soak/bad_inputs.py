@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from mancala_env import Batch, Position, Ruleset, agents, arena, coordinates, layli_goobalay_v0, solver
-from mancala_env.envs.single import MancalaEnv
+from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.games import notation
 from mancala_env.observations import Observer

@@ -18,8 +18,8 @@ from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
-from mancala_env.envs import play
-from mancala_env.envs.arguments import FirstPlayer, Reward
+from mancala_env.envs import kernels
+from mancala_env.envs.options import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
@@ -27,11 +27,11 @@ from mancala_env.rulesets import Ruleset
 Seat = Literal["south", "north", "random"]
 Illegal = Literal["raise", "lose", "random"]
 
-SEATS = {"south": SOUTH, "north": NORTH, "random": play.RANDOM_SEAT, "other": play.OTHER_SEAT}
+SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT, "other": kernels.OTHER_SEAT}
 _SEATS_TO_ASK_FOR: Sequence[Seat] = get_args(Seat)
-_ILLEGAL = {"raise": play.RAISE, "lose": play.LOSE, "random": play.PLAY_RANDOM}
+_ILLEGAL = {"raise": kernels.RAISE, "lose": kernels.LOSE, "random": kernels.PLAY_RANDOM}
 # Whose turns are played by a kernel; any other class, a subclass too, is asked.
-_CODES: dict[type[Agent], int] = {RandomAgent: play.RANDOM, GreedyAgent: play.GREEDY}
+_CODES: dict[type[Agent], int] = {RandomAgent: kernels.RANDOM, GreedyAgent: kernels.GREEDY}
 
 
 class _Now(NamedTuple):
@@ -91,7 +91,7 @@ class Duel:
         self.rounds: Rounds = rounds
         self.observer, self.num_actions = observer, ruleset.num_actions(rounds)
         self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
-        self._settings = play.encode_settings(
+        self._settings = kernels.encode_settings(
             ruleset,
             encode_episode(rounds, first_player, opening_turns, reward, opening_set),
             SEATS[one_of("seat", seat, tuple(SEATS))],
@@ -100,13 +100,13 @@ class Duel:
         )
         self._num_threads = num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
-        rows = np.zeros((num_games, play.NUM_ROW_COLUMNS), np.uint64)
-        rows[:, play.SEAT] = np.arange(num_games) % 2  # what the seat "other" is the other one of
+        rows = np.zeros((num_games, kernels.NUM_ROW_COLUMNS), np.uint64)
+        rows[:, kernels.SEAT] = np.arange(num_games) % 2  # what the seat "other" is the other one of
         self._now = _Now(
             games,
             rows,
             starts=games.copy(),
-            results=np.zeros((num_games, play.NUM_RESULTS), np.int64),
+            results=np.zeros((num_games, kernels.NUM_RESULTS), np.int64),
             reward=np.zeros(num_games),
             legal_mask=np.zeros((num_games, self.num_actions), np.int8),
             observation=observer.empty(num_games),
@@ -116,7 +116,7 @@ class Duel:
         self.final_observation = observer.empty(num_games)
         self._is_passing = observer.passing(self.final_observation) is not None
         self._nobodys = np.zeros(num_games, np.int64)
-        self._all_learn = np.full(num_games, play.LEARNER, np.int8)
+        self._all_learn = np.full(num_games, kernels.LEARNER, np.int8)
         self.opponents: list[Agent] = []
         self.set_opponents(opponents)
 
@@ -148,47 +148,47 @@ class Duel:
     @property
     def seats(self) -> np.ndarray:
         """The array int64 `[B]`, the learner's seats: 0 South, 1 North."""
-        return self._now.rows[:, play.SEAT].astype(np.int64)
+        return self._now.rows[:, kernels.SEAT].astype(np.int64)
 
     @property
     def done(self) -> np.ndarray:
         """The array bool `[B]`, whether the last step ended an episode."""
-        return self.results[:, play.DONE] != 0
+        return self.results[:, kernels.DONE] != 0
 
     @property
     def truncated(self) -> np.ndarray:
         """The array bool `[B]`, whether a match ended by the limit of 1,000 rounds alone (RULES 5.4)."""
-        return self.results[:, play.TRUNCATED] != 0
+        return self.results[:, kernels.TRUNCATED] != 0
 
     @property
     def forfeited(self) -> np.ndarray:
         """The array bool `[B]`, whether the episode ended because the learner's action was illegal."""
-        return self.results[:, play.FORFEITED] != 0
+        return self.results[:, kernels.FORFEITED] != 0
 
     @property
     def winner(self) -> np.ndarray:
         """The array int64 `[B]`, who won the episode, 0 or 1; -1 for a draw."""
-        return self.results[:, play.WINNER].copy()
+        return self.results[:, kernels.WINNER].copy()
 
     @property
     def last_seats(self) -> np.ndarray:
         """The array int64 `[B]`, the learner's seat in the episode that ended."""
-        return self.results[:, play.LAST_SEAT].copy()
+        return self.results[:, kernels.LAST_SEAT].copy()
 
     @property
     def final_counts(self) -> np.ndarray:
         """The array int16 `[B, 2]`, the last counts of South and North."""
-        return self.results[:, play.SOUTH_COUNT :].astype(np.int16)
+        return self.results[:, kernels.SOUTH_COUNT :].astype(np.int16)
 
     @property
     def met(self) -> np.ndarray:
         """Which opponent each game is played against, int64 `[B]`: indices of `opponents`."""
-        return self._now.rows[:, play.OPPONENT].astype(np.int64)
+        return self._now.rows[:, kernels.OPPONENT].astype(np.int64)
 
     @property
     def is_over(self) -> np.ndarray:
         """Whether an episode has ended and no other has started, bool `[B]`."""
-        return self._now.rows[:, play.PHASE] == play.OVER
+        return self._now.rows[:, kernels.PHASE] == kernels.OVER
 
     def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
         """Return what the last step, or reset, played in game b, for pictures.
@@ -197,15 +197,15 @@ class Duel:
             The game before, uint64 `[1, NUM_COLUMNS]`, and the holes sown from since, of both players and at
             most the last twelve; None where that is not known.
         """
-        trail = int(self._now.rows[b, play.TRAIL])
-        began = trail & int(play.BEGAN)
+        trail = int(self._now.rows[b, kernels.TRAIL])
+        began = trail & int(kernels.BEGAN)
         if not began and self._spare is None:
             return None
         games = self._now.starts if began or self._spare is None else self._spare.games
-        left, holes = trail & int(play.TRAIL_MASK), []
+        left, holes = trail & int(kernels.TRAIL_MASK), []
         while left:
             holes.append((left & 31) - 1)
-            left >>= int(play.HOLE_BITS)
+            left >>= int(kernels.HOLE_BITS)
         return games[b][None].copy(), tuple(holes[::-1])
 
     def set_opponents(
@@ -227,8 +227,8 @@ class Duel:
         self.opponents = [*present, *leaving]
         if before:
             place = np.array([self.opponents.index(one) if one in self.opponents else 0 for one in before])
-            self._now.rows[:, play.OPPONENT] = place[met]
-        self._codes = np.array([_CODES.get(type(agent), play.ASKED) for agent in self.opponents], np.int64)
+            self._now.rows[:, kernels.OPPONENT] = place[met]
+        self._codes = np.array([_CODES.get(type(agent), kernels.ASKED) for agent in self.opponents], np.int64)
         shares = np.ones(len(present)) if weights is None else np.asarray(weights, np.float64)
         self._chances = np.ones(len(self.opponents))
         self._chances[: len(present)] = np.cumsum(shares) / shares.sum()
@@ -258,17 +258,19 @@ class Duel:
         wanted = range(self.num_games) if where is None else np.flatnonzero(where)
         for b in map(int, wanted):
             if seeds is not None and seeds[b] is not None:
-                rows[b, play.RANDOM_STATE] = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)[0]
+                rows[b, kernels.RANDOM_STATE] = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)[
+                    0
+                ]
             start, seat = starts and starts[b], seats and seats[b]
             if start is not None:
                 given[b] = start[0]
-            rows[b, play.IS_GIVEN] = start is not None
-            rows[b, play.GIVEN_SEAT] = (
+            rows[b, kernels.IS_GIVEN] = start is not None
+            rows[b, kernels.GIVEN_SEAT] = (
                 0 if seat is None else SEATS[one_of("seat", seat, _SEATS_TO_ASK_FOR)] + 1
             )
-            rows[b, play.TRIES] = 0
-        turn = np.full(self.num_games, play.SHOW, np.int8)
-        turn[wanted if where is not None else slice(None)] = play.RESTART
+            rows[b, kernels.TRIES] = 0
+        turn = np.full(self.num_games, kernels.SHOW, np.int8)
+        turn[wanted if where is not None else slice(None)] = kernels.RESTART
         self._take_over(work._replace(starts=given), self._nobodys, turn)
 
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
@@ -285,7 +287,7 @@ class Duel:
         actions = self._integers(actions)
         turn = self._all_learn
         if restart is not None:
-            turn = np.where(restart, play.RESTART, play.LEARNER).astype(np.int8)
+            turn = np.where(restart, kernels.RESTART, kernels.LEARNER).astype(np.int8)
         self._check(actions, turn)
         self._take_over(self._copy(), actions, turn)
 
@@ -299,14 +301,14 @@ class Duel:
         return np.ascontiguousarray(chosen, np.int64)
 
     def _check(self, actions: np.ndarray, turn: np.ndarray) -> None:
-        learns = turn == play.LEARNER
+        learns = turn == kernels.LEARNER
         wrong = learns & ((actions < 0) | (actions >= self.num_actions))
         if wrong.any():
             b = int(np.flatnonzero(wrong)[0])
             raise IllegalMove(f"game {b}: action {actions[b]} is not one of 0 to {self.num_actions - 1}")
         if not self.is_raising:
             return
-        b = play.first_illegal(self._settings, self.games, actions, learns, self.num_actions)
+        b = kernels.first_illegal(self._settings, self.games, actions, learns, self.num_actions)
         if b >= 0:
             raise IllegalMove(
                 f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {actions[b]}; legal "
@@ -342,10 +344,10 @@ class Duel:
     def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
         """Do in every game what `turn` says, on copies, and take them over."""
         waiting = np.empty(self.num_games, np.bool_)
-        while (status := self._advance(after, actions, turn, waiting)) == play.ASKING:
+        while (status := self._advance(after, actions, turn, waiting)) == kernels.ASKING:
             actions = self._ask(after, waiting)
-            turn = np.where(waiting, play.AGENT, play.NOTHING).astype(np.int8)
-        if status == play.STUCK:
+            turn = np.where(waiting, kernels.AGENT, kernels.NOTHING).astype(np.int8)
+        if status == kernels.STUCK:
             names = ", ".join(agent.spec for agent in self.opponents)
             raise InvalidArgument(
                 f"{names} ends every round of {self.ruleset.name} before the learner's first turn; choose "
@@ -353,7 +355,7 @@ class Duel:
             )
         if not self._is_passing:
             after.observation[:] = 0
-            is_running = after.rows[:, play.PHASE] == play.PLAYING
+            is_running = after.rows[:, kernels.PHASE] == kernels.PLAYING
             self.observer.write(
                 after.games, after.observation, where=is_running, num_threads=self._num_threads
             )
@@ -379,21 +381,21 @@ class Duel:
             waiting,
         )
         if self.num_games == 1:
-            return play.duel_step(*arguments, 0, 1)
+            return kernels.duel_step(*arguments, 0, 1)
         run_in_slices(
-            lambda start, stop: play.duel_step(*arguments, start, stop), self.num_games, self._num_threads
+            lambda start, stop: kernels.duel_step(*arguments, start, stop), self.num_games, self._num_threads
         )
-        if (after.rows[:, play.PHASE] == play.HOPELESS).any():
-            return play.STUCK
-        return play.ASKING if waiting.any() else play.READY
+        if (after.rows[:, kernels.PHASE] == kernels.HOPELESS).any():
+            return kernels.STUCK
+        return kernels.ASKING if waiting.any() else kernels.READY
 
     def _ask(self, after: _Now, waiting: np.ndarray) -> np.ndarray:
         """Return what agents do in the games that wait for one, int64 `[B]`."""
         games, rows = after.games, after.rows
         actions, seeds = np.zeros(self.num_games, np.int64), np.zeros(self.num_games, np.uint64)
-        play.draw_seeds(rows, waiting, seeds)
+        kernels.draw_seeds(rows, waiting, seeds)
         asked = np.flatnonzero(waiting)
-        met = rows[asked, play.OPPONENT]
+        met = rows[asked, kernels.OPPONENT]
         for i in np.unique(met).tolist():
             agent, where = self.opponents[i], asked[met == i]
             chosen = np.asarray(agent.act_seeded(games[where], seeds[where]))
@@ -403,9 +405,9 @@ class Duel:
                     f"{chosen.shape}"
                 )
             actions[where] = chosen
-        b = play.first_illegal(self._settings, games, actions, waiting, self.num_actions)
+        b = kernels.first_illegal(self._settings, games, actions, waiting, self.num_actions)
         if b >= 0:
-            agent = self.opponents[int(rows[b, play.OPPONENT])]
+            agent = self.opponents[int(rows[b, kernels.OPPONENT])]
             raise IllegalMove(f"game {b}: opponent {agent.spec} chose action {actions[b]}, an illegal one")
         return actions
 

@@ -12,7 +12,10 @@ from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.holdout import OpeningSet
-from mancala_env.envs.arguments import (
+from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
+from mancala_env.envs.families import ruleset_of
+from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.options import (
     RENDER_MODES,
     FirstPlayer,
     Reward,
@@ -23,9 +26,6 @@ from mancala_env.envs.arguments import (
     starting_game,
     warn_of_no_render_mode,
 )
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
-from mancala_env.envs.duel import Illegal, Seat, make_duel
-from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
