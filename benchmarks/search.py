@@ -118,7 +118,7 @@ def measure() -> list[tuple[str, float, str]]:
 
 def print_strength(ruleset: str, games: int) -> None:
     """Play the matches and print a Markdown table: draws count half, four random opening turns."""
-    from mancala_env.arena import play_matches
+    from mancala_env.evaluation import play_matches
 
     print(f"| {ruleset} | against | score | 95 % interval | mean margin |\n|---|---|---:|---|---:|")
     for first, second in _MATCHES:
@@ -160,8 +160,8 @@ class _Timed(agents.Agent):
 def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
     """Play searches with a checkpoint against the same searches without, and print Markdown tables."""
     from mancala_env.agents.checkpoint import read_identity
-    from mancala_env.arena import play_matches
-    from mancala_env.arena.regret import has_exact_positions, measure_regret
+    from mancala_env.evaluation import play_matches
+    from mancala_env.evaluation.regret import has_exact_positions, measure_regret
 
     ruleset = read_identity(checkpoint).ruleset
     print(f"| {ruleset.name} | against | score | 95 % interval | mean margin | ms a turn |")

@@ -9,7 +9,7 @@ from agilerl.components.replay_buffer import ReplayBuffer
 from pettingzoo.utils import turn_based_aec_to_parallel
 from tensordict import TensorDict
 
-from mancala_env import agents, arena, layli_goobalay_v0
+from mancala_env import agents, evaluation, layli_goobalay_v0
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
 aec = layli_goobalay_v0.env(observation="afterstates", flatten=True, opening_turns=4)
@@ -37,4 +37,4 @@ print(f"{steps / (time.time() - start):,.0f} steps/s")
 choose = lambda seen, legal: learner.get_action(seen.reshape(-1, 204), 0, legal * 1)  # noqa: E731
 agent = agents.from_function(choose, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from mancala_env import agents, arena
+from mancala_env import agents, evaluation
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 B, T = (256, 16) if steps > 10_000 else (8, 4)
@@ -37,4 +37,4 @@ print(f"{steps / (time.time() - start):,.0f} steps/s")
 choose = lambda seen, legal: judge(seen)[0].masked_fill(~torch.as_tensor(legal), -1e9).argmax(1)  # noqa: E731
 agent = agents.from_function(choose, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

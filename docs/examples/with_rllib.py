@@ -9,7 +9,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.tune.registry import register_env
 
-from mancala_env import agents, arena, layli_goobalay_v0, rulesets
+from mancala_env import agents, evaluation, layli_goobalay_v0, rulesets
 from mancala_env.learning.rllib.selfplay import SHARED, always_shared, module_spec
 from mancala_env.networks.policy import NetworkConfig
 
@@ -36,4 +36,4 @@ judge = algorithm.get_module(SHARED).network
 choose = lambda seen, legal: judge(*map(torch.as_tensor, (seen, legal)))[0].argmax(1).numpy()  # noqa: E731
 agent = agents.from_function(choose, ruleset, **seen)
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, ruleset, games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, ruleset, games=1000, seed=1).win_rate)

@@ -6,7 +6,7 @@ import time
 import torch
 from sb3_contrib import MaskablePPO
 
-from mancala_env import agents, arena
+from mancala_env import agents, evaluation
 from mancala_env.envs.sb3 import MancalaVecEnv
 
 torch.set_num_threads(1)
@@ -31,4 +31,4 @@ model.learn(steps)
 print(f"{model.num_timesteps / (time.time() - start):,.0f} steps/s")
 agent = agents.from_policy(model, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

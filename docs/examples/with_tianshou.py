@@ -8,7 +8,7 @@ from gymnasium import make, wrappers
 from tianshou import algorithm, data, env, trainer
 from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
 
-from mancala_env import agents, arena
+from mancala_env import agents, evaluation
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 options = {"opponent": "greedy", "seat": "random", "observation": "afterstates"}
@@ -37,4 +37,4 @@ dqn.run_training(trainer.OffPolicyTrainerParams(training_collector=collector, **
 print(f"{steps / (time.time() - start):,.0f} steps/s")
 agent = agents.from_policy(network, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

@@ -10,7 +10,7 @@ from torch.distributions import Categorical
 from torchrl.envs import GymEnv
 from torchrl.modules import ProbabilisticActor
 
-from mancala_env import agents, arena
+from mancala_env import agents, evaluation
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 30_000
 # illegal="random": auto_register_info_dict tries the environment out without masks.
@@ -37,4 +37,4 @@ print(f"{done / (time.time() - start):,.0f} steps/s")
 choose = lambda seen, legal: judge(*map(torch.as_tensor, (seen.reshape(-1, 204), legal))).argmax(1)  # noqa: E731
 agent = agents.from_function(choose, "layli_goobalay", observation="afterstates")
 for opponent in ("random", "greedy"):
-    print(opponent, arena.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)
+    print(opponent, evaluation.play_matches(agent, opponent, "layli_goobalay", games=1000, seed=1).win_rate)

@@ -11,9 +11,9 @@ from in_words import SEATS, hidden_contents, rules_in_short, table, turn_in_word
 from pages import ROOT
 
 from mancala_env import Position, Ruleset, rulesets
-from mancala_env.arena import NoLadder, Ratings, stored_ladder
-from mancala_env.arena.openings import openings_in_words
 from mancala_env.envs.families import FAMILIES, Family
+from mancala_env.evaluation import NoLadder, Ratings, stored_ladder
+from mancala_env.evaluation.openings import openings_in_words
 from mancala_env.observations import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
 from mancala_env.solver.book import load_book, sure_part

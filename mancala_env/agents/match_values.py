@@ -3,7 +3,7 @@
 After a round the rest of a match depends on the counts, once debts are repaid, and on who starts the next
 round, and on nothing else: :func:`next_round` sets up from these. A file holds one number for each count of
 South's, for a next round that South starts; where North starts it, the same with the seats exchanged.
-``python -m mancala_env.arena.make_match_values`` makes the files, by rounds that a quick agent plays with
+``python -m tools.make_match_values`` makes the files, by rounds that a quick agent plays with
 itself.
 
 Symbols: B games, T seeds in all.
@@ -154,7 +154,7 @@ def shipped_values(ruleset: Ruleset) -> Path:
     file = of_the_same_dials("match", ruleset)
     if file is None:
         raise NoMatchValues(
-            f"no values of match states of {ruleset.name}; python -m mancala_env.arena.make_match_values "
+            f"no values of match states of {ruleset.name}; python -m tools.make_match_values "
             f"makes those of a ruleset of the catalogue, and there are some of: "
             f"{', '.join(rulesets_with('match'))}"
         )

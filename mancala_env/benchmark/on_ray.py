@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from mancala_env.arena import on_ray  # says how to install Ray
 from mancala_env.benchmark.entries import read_entry
 from mancala_env.benchmark.results import Row
 from mancala_env.benchmark.running import End, Found, Run, run_learner
+from mancala_env.evaluation import ray_matches
 
-ray: Any = on_ray.ray
+ray: Any = ray_matches.ray
 
 
 class _Sent(NamedTuple):

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.arena.page import Page
-from mancala_env.arena.plots import (
+from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
+from mancala_env.benchmark.budget import Limit
+from mancala_env.benchmark.results import LINE, Results, Row
+from mancala_env.benchmark.running import FEWEST_SEEDS
+from mancala_env.benchmark.scoring import Scoring, regret_of_random
+from mancala_env.benchmark.tasks import TASKS
+from mancala_env.errors import MancalaError
+from mancala_env.evaluation.html_page import Page
+from mancala_env.evaluation.plots import (
     ANCHOR,
     BARS,
     INK,
@@ -20,14 +27,7 @@ from mancala_env.arena.plots import (
     matplotlib_or_why,
     new_axes,
 )
-from mancala_env.arena.report import check_report_path
-from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
-from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.results import LINE, Results, Row
-from mancala_env.benchmark.running import FEWEST_SEEDS
-from mancala_env.benchmark.scoring import Scoring, regret_of_random
-from mancala_env.benchmark.tasks import TASKS
-from mancala_env.errors import MancalaError
+from mancala_env.evaluation.report import check_report_path
 from mancala_env.rulesets import lookup
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mancala_env._util.checks import is_whole, one_of
-from mancala_env.arena.lines import InvalidResults, LinesFile
-from mancala_env.arena.openings import OPENINGS
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
+from mancala_env.evaluation.openings import OPENINGS
+from mancala_env.evaluation.results_file import InvalidResults, LinesFile
 from mancala_env.games.speed import machine
 from mancala_env.version import __version__
 

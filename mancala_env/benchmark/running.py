@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
-from mancala_env.arena.round_robin import rules_hash
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row, made_here
 from mancala_env.benchmark.scoring import GAMES, Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
+from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.learning.run_folder import git_revision, write_atomically
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 from mancala_env.rulesets import Ruleset, lookup

@@ -8,13 +8,13 @@ import numpy as np
 
 from mancala_env._util.checks import whole
 from mancala_env.agents import AgentLike
-from mancala_env.arena.ladder import stored_ladder
-from mancala_env.arena.matches import num_pairs, play_matches
-from mancala_env.arena.openings import InvalidMatch, Openings
-from mancala_env.arena.ratings import fit_ratings
-from mancala_env.arena.regret import has_exact_positions, measure_regret
-from mancala_env.arena.round_robin import entrant
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.ladder import stored_ladder
+from mancala_env.evaluation.matches import num_pairs, play_matches
+from mancala_env.evaluation.openings import InvalidMatch, Openings
+from mancala_env.evaluation.ratings import fit_ratings
+from mancala_env.evaluation.regret import has_exact_positions, measure_regret
+from mancala_env.evaluation.round_robin import entrant
 from mancala_env.rulesets import Ruleset
 from mancala_env.solver import ILLEGAL, positions
 

@@ -168,8 +168,8 @@ def _ray(address: str | None) -> "Iterator[RunLearners | None]":
     if address is None:
         yield None
         return
-    from mancala_env.arena.on_ray import started_ray
     from mancala_env.benchmark.on_ray import RayLearners
+    from mancala_env.evaluation.ray_matches import started_ray
 
     with started_ray(address):
         yield RayLearners()

@@ -12,9 +12,9 @@ from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
-    from mancala_env.arena.evaluation import Evaluation
-    from mancala_env.arena.regret import Regret
-    from mancala_env.arena.round_robin import PlayChunks
+    from mancala_env.evaluation.evaluate import Evaluation
+    from mancala_env.evaluation.regret import Regret
+    from mancala_env.evaluation.round_robin import PlayChunks
 
 HELP = "rate agents and measure their regret"
 DESCRIPTION = "Rate agents on the ladder's scale and measure regret."
@@ -87,8 +87,8 @@ def add_arguments(parser: Any) -> None:
 
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
-    from mancala_env.arena.evaluation import evaluate
-    from mancala_env.arena.report import check_report_path, write_report
+    from mancala_env.evaluation.evaluate import evaluate
+    from mancala_env.evaluation.report import check_report_path, write_report
 
     if options.report is not None:
         check_report_path(options.report)
@@ -133,7 +133,7 @@ def _ray(address: str | None, num_cpus: int | None) -> "Iterator[PlayChunks | No
     if address is None:
         yield None
         return
-    from mancala_env.arena.on_ray import RayChunks, started_ray
+    from mancala_env.evaluation.ray_matches import RayChunks, started_ray
 
     with started_ray(address):
         yield RayChunks(num_cpus or 1)

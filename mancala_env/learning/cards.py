@@ -13,7 +13,11 @@ from tempfile import TemporaryDirectory
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
 from mancala_env.agents.checkpoint import Identity, as_tensors, load_network, read_identity
-from mancala_env.arena.cards import (
+from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.learning.command import made_by
+from mancala_env.learning.config import TrainConfig
+from mancala_env.rulesets import names
+from tools.make_value_cards import (
     GAMES,
     SEED,
     card,
@@ -21,10 +25,6 @@ from mancala_env.arena.cards import (
     rating,
     regrets,
 )
-from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.learning.command import made_by
-from mancala_env.learning.config import TrainConfig
-from mancala_env.rulesets import names
 
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)

@@ -29,10 +29,10 @@ from mancala_env._util.settings import (
     setting,
     settings_of,
 )
-from mancala_env.arena.openings import MAX_OPENING_TURNS
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.openings import MAX_OPENING_TURNS
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.rulesets import Ruleset, lookup, names
 

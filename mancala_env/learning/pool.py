@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
-from mancala_env.arena.matches import MatchResult
-from mancala_env.arena.openings import set_to_learn_from
+from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.openings import set_to_learn_from
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.report import play
 from mancala_env.learning.run_folder import RunFolder, RunFolderError, write_atomically

@@ -10,14 +10,14 @@ from rich.table import Table
 
 from mancala_env.agents import make
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.arena.openings import Openings
-from mancala_env.arena.page import Page
-from mancala_env.arena.ratings import Ratings, fit_ratings
-from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret
-from mancala_env.arena.report import add_regret
-from mancala_env.arena.round_robin import round_robin
 from mancala_env.envs.families import FAMILIES
+from mancala_env.evaluation.html_page import Page
+from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.openings import Openings
+from mancala_env.evaluation.ratings import Ratings, fit_ratings
+from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
+from mancala_env.evaluation.report import add_regret
+from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.learning import curves
 from mancala_env.learning.config import TrainConfig
 from mancala_env.learning.run_folder import METRICS, STEPS, RunFolder, write_atomically

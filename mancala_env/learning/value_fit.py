@@ -38,17 +38,17 @@ from mancala_env.agents.checkpoint import (
     read_identity,
 )
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.arena.matches import Table, play_matches
-from mancala_env.arena.openings import (
+from mancala_env.engine.holdout import rows_in_set
+from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation.matches import Table, play_matches
+from mancala_env.evaluation.openings import (
     MAX_OPENING_TURNS,
     openings,
     openings_in_words,
     openings_to_evaluate,
     set_to_learn_from,
 )
-from mancala_env.engine.holdout import rows_in_set
-from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.errors import InvalidArgument
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.networks.value import (
     NUM_CODES,

@@ -32,9 +32,9 @@ from mancala_env._util.command_line import Interrupted, Parser, check_out, in_on
 from mancala_env._util.settings import check, setting, settings_of
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.arena.matches import MatchResult, play_openings
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.evaluation.matches import MatchResult, play_openings
 from mancala_env.games.position import Position
 from mancala_env.learning.run_folder import write_atomically
 from mancala_env.learning.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings

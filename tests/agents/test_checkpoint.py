@@ -26,10 +26,10 @@ from mancala_env.agents.checkpoint import (
     load_network,
     read_identity,
 )
-from mancala_env.arena import play_matches, round_robin
 from mancala_env.cli import main
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observations import games_from
 from mancala_env.play.game import Game

@@ -355,7 +355,7 @@ def test_mutated_checkpoints_play_or_are_refused(tmp_path: Path) -> None:
 
 
 def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> None:
-    from mancala_env.arena import InvalidResults, round_robin
+    from mancala_env.evaluation import InvalidResults, round_robin
 
     path = tmp_path / "results.jsonl"
     round_robin(["random", "greedy"], "leyla", games=2, results=path)

@@ -21,8 +21,9 @@ from mancala_env.agents.match_values import (
     worths,
 )
 from mancala_env.agents.registry import entrant_of
-from mancala_env.arena import make_match_values, play_matches
-from mancala_env.arena.make_match_values import solve
+from mancala_env.evaluation import play_matches
+from tools import make_match_values
+from tools.make_match_values import solve
 
 WITH_MATCHES = [name for name in rulesets.names() if rulesets.lookup(name).match != "single"]
 _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13
@@ -182,7 +183,7 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
     with pytest.raises(agents.InvalidSpec, match=r"layli_goobalay_8 has none \(match='single'\); mcts plays"):
         agents.make("match+mcts:10", "layli_goobalay_8")
     own = replace(rulesets.lookup("layli_goobalay"), name="own", seeds_per_hole=3)
-    with pytest.raises(agents.InvalidSpec, match=r"of own; python -m mancala_env.arena.make_match_values"):
+    with pytest.raises(agents.InvalidSpec, match=r"of own; python -m tools.make_match_values"):
         agents.make("match+mcts:10", own)
     assert make_match_values.main(["layli_goobalay_8"]) == 2
     assert "layli_goobalay_8 has no match" in capsys.readouterr().err

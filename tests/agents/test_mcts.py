@@ -12,7 +12,7 @@ from boards import finished, position
 from mancala_env import Batch, IllegalMove, Position, agents, rulesets
 from mancala_env.agents import mcts, search_agent
 from mancala_env.agents.mcts import MctsAgent
-from mancala_env.arena import play_matches
+from mancala_env.evaluation import play_matches
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds 20,000 simulations prove most values.

@@ -13,7 +13,7 @@ from boards import finished, position
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
 from mancala_env.agents import search_agent
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent, action_values
-from mancala_env.arena import play_matches
+from mancala_env.evaluation import play_matches
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds a full-width search sees the round to its end within a second.

@@ -13,7 +13,7 @@ from test_policy_minimax import checkpoint_of
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.agents.policy_mcts import PolicyMctsAgent
-from mancala_env.arena import play_matches
+from mancala_env.evaluation import play_matches
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 JUDGES = ("policy", "value network")

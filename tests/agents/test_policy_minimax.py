@@ -20,7 +20,7 @@ from mancala_env.agents.checkpoint import (
 )
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
-from mancala_env.arena import play_matches
+from mancala_env.evaluation import play_matches
 from mancala_env.learning import value_fit as fit_value
 from mancala_env.learning import value_growth
 from mancala_env.networks import export

@@ -13,8 +13,8 @@ from test_checkpoint import identity_of, write_checkpoint
 import mancala_env
 from mancala_env import Batch, InvalidPosition, agents, rulesets
 from mancala_env.agents import InvalidSpec, Spec
-from mancala_env.arena import round_robin
-from mancala_env.arena.round_robin import entrant
+from mancala_env.evaluation import round_robin
+from mancala_env.evaluation.round_robin import entrant
 from mancala_env.search.limit import Budget
 
 

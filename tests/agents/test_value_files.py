@@ -17,7 +17,7 @@ from mancala_env._util import tensors
 from mancala_env.agents import Spec, puct
 from mancala_env.agents.puct import PuctAgent
 from mancala_env.agents.registry import entrant_of
-from mancala_env.arena import play_matches, round_robin
+from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks import value_files as value_file
 from mancala_env.networks.value import InvalidValueNetwork, position_values
 from mancala_env.networks.value_files import NoValueNetwork, ValueFile, read_for, read_value_file

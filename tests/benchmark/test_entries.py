@@ -20,7 +20,6 @@ from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.puct import PuctAgent
-from mancala_env.arena import measure_regret, play_matches
 from mancala_env.benchmark import (
     TASKS,
     LearningBudget,
@@ -34,6 +33,7 @@ from mancala_env.benchmark.budget import measuring_points
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.selfplay import config_of, prepare, trained
 from mancala_env.engine.state import encode, load
+from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch
 from mancala_env.learning import distillation
 from mancala_env.learning.distillation import label_positions

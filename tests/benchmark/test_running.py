@@ -13,7 +13,6 @@ from learners import HEAD, HONEST, STORING, entry_of, plan_of, run
 
 from mancala_env import agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent
-from mancala_env.arena.lines import InvalidResults
 from mancala_env.benchmark import (
     InvalidEntry,
     Refused,
@@ -29,6 +28,7 @@ from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.results_file import InvalidResults
 from mancala_env.solver import positions
 
 LAYLI, LEYLA = rulesets.lookup("layli_goobalay"), rulesets.lookup("leyla")

@@ -13,7 +13,6 @@ from test_checkpoint import identity_of, write_checkpoint
 from mancala_env import cli, rulesets
 from mancala_env._util.command_line import Interrupted, Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
-from mancala_env.arena import __main__ as arena
 from mancala_env.errors import MancalaError
 from mancala_env.learning import loop as train
 from mancala_env.learning import value_fit as fit_value
@@ -23,6 +22,7 @@ from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.web import make_files
 from tools import make_book, make_positions
+from tools import make_ladders as arena
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]

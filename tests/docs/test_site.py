@@ -129,7 +129,7 @@ def test_every_page_of_the_repository_is_on_the_site_and_reached_from_the_start(
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
     written = {name for kind in inventory.values() for name in kind}
-    for module in ("mancala_env", "mancala_env.agents", "mancala_env.arena", "mancala_env.solver"):
+    for module in ("mancala_env", "mancala_env.agents", "mancala_env.evaluation", "mancala_env.solver"):
         public = importlib.import_module(module).__all__
         missing = {f"{module}.{name}" for name in public if not name.startswith("__")} - written
         # A module says what it is, and a type alias or a number has no docstring that autodoc finds.

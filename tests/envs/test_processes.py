@@ -132,7 +132,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from mancala_env import Batch, Position, agents
-from mancala_env.arena import play_matches
+from mancala_env.evaluation import play_matches
 from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup
 from mancala_env.solver import Solver

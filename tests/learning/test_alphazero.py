@@ -15,9 +15,9 @@ from mancala_env import Batch, Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.agents.puct import Forest
-from mancala_env.arena.matches import play_matches
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
+from mancala_env.evaluation.matches import play_matches
 from mancala_env.learning import loop as command
 from mancala_env.learning.alphazero import NetworkSearch, drawn
 from mancala_env.learning.config import read_config

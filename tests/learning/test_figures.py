@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.arena.matches import InvalidMatch
+from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS
 from training.experiments import ceiling, compare, figures, tune

@@ -34,11 +34,11 @@ from stable_baselines3.common.logger import Logger
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
-from mancala_env.arena.on_ray import NoCluster, RayChunks, started_ray
-from mancala_env.arena.round_robin import round_robin
 from mancala_env.cli import main as mancala
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.errors import IllegalMove
+from mancala_env.evaluation.ray_matches import NoCluster, RayChunks, started_ray
+from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.games.batch import Batch
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.learning.distillation import agreement
@@ -157,7 +157,7 @@ def test_an_address_where_no_cluster_is_fails_at_once(
 @pytest.mark.parametrize(
     ("module", "missing"),
     [
-        ("mancala_env.arena.on_ray", "ray"),
+        ("mancala_env.evaluation.ray_matches", "ray"),
         ("mancala_env.learning.rllib.selfplay", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
     ],
 )

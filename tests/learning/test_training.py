@@ -22,8 +22,8 @@ from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
-from mancala_env.arena.matches import play_matches
 from mancala_env.engine.holdout import rows_in_set
+from mancala_env.evaluation.matches import play_matches
 from mancala_env.learning import curves, report, selfplay
 from mancala_env.learning import loop as command
 from mancala_env.learning.config import CONFIGS, InvalidConfig, read_config

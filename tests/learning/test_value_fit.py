@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mancala_env import agents
-from mancala_env.arena.openings import every_opening
 from mancala_env.engine.holdout import children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation.openings import every_opening
 from mancala_env.learning import value_fit
 from mancala_env.learning.value_fit import fit_to_play, held_out, openings_of_lengths, play, training_openings
 from mancala_env.rulesets import lookup

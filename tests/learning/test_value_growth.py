@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, Ruleset, rulesets
-from mancala_env.arena import play_matches
-from mancala_env.arena.cards import main as cards
 from mancala_env.cli import main
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
+from mancala_env.evaluation import play_matches
 from mancala_env.learning import value_growth
 from mancala_env.learning.value_fit import Played, play
 from mancala_env.learning.value_growth import exact_values, searcher, targets
 from mancala_env.networks.value_files import read_value_file
 from mancala_env.solver import Solver
+from tools.make_value_cards import main as cards
 
 TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from mancala_env import agents
-from mancala_env.arena import evaluate
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import evaluate
 from mancala_env.games.position import Position
 from mancala_env.games.records import write_games
 from mancala_env.solver import Solver

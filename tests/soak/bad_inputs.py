@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mancala_env import Batch, Position, Ruleset, agents, arena, coordinates, layli_goobalay_v0, solver
+from mancala_env import Batch, Position, Ruleset, agents, coordinates, evaluation, layli_goobalay_v0, solver
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.games import notation
@@ -188,17 +188,17 @@ CASES: tuple[Case, ...] = (
     ("layli_goobalay_v0.env", lambda v: cast(Any, layli_goobalay_v0.env)(v), TEXTS[:4] + TEXTS[6:]),
     (
         "arena.play_matches(games)",
-        lambda v: arena.play_matches("random", "greedy", "leyla", games=v),
+        lambda v: evaluation.play_matches("random", "greedy", "leyla", games=v),
         (1, 3, *NUMBERS),
     ),
     (
         "arena.play_matches(opening_turns)",
-        lambda v: arena.play_matches("random", "greedy", "leyla", games=2, opening_turns=v),
+        lambda v: evaluation.play_matches("random", "greedy", "leyla", games=2, opening_turns=v),
         (13, *[value for value in NUMBERS if value is not None]),
     ),
     (
         "arena.round_robin",
-        lambda v: arena.round_robin(v, "leyla", games=2),
+        lambda v: evaluation.round_robin(v, "leyla", games=2),
         ([], ["random"], ["random"] * 2, [7, 8]),
     ),
     ("Solver(memory_mb)", lambda v: solver.Solver("leyla", memory_mb=v), (0, -1, float("nan"), "64", None)),

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.arena.round_robin import ResultsFile
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.round_robin import ResultsFile
 from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import Book

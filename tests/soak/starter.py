@@ -30,7 +30,7 @@ TINY = (
 
 
 def _arena(results: str, games: str) -> int:
-    from mancala_env.arena import round_robin
+    from mancala_env.evaluation import round_robin
 
     specs = ["random", "greedy", "minimax:3"]
     round_robin(specs, "leyla", games=int(games), results=results, num_threads=1)

@@ -19,8 +19,8 @@ from rich.console import Console
 
 from mancala_env import agents, observations, rulesets, solver
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.arena.regret import has_exact_positions
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.regret import has_exact_positions
 from mancala_env.learning.distillation import (
     Agreement,
     ExpertLabels,

@@ -16,10 +16,10 @@ from rich.table import Table
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.agents.checkpoint import read_identity
-from mancala_env.arena.evaluation import Evaluation, evaluate
-from mancala_env.arena.matches import InvalidMatch, MatchResult
-from mancala_env.arena.plots import BARS, draw_intervals, finish
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.evaluate import Evaluation, evaluate
+from mancala_env.evaluation.matches import InvalidMatch, MatchResult
+from mancala_env.evaluation.plots import BARS, draw_intervals, finish
 from mancala_env.learning.curves import draw_ratings
 from mancala_env.learning.run_folder import RunFolder
 

@@ -38,9 +38,9 @@ from mancala_env.agents.checkpoint import (
     InvalidCheckpoint,
     read_identity,
 )
-from mancala_env.arena import on_ray
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation import ray_matches
 from mancala_env.learning.algorithm_names import RLLIB, renamed
 from mancala_env.learning.callbacks import measure
 from mancala_env.learning.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_command, read_settings
@@ -124,7 +124,7 @@ def started_ray(config: RayConfig, console: Console) -> Iterator[None]:
             "num_cpus": config.num_cpus,
             "object_store_memory": size * 2**20 if size else None,
         }
-    with on_ray.started_ray(config.address or "local", **settings):
+    with ray_matches.started_ray(config.address or "local", **settings):
         for name in ("ray", "ray.rllib", "ray.tune"):
             for handler in logging.getLogger(name).handlers:
                 handler.addFilter(lambda record: not record.getMessage().startswith(_KNOWN_WARNINGS))

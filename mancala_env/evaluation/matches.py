@@ -16,14 +16,6 @@ import numpy as np
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.arena.intervals import design_effect, mean_interval, share_interval
-from mancala_env.arena.openings import (
-    InvalidMatch,
-    Openings,
-    openings,
-    openings_in_words,
-    openings_to_evaluate,
-)
 from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
@@ -40,6 +32,14 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
+from mancala_env.evaluation.openings import (
+    InvalidMatch,
+    Openings,
+    openings,
+    openings_in_words,
+    openings_to_evaluate,
+)
 from mancala_env.games.records import GameRecord
 from mancala_env.rulesets import Ruleset, lookup
 

@@ -3,7 +3,7 @@
 After four random turns most rounds between strong agents are decided by the seat. These positions are worth
 at most two seeds to either player: by the opening book where it knows them, else by a deep search with the
 shipped value network. They are shipped for most rulesets of the written sources, all held out from training
-(:mod:`mancala_env.engine.holdout`); ``python -m mancala_env.arena.make_openings`` makes them anew.
+(:mod:`mancala_env.engine.holdout`); ``python -m tools.make_openings`` makes them anew.
 """
 
 import hashlib

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mancala_env import cli
-from mancala_env.arena import evaluation
-from mancala_env.arena.evaluation import Evaluation
-from mancala_env.arena.matches import MatchResult
-from mancala_env.arena.ratings import Ratings
-from mancala_env.arena.regret import RegretDifference
 from mancala_env.benchmark.aggregates import Estimate
 from mancala_env.benchmark.report import Standing
+from mancala_env.evaluation import evaluate
+from mancala_env.evaluation.evaluate import Evaluation
+from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.ratings import Ratings
+from mancala_env.evaluation.regret import RegretDifference
 from mancala_env.render.scene import value_text
 
 MINUS_NOTHING = re.compile(r"-0(\.0+)?(?![\d.])")
@@ -32,7 +32,7 @@ def nearly_nothing(monkeypatch) -> None:
         [],
         regret_differences=[difference(*names)],
     )
-    monkeypatch.setattr(evaluation, "evaluate", lambda *args, **options: found)
+    monkeypatch.setattr(evaluate, "evaluate", lambda *args, **options: found)
 
 
 def difference(first: str, second: str) -> RegretDifference:

@@ -15,16 +15,16 @@ import numpy as np
 
 from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
-from mancala_env.arena.intervals import mean_interval, regret_interval, share_interval
-from mancala_env.arena.matches import Progress, Table, num_pairs
-from mancala_env.arena.openings import (
+from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
+from mancala_env.evaluation.matches import Progress, Table, num_pairs
+from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
     openings,
     openings_in_words,
     openings_to_evaluate,
 )
-from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import (
@@ -54,7 +54,7 @@ class PhaseRegret:
         phase: Its name.
         positions: Positions with an exact value.
         mean_regret: In seeds a move.
-        interval: 95 % interval of it; see :func:`~mancala_env.arena.intervals.regret_interval`.
+        interval: 95 % interval of it; see :func:`~mancala_env.evaluation.intervals.regret_interval`.
         optimal_share: Share of the moves without regret.
         optimal_interval: 95 % interval of it.
     """
@@ -155,7 +155,7 @@ class RegretDifference:
         source: Where the positions are from.
         positions: How many.
         mean: Mean regret of the first minus that of the second: below 0 where the first is better.
-        interval: 95 % interval of it, over positions; see :func:`~mancala_env.arena.intervals.mean_interval`.
+        interval: 95 % interval of it, over positions; see :func:`~mancala_env.evaluation.intervals.mean_interval`.
         first_better: Positions in which the first agent's move has less regret.
         second_better: Positions in which the second's has.
     """
@@ -313,7 +313,7 @@ def own_games_regret(
         opponent: Whom it plays, or a spec; None: itself, and the moves of both sides count.
         games: Games to play, even.
         opening_turns: Random turns that make an opening.
-        opening_set: Which openings; None as in :func:`~mancala_env.arena.play_matches`.
+        opening_set: Which openings; None as in :func:`~mancala_env.evaluation.play_matches`.
         seed: Seed of the openings, both agents and the choice of positions.
         max_positions: Most positions to solve, drawn from all it moved in.
         time_limit: Seconds to give each of them.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mancala_env.arena.matches import MatchResult
-from mancala_env.arena.openings import InvalidMatch
-from mancala_env.arena.page import Page
-from mancala_env.arena.plots import (
+from mancala_env.evaluation.html_page import Page
+from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.openings import InvalidMatch
+from mancala_env.evaluation.plots import (
     READ_RATINGS,
     READ_REGRET,
     READ_WIN_RATES,
@@ -20,13 +20,13 @@ from mancala_env.arena.plots import (
     plot_win_rates,
     short,
 )
-from mancala_env.arena.ratings import Ratings
-from mancala_env.arena.regret import Regret, RegretDifference
+from mancala_env.evaluation.ratings import Ratings
+from mancala_env.evaluation.regret import Regret, RegretDifference
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mancala_env.arena.evaluation import Evaluation
+    from mancala_env.evaluation.evaluate import Evaluation
 
 __all__ = [
     "add_regret",
@@ -63,7 +63,7 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
     """Write an evaluation as HTML (one file, nothing to fetch) or as a PNG of its plots.
 
     Args:
-        evaluation: What :func:`mancala_env.arena.evaluate` returned.
+        evaluation: What :func:`mancala_env.evaluation.evaluate` returned.
         path: File to write; its ending decides.
 
     Returns:

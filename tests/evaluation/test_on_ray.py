@@ -6,12 +6,12 @@ import pytest
 from test_checkpoint import LAYLI, identity_of, write_checkpoint
 
 from mancala_env import Position, agents
-from mancala_env.arena.matches import play_matches
-from mancala_env.arena.round_robin import entrant
+from mancala_env.evaluation.matches import play_matches
+from mancala_env.evaluation.round_robin import entrant
 
 pytest.importorskip("ray")
 
-from mancala_env.arena.on_ray import InvalidMatch, _made, _portable, _Sent
+from mancala_env.evaluation.ray_matches import InvalidMatch, _made, _portable, _Sent
 
 OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents.from_function({}, ruleset)\n"
 

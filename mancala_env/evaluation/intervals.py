@@ -5,11 +5,11 @@
 - :func:`mean_interval`, of margins and differences of regret: Student's t with a moderated variance.
 - :func:`regret_interval`, of mean regrets, which have many zeros and a long tail: the share of mistakes
   and what one costs, put together by MOVER.
-- Ratings and their differences have a Bayesian bootstrap over pairs (:mod:`mancala_env.arena.ratings`).
+- Ratings and their differences have a Bayesian bootstrap over pairs (:mod:`mancala_env.evaluation.ratings`).
 
 All take independent values: one a pair of games, or one a position. Pairs of an opening that came again are
 not independent: :func:`design_effect` says how many of them count as one. How often each interval holds the
-truth is measured by ``python -m mancala_env.arena.coverage``; docs/evaluation.md has its table.
+truth is measured by ``python -m tools.interval_coverage``; docs/evaluation.md has its table.
 """
 
 import math
@@ -120,7 +120,7 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     found. So N regrets of zero have an interval too: from zero to Wilson's upper end of the share, about
     3.8 / (N + 3.8), times that cost. Student has at least four degrees of freedom: by the one of a single
     mistake every interval would end at `high`, and those of four hold the truth as often as they should
-    (:mod:`mancala_env.arena.coverage`). Costs that differ from the expected one widen it: one cheap mistake
+    (:mod:`tools.interval_coverage`). Costs that differ from the expected one widen it: one cheap mistake
     may have a higher upper end than one dear one.
 
     Args:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mancala_env import agents, rulesets
-from mancala_env.arena import (
+from mancala_env.evaluation import (
     InvalidMatch,
     MatchResult,
     PairCounts,
@@ -12,16 +12,21 @@ from mancala_env.arena import (
     play_matches,
     round_robin,
 )
-from mancala_env.arena.coverage import CASES, coverage, main
-from mancala_env.arena.intervals import (
+from mancala_env.evaluation.intervals import (
     design_effect,
     mean_interval,
     regret_interval,
     share_interval,
     student_quantile,
 )
-from mancala_env.arena.matches import which_openings
-from mancala_env.arena.regret import expected_mistake, measure_regret, own_games_regret, regret_difference
+from mancala_env.evaluation.matches import which_openings
+from mancala_env.evaluation.regret import (
+    expected_mistake,
+    measure_regret,
+    own_games_regret,
+    regret_difference,
+)
+from tools.interval_coverage import CASES, coverage, main
 
 # Where mistakes are rare or agents nearly always alike, an interval of 200 cannot but be too wide.
 WIDE = {

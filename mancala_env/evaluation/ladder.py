@@ -3,7 +3,7 @@
 These anchors of the scale played a round robin once; the pair counts of their matches are in
 `data/ladder.json` (the ratings follow from them), so one agent is placed on the scale by playing the
 anchors alone. Made with
-``python -m mancala_env.arena``.
+``python -m tools.make_ladders``.
 """
 
 import json
@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mancala_env.arena.balanced import openings_hash
-from mancala_env.arena.matches import Progress
-from mancala_env.arena.openings import InvalidMatch, Openings, openings_to_evaluate
-from mancala_env.arena.ratings import PairCounts, Ratings, fit_ratings
-from mancala_env.arena.round_robin import FORMAT, round_robin
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.balanced import openings_hash
+from mancala_env.evaluation.matches import Progress
+from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_to_evaluate
+from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
+from mancala_env.evaluation.round_robin import FORMAT, round_robin
 from mancala_env.rulesets import Ruleset, lookup, names
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
@@ -51,7 +51,7 @@ class Ladder:
         matches: Pair counts of every match between two anchors.
         opening_turns: Random turns that made an opening; 0 for balanced ones.
         left_out: Anchors that are missing here, and why.
-        opening_set: Which openings; see :func:`~mancala_env.arena.openings`.
+        opening_set: Which openings; see :func:`~mancala_env.evaluation.openings`.
         openings: A hash of the balanced ones, which may be made anew; empty for others.
     """
 

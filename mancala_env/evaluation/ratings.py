@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import several, whole
-from mancala_env.arena.matches import InvalidMatch, MatchResult
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 
 ZERO = "random"
 """The agent whose rating is 0 by definition."""

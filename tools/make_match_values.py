@@ -1,4 +1,4 @@
-"""Make the values of match states: ``python -m mancala_env.arena.make_match_values layli_goobalay``."""
+"""Make the values of match states: ``python -m tools.make_match_values layli_goobalay``."""
 
 import sys
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import shipped_file
 from mancala_env.agents import Agent
 from mancala_env.agents.match_values import after_rounds, dials_in_bytes, finished_rounds
-from mancala_env.arena.matches import Table
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
+from mancala_env.evaluation.matches import Table
 from mancala_env.rulesets import Ruleset, lookup
 
 SPEC, ROUNDS = "mcts:100", 500
@@ -70,7 +70,7 @@ def solve(states: np.ndarray, goes_on: np.ndarray, is_won: np.ndarray) -> np.nda
 @in_one_line("make_match_values", "the file of the ruleset that was played is as it was")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the files of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.arena.make_match_values", description=__doc__)
+    parser = Parser(prog="python -m tools.make_match_values", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--agent", default=SPEC, help=f"who plays both seats; {SPEC}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds from each state; {ROUNDS}")

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mancala_env.arena.matches import MatchResult
-from mancala_env.arena.ratings import Ratings
-from mancala_env.arena.regret import Regret
+from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.ratings import Ratings
+from mancala_env.evaluation.regret import Regret
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,28 +8,28 @@ import pytest
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
 from mancala_env._util.package_data import rulesets_with
-from mancala_env.arena import (
-    InvalidMatch,
-    InvalidResults,
-    balanced,
-    evaluate,
-    make_openings,
-    openings,
-    play_matches,
-    round_robin,
-    stored_ladder,
-)
-from mancala_env.arena.balanced import NoBalancedOpenings, balanced_openings, openings_hash
-from mancala_env.arena.make_openings import TURNS, margins_by_book
-from mancala_env.arena.openings import every_opening, openings_to_evaluate, set_to_learn_from
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import OWNED_COLUMN, PLAYER_COLUMN, SOUTH, STORE_COLUMN
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import (
+    InvalidMatch,
+    InvalidResults,
+    balanced,
+    evaluate,
+    openings,
+    play_matches,
+    round_robin,
+    stored_ladder,
+)
+from mancala_env.evaluation.balanced import NoBalancedOpenings, balanced_openings, openings_hash
+from mancala_env.evaluation.openings import every_opening, openings_to_evaluate, set_to_learn_from
 from mancala_env.learning.selfplay import SelfPlayEnv
 from mancala_env.solver import Solver
 from mancala_env.solver.book import load_book
+from tools import make_openings
+from tools.make_openings import TURNS, margins_by_book
 
 
 def rows(games):

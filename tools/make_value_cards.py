@@ -1,6 +1,6 @@
 """Cards: what a shipped network is, how it was made and how strong it is, measured and written by a command.
 
-``python -m mancala_env.arena.cards value_leyla.safetensors`` writes ``value_leyla.md`` beside it.
+``python -m tools.make_value_cards value_leyla.safetensors`` writes ``value_leyla.md`` beside it.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ from pathlib import Path
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import make
-from mancala_env.arena.evaluation import evaluate
-from mancala_env.arena.ladder import ANCHORS, NoLadder, stored_ladder
-from mancala_env.arena.matches import MatchResult, play_matches
-from mancala_env.arena.openings import openings_in_words, openings_to_evaluate
-from mancala_env.arena.regret import Regret, has_exact_positions, measure_regret, regret_difference
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.evaluate import evaluate
+from mancala_env.evaluation.ladder import ANCHORS, NoLadder, stored_ladder
+from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
+from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret, regret_difference
 from mancala_env.networks.value_files import read_value_file
 from mancala_env.rulesets import Ruleset
 
@@ -55,7 +55,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         rating(f"{_RATED}:{path}", ruleset, few, seed),
         regrets(_compared(path), ruleset, seed),
         _LIMITS,
-        f"Written by `python -m mancala_env.arena.cards {path.name} --games {games} --seed {seed}`.",
+        f"Written by `python -m tools.make_value_cards {path.name} --games {games} --seed {seed}`.",
         seed,
     )
 
@@ -216,7 +216,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 @in_one_line("cards", "cards that are whole were written")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the cards of the files named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.arena.cards", description=__doc__)
+    parser = Parser(prog="python -m tools.make_value_cards", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=f"a network, {SUFFIX}")
     parser.add_argument("--games", type=int, default=GAMES, help=f"games of a match; default {GAMES}")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")

@@ -1,4 +1,4 @@
-"""Make the balanced openings: ``python -m mancala_env.arena.make_openings layli_goobalay``."""
+"""Make the balanced openings: ``python -m tools.make_openings layli_goobalay``."""
 
 import sys
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def find(
 @in_one_line("make_openings", "the file of the ruleset that was searched is as it was")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the files of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.arena.make_openings", description=__doc__)
+    parser = Parser(prog="python -m tools.make_openings", description=__doc__)
     parser.add_argument("rulesets", nargs="+")
     parser.add_argument("--turns", type=int, nargs=2, default=TURNS, help="fewest and most turns; 3 6")
     parser.add_argument("--within", type=float, default=WITHIN, help="largest margin in seeds; 2")

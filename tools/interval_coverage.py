@@ -1,6 +1,6 @@
 """Measure how often the arena's 95 % intervals hold the truth.
 
-python -m mancala_env.arena.coverage [--trials 4000] [--seed 1]
+python -m tools.interval_coverage [--trials 4000] [--seed 1]
 
 Each trial draws games or positions from a population whose mean is known, makes the interval the arena would
 print, and looks whether the mean lies within. The populations are real ones: the pairs of the stored
@@ -18,11 +18,11 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.arena.intervals import design_effect, mean_interval, regret_interval, share_interval
-from mancala_env.arena.ladder import stored_ladder
-from mancala_env.arena.matches import PAIR_SPREAD, play_matches
-from mancala_env.arena.ratings import PAIR_SCORES, PairCounts, Ratings, fit_ratings
-from mancala_env.arena.regret import expected_mistake
+from mancala_env.evaluation.intervals import design_effect, mean_interval, regret_interval, share_interval
+from mancala_env.evaluation.ladder import stored_ladder
+from mancala_env.evaluation.matches import PAIR_SPREAD, play_matches
+from mancala_env.evaluation.ratings import PAIR_SCORES, PairCounts, Ratings, fit_ratings
+from mancala_env.evaluation.regret import expected_mistake
 from mancala_env.rulesets import lookup
 from mancala_env.solver import positions
 
@@ -300,7 +300,7 @@ def table(trials: int, seed: int) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; returns the exit status."""
     parser = Parser(
-        prog="python -m mancala_env.arena.coverage",
+        prog="python -m tools.interval_coverage",
         description="Measure how often the arena's 95 % intervals hold the truth.",
     )
     parser.add_argument("--trials", type=int, default=TRIALS, help=f"trials of each number ({TRIALS})")

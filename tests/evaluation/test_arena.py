@@ -16,7 +16,8 @@ import torch
 
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
-from mancala_env.arena import (
+from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import (
     InvalidMatch,
     InvalidResults,
     NoLadder,
@@ -29,11 +30,10 @@ from mancala_env.arena import (
     round_robin,
     stored_ladder,
 )
-from mancala_env.arena.matches import MatchResult
-from mancala_env.arena.openings import openings_to_evaluate
-from mancala_env.arena.plots import plot_win_rates
-from mancala_env.arena.round_robin import PAIRS_PER_CHUNK, play_here
-from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.openings import openings_to_evaluate
+from mancala_env.evaluation.plots import plot_win_rates
+from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, play_here
 from mancala_env.games import records
 from mancala_env.observations import num_features
 
@@ -286,7 +286,7 @@ def test_two_processes_cannot_write_one_file(tmp_path):
         [
             sys.executable,
             "-c",
-            "import sys, time; from mancala_env.arena.round_robin import ResultsFile\n"
+            "import sys, time; from mancala_env.evaluation.round_robin import ResultsFile\n"
             f"with ResultsFile({str(path)!r}):\n    print('held', flush=True); sys.stdin.read()",
         ],
         stdin=subprocess.PIPE,
@@ -309,7 +309,7 @@ def test_a_killed_arena_resumes_without_losing_or_doubling_a_game(tmp_path):
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK
     code = (
-        "from mancala_env.arena import round_robin\n"
+        "from mancala_env.evaluation import round_robin\n"
         f"round_robin({specs!r}, 'leyla', games={games}, results={str(path)!r}, num_threads=1,\n"
         # Slowed down, so that the kill finds it at work.
         "            progress=lambda *counts: __import__('time').sleep(0.01))"

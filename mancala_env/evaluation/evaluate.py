@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from mancala_env._util.checks import several, truth, whole
 from mancala_env.agents import AgentLike
-from mancala_env.arena.ladder import SLOW_ANCHORS, stored_ladder
-from mancala_env.arena.matches import MatchResult, Progress, num_pairs
-from mancala_env.arena.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
-from mancala_env.arena.ratings import ZERO, Ratings, fit_ratings
-from mancala_env.arena.regret import (
+from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
+from mancala_env.evaluation.matches import MatchResult, Progress, num_pairs
+from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
+from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
+from mancala_env.evaluation.regret import (
     FIXED_POSITIONS,
     Regret,
     RegretDifference,
@@ -22,7 +22,7 @@ from mancala_env.arena.regret import (
     own_games_regret,
     regret_difference,
 )
-from mancala_env.arena.round_robin import PlayChunks, check_distinct, entrant, play_pairings
+from mancala_env.evaluation.round_robin import PlayChunks, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]

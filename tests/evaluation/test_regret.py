@@ -10,16 +10,16 @@ import pytest
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
-from mancala_env.arena import evaluate, measure_regret, own_games_regret, write_report
-from mancala_env.arena.evaluation import Evaluation
-from mancala_env.arena.ladder import SLOW_ANCHORS
-from mancala_env.arena.matches import InvalidMatch
-from mancala_env.arena.openings import openings
-from mancala_env.arena.page import Page
-from mancala_env.arena.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
-from mancala_env.arena.report import add_regret, plot_regret
 from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import evaluate, measure_regret, own_games_regret, write_report
+from mancala_env.evaluation.evaluate import Evaluation
+from mancala_env.evaluation.html_page import Page
+from mancala_env.evaluation.ladder import SLOW_ANCHORS
+from mancala_env.evaluation.matches import InvalidMatch
+from mancala_env.evaluation.openings import openings
+from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
+from mancala_env.evaluation.report import add_regret, plot_regret
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"

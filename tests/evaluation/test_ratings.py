@@ -7,10 +7,10 @@ import choix
 import numpy as np
 import pytest
 
-from mancala_env.arena import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
-from mancala_env.arena.intervals import share_interval
-from mancala_env.arena.ratings import ELO_PER_LOGIT, elo_difference, win_probability
 from mancala_env.errors import InvalidArgument
+from mancala_env.evaluation import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
+from mancala_env.evaluation.intervals import share_interval
+from mancala_env.evaluation.ratings import ELO_PER_LOGIT, elo_difference, win_probability
 
 STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
 

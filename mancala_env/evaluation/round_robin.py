@@ -23,23 +23,23 @@ from mancala_env import agents
 from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
-from mancala_env.arena.balanced import openings_hash
-from mancala_env.arena.lines import InvalidResults, LinesFile
-from mancala_env.arena.matches import (
+from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
+from mancala_env.evaluation.balanced import openings_hash
+from mancala_env.evaluation.matches import (
     MatchResult,
     Progress,
     num_pairs,
     play_openings,
     which_openings,
 )
-from mancala_env.arena.openings import (
+from mancala_env.evaluation.openings import (
     OPENINGS,
     InvalidMatch,
     Openings,
     openings,
     openings_to_evaluate,
 )
-from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
+from mancala_env.evaluation.results_file import InvalidResults, LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
@@ -111,7 +111,7 @@ def round_robin(
             missing: a process killed between the two leaves games there that are played and recorded again.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.
-        play_chunks: What plays the games; None plays them here. :class:`mancala_env.arena.on_ray.RayChunks`
+        play_chunks: What plays the games; None plays them here. :class:`mancala_env.evaluation.ray_matches.RayChunks`
             plays them on a Ray cluster, with the same results.
 
     Returns:

@@ -8,7 +8,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from mancala_env._util.checks import is_whole, whole
-from mancala_env.arena.balanced import balanced_openings, has_balanced_openings
 from mancala_env.engine.holdout import (
     OPENING_SETS,
     OpeningSet,
@@ -17,6 +16,7 @@ from mancala_env.engine.holdout import (
 )
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.balanced import balanced_openings, has_balanced_openings
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -59,7 +59,7 @@ def openings(
     they are few (four turns on most boards) they are listed instead, and dealt like a shuffled deck: no
     opening comes again before each was there. Where they are many they are drawn as "all" are. "balanced"
     ones are dealt so from those shipped for the ruleset, whatever `opening_turns` says; see
-    :mod:`mancala_env.arena.balanced`.
+    :mod:`mancala_env.evaluation.balanced`.
 
     Args:
         ruleset: The game.

@@ -1,8 +1,8 @@
 """The arena on a Ray cluster: the same games with the same results, on as many machines as there are.
 
 >>> import ray
->>> from mancala_env.arena import evaluate, round_robin
->>> from mancala_env.arena.on_ray import RayChunks
+>>> from mancala_env.evaluation import evaluate, round_robin
+>>> from mancala_env.evaluation.ray_matches import RayChunks
 >>> ray.init("auto")                                          # doctest: +SKIP
 >>> round_robin(["greedy", "minimax:4"], "leyla", games=2000, play_chunks=RayChunks())  # doctest: +SKIP
 
@@ -27,9 +27,9 @@ import numpy as np
 from mancala_env import agents
 from mancala_env.agents import Agent, InvalidSpec, Spec
 from mancala_env.agents.registry import entrant_of
-from mancala_env.arena.matches import InvalidMatch
-from mancala_env.arena.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.errors import MancalaError
+from mancala_env.evaluation.matches import InvalidMatch
+from mancala_env.evaluation.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.rulesets import Ruleset
 
 # Ray reads it when it is imported.

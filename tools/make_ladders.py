@@ -1,6 +1,6 @@
 """Play and store the ladders that agents are measured against.
 
-python -m mancala_env.arena [RULESET ...] [--games 400] [--slow_games 64] [--results ladder.jsonl]
+python -m tools.make_ladders [RULESET ...] [--games 400] [--slow_games 64] [--results ladder.jsonl]
     [--records games.txt] [--without ANCHOR WHY] [--opening_set SET]
 """
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.arena.ladder import play_ladder, store
-from mancala_env.arena.openings import OPENINGS
+from mancala_env.evaluation.ladder import play_ladder, store
+from mancala_env.evaluation.openings import OPENINGS
 
 
 @in_one_line("arena", "finished games are in the file of --results, if one was named")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play the ladders of the rulesets named on the command line; returns the exit status."""
-    parser = Parser(prog="python -m mancala_env.arena", description="Play and store the ladders.")
+    parser = Parser(prog="python -m tools.make_ladders", description="Play and store the ladders.")
     parser.add_argument("rulesets", nargs="*", default=rulesets.names(), help="all by default")
     parser.add_argument("--games", type=int, default=400, help="games of each match (400)")
     parser.add_argument(
