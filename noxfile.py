@@ -74,7 +74,7 @@ def lowest(session: nox.Session) -> None:
     )
     session.install("-r", str(pins), *TOOLS, "safetensors>=0.4")
     session.install("--no-deps", "-e", ".")
-    run_tests(session, *GAMES, "tests/agents", "tests/evaluation", "tests/learning")
+    run_tests(session, *GAMES, "tests/agents", "tests/evaluation", "tests/training")
 
 
 @nox.session(python=["3.12", "3.13", "3.14"])

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from benchmarks.timing import Row
 from mancala_env import observations
-from mancala_env.learning.config import read_config
-from mancala_env.learning.loop import train
-from mancala_env.learning.run_folder import RunFolder
+from mancala_env.training.config import read_config
+from mancala_env.training.run import train
+from mancala_env.training.run_folder import RunFolder
 
 _TURNS = 150_000
 

@@ -10,8 +10,8 @@ from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.tune.registry import register_env
 
 from mancala_env import agents, evaluation, layli_goobalay_v0, rulesets
-from mancala_env.learning.rllib.selfplay import SHARED, always_shared, module_spec
 from mancala_env.networks.policy import NetworkConfig
+from mancala_env.training.rllib.algorithm import SHARED, always_shared, module_spec
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
 ruleset, seen = rulesets.lookup("layli_goobalay"), {"observation": "afterstates"}

@@ -125,7 +125,7 @@ def needing(what: str, extra: str | None) -> Iterator[None]:
     """Turn the lack of a package, one of an extra or any other, into an error that names the pip command.
 
     >>> with needing("training", "train"):
-    ...     import mancala_env.learning.loop
+    ...     import mancala_env.training.run
 
     Raises:
         ImportError: A package is not installed.

@@ -1,7 +1,7 @@
 """What others take from the package's data: a file of each kind for a ruleset, and where it is.
 
 Networks are in the safetensors format, with a card beside them: ``python -m tools.make_value_cards`` writes
-those of value networks, ``python -m mancala_env.learning.cards`` those of trained ones.
+those of value networks, ``python -m tools.make_policy_cards`` those of trained ones.
 """
 
 from importlib import resources

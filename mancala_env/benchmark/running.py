@@ -26,9 +26,9 @@ from mancala_env.benchmark.scoring import GAMES, Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
-from mancala_env.learning.run_folder import git_revision, write_atomically
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.training.run_folder import git_revision, write_atomically
 
 FEWEST_SEEDS = 5
 """Seeds below which an interval says little; a report notes it."""

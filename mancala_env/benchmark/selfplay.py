@@ -24,15 +24,15 @@ from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.benchmark.budget import LearningBudget, core_seconds, limit_of_steps
 from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
-from mancala_env.learning.callbacks import A_CALLBACK
-from mancala_env.learning.config import CONFIGS, TrainConfig, read_file
-from mancala_env.learning.curves import read_metrics
-from mancala_env.learning.loop import train_in_pieces
-from mancala_env.learning.pool import POOL_FILE
-from mancala_env.learning.replay import REPLAY_FILE
-from mancala_env.learning.run_folder import FINAL, METRICS, RunFolder, write_atomically
-from mancala_env.learning.selfplay import SelfPlayPPO
 from mancala_env.rulesets import Ruleset
+from mancala_env.training.callbacks import A_CALLBACK
+from mancala_env.training.config import CONFIGS, TrainConfig, read_file
+from mancala_env.training.pool import POOL_FILE
+from mancala_env.training.replay import REPLAY_FILE
+from mancala_env.training.rollout import SelfPlayPPO
+from mancala_env.training.run import train_in_pieces
+from mancala_env.training.run_folder import FINAL, METRICS, RunFolder, write_atomically
+from mancala_env.training.run_plots import read_metrics
 
 _NAME = "run"
 # The checkpoint that was measured last, beside that of the run: a signal ends a run elsewhere.

@@ -106,7 +106,7 @@ def _of_value_network(path: str) -> list[list[str]]:
 
 def _of_checkpoint(identity: "Identity") -> list[list[str]]:
     with needing("mancala show of a checkpoint", "train"):
-        from mancala_env.learning.command import made_by
+        from mancala_env.training.reproduce import made_by
 
     network = identity.network
     size = f"{network.layers} hidden layer{'s' * (network.layers != 1)} of {network.hidden}"

@@ -1,6 +1,6 @@
 """`mancala fit-value`: fit the small value network that policy+minimax searches with to a checkpoint.
 
-Its words go to :mod:`mancala_env.learning.value_fit` as they are.
+Its words go to :mod:`mancala_env.training.value_fit` as they are.
 """
 
 from collections.abc import Sequence
@@ -17,5 +17,5 @@ def run(words: Sequence[str]) -> int:
         ImportError: The extra "train" is not installed.
     """
     with needing("fitting a value network", "train"):
-        from mancala_env.learning import value_fit
+        from mancala_env.training import value_fit
     return value_fit.main(list(words), program="mancala fit-value")

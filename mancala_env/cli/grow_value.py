@@ -1,6 +1,6 @@
 """`mancala grow-value`: grow a value network for search from nothing.
 
-Its words go to :mod:`mancala_env.learning.value_growth` as they are.
+Its words go to :mod:`mancala_env.training.value_growth` as they are.
 """
 
 from collections.abc import Sequence
@@ -17,5 +17,5 @@ def run(words: Sequence[str]) -> int:
         ImportError: The extra "train" is not installed.
     """
     with needing("growing a value network", "train"):
-        from mancala_env.learning import value_growth
+        from mancala_env.training import value_growth
     return value_growth.main(list(words), program="mancala grow-value")

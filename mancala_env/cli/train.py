@@ -1,6 +1,6 @@
 """`mancala train`: train an agent by self-play.
 
-Its words go to :mod:`mancala_env.learning.loop` as they are: a configuration has a hundred options.
+Its words go to :mod:`mancala_env.training.run` as they are: a configuration has a hundred options.
 """
 
 from collections.abc import Sequence
@@ -17,5 +17,5 @@ def run(words: Sequence[str]) -> int:
         ImportError: The extra "train" is not installed.
     """
     with needing("training", "train"):
-        from mancala_env.learning import loop
-    return loop.main(list(words), program="mancala train")
+        from mancala_env.training import run
+    return run.main(list(words), program="mancala train")

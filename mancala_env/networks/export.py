@@ -25,10 +25,10 @@ from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.registry import shipped_policy
 from mancala_env.errors import MancalaError
-from mancala_env.learning.run_folder import write_atomically
 from mancala_env.networks.policy import ActionNetwork
 from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup
+from mancala_env.training.run_folder import write_atomically
 
 _SHIPPED = "trained"
 _OPSET = 18

@@ -126,7 +126,7 @@ def shipped_network(ruleset: Ruleset) -> Path:
             return path
     raise NoValueNetwork(
         f"no value network of {ruleset.name} is shipped; mancala grow-value makes one of a ruleset of the "
-        "catalogue, mancala_env.learning.value_growth.grow_file of any, and there are some of: "
+        "catalogue, mancala_env.training.value_growth.grow_file of any, and there are some of: "
         f"{', '.join(rulesets_with('value'))}"
     )
 

@@ -20,13 +20,13 @@ from mancala_env import Position, agents
 from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.cli import main as mancala
 from mancala_env.evaluation import play_matches, round_robin
-from mancala_env.learning import loop as command
-from mancala_env.learning.config import CONFIGS, read_config
-from mancala_env.learning.rllib import train as rllib_train
-from mancala_env.learning.rllib.config import RayConfig
-from mancala_env.learning.rllib.selfplay import SelfPlayRunner
-from mancala_env.learning.run_folder import RunFolder
-from mancala_env.learning.selfplay import SelfPlayEnv
+from mancala_env.training import run as command
+from mancala_env.training.config import CONFIGS, read_config
+from mancala_env.training.rllib import cluster_run as rllib_train
+from mancala_env.training.rllib.algorithm import SelfPlayRunner
+from mancala_env.training.rllib.cluster_config import RayConfig
+from mancala_env.training.rollout import SelfPlayEnv
+from mancala_env.training.run_folder import RunFolder
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Detected pickle protocol",

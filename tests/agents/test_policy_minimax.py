@@ -21,8 +21,6 @@ from mancala_env.agents.checkpoint import (
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
 from mancala_env.evaluation import play_matches
-from mancala_env.learning import value_fit as fit_value
-from mancala_env.learning import value_growth
 from mancala_env.networks import export
 from mancala_env.networks.export import to_safetensors
 from mancala_env.networks.value import (
@@ -35,6 +33,8 @@ from mancala_env.networks.value import (
     codes_of,
     position_values,
 )
+from mancala_env.training import value_fit as fit_value
+from mancala_env.training import value_growth
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 

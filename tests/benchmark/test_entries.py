@@ -35,10 +35,10 @@ from mancala_env.benchmark.selfplay import config_of, prepare, trained
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch
-from mancala_env.learning import distillation
-from mancala_env.learning.distillation import label_positions
-from mancala_env.learning.pool import SnapshotPool
-from mancala_env.learning.replay import REPLAY_FILE, Replay
+from mancala_env.training import distillation
+from mancala_env.training.distillation import label_positions
+from mancala_env.training.pool import SnapshotPool
+from mancala_env.training.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))

@@ -19,7 +19,7 @@ from test_checkpoint import identity_of, write_checkpoint
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file
 from mancala_env.games import records
-from mancala_env.learning.config import read_config
+from mancala_env.training.config import read_config
 
 # Three turns from the end: solved at once.
 COMMANDS = (

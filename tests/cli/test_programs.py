@@ -14,12 +14,12 @@ from mancala_env import cli, rulesets
 from mancala_env._util.command_line import Interrupted, Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
 from mancala_env.errors import MancalaError
-from mancala_env.learning import loop as train
-from mancala_env.learning import value_fit as fit_value
-from mancala_env.learning import value_growth
-from mancala_env.learning.config import configs_folder, read_config
-from mancala_env.learning.rllib import train as rllib_train
 from mancala_env.solver.book import UNKNOWN, Book
+from mancala_env.training import run as train
+from mancala_env.training import value_fit as fit_value
+from mancala_env.training import value_growth
+from mancala_env.training.config import configs_folder, read_config
+from mancala_env.training.rllib import cluster_run as rllib_train
 from mancala_env.web import make_files
 from tools import make_book, make_positions
 from tools import make_ladders as arena

@@ -182,7 +182,7 @@ LONG = {
         "[o.write(g, o.empty(len(g)), num_threads=1) for _ in range(100)]",
     ),
     "labels": (
-        "from mancala_env.learning.distillation import label_positions; "
+        "from mancala_env.training.distillation import label_positions; "
         "label_positions('minimax:2', LAYLI, 9, exploration=0.5, num_games=2)",
         "label_positions('minimax:10', LAYLI, 10**9, exploration=0.5)",
     ),
@@ -340,9 +340,9 @@ def test_searches_hold_no_more_after_many_positions(tmp_path: Path) -> None:
 
 def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: mancala-env[train]")
-    from mancala_env.learning import loop
-    from mancala_env.learning.config import CONFIGS, read_config
-    from mancala_env.learning.run_folder import RunFolder
+    from mancala_env.training import run
+    from mancala_env.training.config import CONFIGS, read_config
+    from mancala_env.training.run_folder import RunFolder
 
     numbers = iter(range(100))
 
@@ -356,6 +356,6 @@ def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
             "8192",
         ]
         config, _ = read_config([*words, "--name", str(next(numbers)), "--distillation.positions", "1100"])
-        loop.train(config, RunFolder.create(config), Console(quiet=True))
+        run.train(config, RunFolder.create(config), Console(quiet=True))
 
     assert grows_by(train, 2, 4) < 48

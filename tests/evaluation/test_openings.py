@@ -25,9 +25,9 @@ from mancala_env.evaluation import (
 )
 from mancala_env.evaluation.balanced import NoBalancedOpenings, balanced_openings, openings_hash
 from mancala_env.evaluation.openings import every_opening, openings_to_evaluate, set_to_learn_from
-from mancala_env.learning.selfplay import SelfPlayEnv
 from mancala_env.solver import Solver
 from mancala_env.solver.book import load_book
+from mancala_env.training.rollout import SelfPlayEnv
 from tools import make_openings
 from tools.make_openings import TURNS, margins_by_book
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.round_robin import ResultsFile
-from mancala_env.learning.config import CONFIGS, read_config
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import Book
 from mancala_env.solver.position_sets import PositionSet
+from mancala_env.training.config import CONFIGS, read_config
 
 _DATA = CONFIGS.parent / "mancala_env" / "data"
 _MOST_SECONDS = 5.0  # of processor time; the aim is one

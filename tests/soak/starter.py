@@ -39,9 +39,9 @@ def _arena(results: str, games: str) -> int:
 
 def _program(name: str, words: list[str]) -> int:
     if name == "train":
-        from mancala_env.learning import loop
+        from mancala_env.training import run
 
-        return loop.main(words)
+        return run.main(words)
     if name == "arena":
         from mancala_env._util import command_line
 

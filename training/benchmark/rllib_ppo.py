@@ -19,7 +19,7 @@ try:
     from ray.tune.registry import register_env
 
     from mancala_env.evaluation.ray_matches import started_ray
-    from mancala_env.learning.rllib.selfplay import SHARED, always_shared, module_spec
+    from mancala_env.training.rllib.algorithm import SHARED, always_shared, module_spec
 except ImportError as error:
     raise ImportError('rllib_ppo needs RLlib: pip install "mancala-env[ray]"') from error
 

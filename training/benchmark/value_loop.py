@@ -9,8 +9,8 @@ import torch
 
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.benchmark import Point
-from mancala_env.learning.value_growth import GrowthSettings, generations_of
 from mancala_env.networks.value_files import ValueFile
+from mancala_env.training.value_growth import GrowthSettings, generations_of
 
 TASKS = ("anything",)
 

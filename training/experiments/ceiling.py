@@ -21,7 +21,9 @@ from mancala_env import agents, observations, rulesets, solver
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.regret import has_exact_positions
-from mancala_env.learning.distillation import (
+from mancala_env.networks.policy import NetworkConfig, build_network
+from mancala_env.rulesets import Ruleset
+from mancala_env.training.distillation import (
     Agreement,
     ExpertLabels,
     agreement,
@@ -30,8 +32,6 @@ from mancala_env.learning.distillation import (
     label_positions,
     without_illegal,
 )
-from mancala_env.networks.policy import NetworkConfig, build_network
-from mancala_env.rulesets import Ruleset
 
 _COLUMNS = ("agent", "best action", "mean regret", "best action, solved", "mean regret, solved", "seconds")
 _EXPLORATION, _OPENING_TURNS = 0.25, 4

@@ -20,8 +20,8 @@ from mancala_env.errors import MancalaError
 from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 from mancala_env.evaluation.plots import BARS, draw_intervals, finish
-from mancala_env.learning.curves import draw_ratings
-from mancala_env.learning.run_folder import RunFolder
+from mancala_env.training.run_folder import RunFolder
+from mancala_env.training.run_plots import draw_ratings
 
 
 def snapshots(run: Path, most: int) -> list[str]:

@@ -24,9 +24,9 @@ from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env.agents.checkpoint import read_identity
 from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.matches import MatchResult, num_pairs
-from mancala_env.learning.config import InvalidConfig, TrainConfig, read_config
-from mancala_env.learning.loop import check_agents, train_or_go_on
-from mancala_env.learning.run_folder import FINAL, git_revision, write_atomically
+from mancala_env.training.config import InvalidConfig, TrainConfig, read_config
+from mancala_env.training.run import check_agents, train_or_go_on
+from mancala_env.training.run_folder import FINAL, git_revision, write_atomically
 from training.experiments.figures import markdown, options, rate_cell, regret_cell
 
 SEARCHES = ("minimax:4", "minimax:6")

@@ -1,0 +1,35 @@
+"""What the settings of PPO are called by the libraries that train: here and nowhere else."""
+
+from typing import Any
+
+from mancala_env.training.config import PPOConfig
+
+STABLE_BASELINES3 = {
+    "steps": "n_steps",
+    "batch_size": "batch_size",
+    "epochs": "n_epochs",
+    "gamma": "gamma",
+    "gae_lambda": "gae_lambda",
+    "clip_range": "clip_range",
+    "entropy": "ent_coef",
+    "value": "vf_coef",
+    "max_grad_norm": "max_grad_norm",
+}
+"""Arguments of MaskablePPO; the learning rate is a schedule there."""
+
+RLLIB = {
+    "epochs": "num_epochs",
+    "learning_rate": "lr",
+    "gamma": "gamma",
+    "gae_lambda": "lambda_",
+    "clip_range": "clip_param",
+    "entropy": "entropy_coeff",
+    "value": "vf_loss_coeff",
+    "max_grad_norm": "grad_clip",
+}
+"""Arguments of RLlib's PPOConfig.training; steps and minibatches are shared out among its processes."""
+
+
+def renamed(ppo: PPOConfig, names: dict[str, str]) -> dict[str, Any]:
+    """Return settings by the names a library has for them."""
+    return {theirs: getattr(ppo, ours) for ours, theirs in names.items()}

@@ -1,0 +1,323 @@
+"""The folder of a run: what it is, its checkpoints, its figures.
+
+runs/NAME/
+  config.yaml        every value as resolved; enough to do the run again
+  run.json           versions, git revision, machine and command of each start
+  metrics.jsonl      one line per update
+  events.out.tfevents...   the same for TensorBoard
+  checkpoints/0000049152.zip   after so many environment steps
+  final.zip          the checkpoint the run ended with
+  best.zip           the one that did best against the opponents of the evaluation
+  best.json          how it did
+  evaluation.json    how the last one played at the end
+  replay.npz         positions that a search labelled, to go on learning from; expert iteration and AlphaZero
+  lock               held by the process that trains here
+"""
+
+import filecmp
+import json
+import os
+import platform
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
+from pathlib import Path
+
+from mancala_env import observations
+from mancala_env._util.files import written_whole
+from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
+from mancala_env.errors import MancalaError
+from mancala_env.training.config import CONFIG_FILE, TrainConfig
+from mancala_env.training.rollout import SelfPlayPPO
+from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade
+
+try:
+    import fcntl
+except ImportError:  # Windows has none, and there a run's folder is not locked
+    fcntl = None
+
+_LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
+FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
+STEPS = "environment_steps"
+"""What a line of figures calls the environment steps made by then."""
+_OLD_STEPS = "turns"
+
+
+class RunFolderError(MancalaError):
+    """A folder that cannot be written, or that holds no run."""
+
+
+class RunFolder:
+    """Where a run writes.
+
+    Attributes:
+        path: The folder.
+        checkpoints: Its folder of checkpoints.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+
+    @classmethod
+    def create(cls, config: TrainConfig) -> "RunFolder":
+        """Make the folder of a new run; a name that is taken gets a number: first, first-2, first-3.
+
+        Raises:
+            RunFolderError: The folder cannot be made.
+        """
+        number = 1
+        while True:
+            name = str(config.name) if number == 1 else f"{config.name}-{number}"
+            path = Path(config.folder) / name
+            try:
+                path.mkdir(parents=True)
+                break
+            except FileExistsError:
+                number += 1
+            except OSError as error:
+                raise RunFolderError(f"cannot make the folder {path} of the run: {error.strerror}") from error
+            except ValueError as error:  # a null character
+                raise RunFolderError(f"cannot make the folder {str(path)!r} of the run: {error}") from error
+        folder = cls(path)
+        try:
+            folder.checkpoints.mkdir()
+        except OSError as error:
+            raise RunFolderError(f"cannot make the folder {folder.checkpoints}: {error.strerror}") from error
+        write_atomically(path / CONFIG_FILE, config.to_yaml().encode())
+        return folder
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training here, in a with statement; the lock of a killed one is free.
+
+        Raises:
+            RunFolderError: Another process trains here; the message names it.
+        """
+        if fcntl is None:
+            yield
+            return
+        path = self.path / "lock"
+        try:
+            file = path.open("a+")
+        except OSError as error:
+            raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                file.seek(0)
+                raise RunFolderError(
+                    f"process {file.read().strip() or 'unknown'} is training in {self.path}; wait until it "
+                    "has ended, or train in another folder (--name)"
+                ) from error
+            file.truncate(0)
+            file.write(f"{os.getpid()} on {platform.node()}")
+            file.flush()
+            try:
+                yield
+            finally:
+                file.truncate(0)
+
+    def note_start(self) -> None:
+        """Add what this process is to run.json.
+
+        Raises:
+            RunFolderError: What is there cannot be read, or the file cannot be written.
+        """
+        path = self.path / "run.json"
+        try:
+            starts = list(json.loads(path.read_text())) if path.exists() else []
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RunFolderError(f"{path} cannot be read ({error}); delete it to go on") from error
+        starts.append(
+            {
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "command": sys.argv,
+                "versions": versions(),
+                "git": git_revision(),
+                "python": platform.python_version(),
+                "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+            }
+        )
+        write_atomically(path, json.dumps(starts, indent=2).encode())
+
+    def save(
+        self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None
+    ) -> Path:
+        """Write a checkpoint, whole or not at all, and return its path.
+
+        Args:
+            model: What to save.
+            config: The run's configuration.
+            seconds: Seconds of training so far.
+            name: File in the run's folder; None names it after its environment steps, in `checkpoints`.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        path = self.path / name if name else self.checkpoints / f"{model.num_timesteps:010d}.zip"
+        packed = BytesIO()
+        model.save(packed)
+        identity = Identity(
+            ruleset=config.game,
+            rounds=config.rounds,
+            observation_version=observations.version(config.network.observation, config.game),
+            network=config.network,
+            turns=model.num_timesteps,
+            config=config.as_dict(),
+            versions=versions(),
+        )
+        with zipfile.ZipFile(packed, "a") as archive:
+            archive.writestr(IDENTITY_MEMBER, identity.to_json())
+            archive.writestr(PROGRESS_MEMBER, ProgressMade(seconds, model.updates).to_json())
+        write_atomically(path, packed.getvalue())
+        return path
+
+    def keep_best(self, checkpoint: Path, score: float, opponents: list[str]) -> bool:
+        """Keep a checkpoint as `best.zip` if it did better than the best before against the same opponents.
+
+        Args:
+            checkpoint: The checkpoint.
+            score: Its mean win rate against them, 0 to 1.
+            opponents: Their specs.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        kept, best = self.path / "best.json", self.path / BEST
+        if kept.is_file():
+            try:
+                before = json.loads(kept.read_text())
+                is_best = before["opponents"] != opponents or score > before["score"]
+                known = self.checkpoints / before["checkpoint"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise RunFolderError(f"{kept} cannot be read ({error}); delete it to go on") from error
+            if not is_best and (known.is_file() or best.is_file()):
+                # A process that was killed may have written the first of the files below and not the other.
+                if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
+                    write_atomically(best, known.read_bytes())
+                return False
+        found = {"checkpoint": checkpoint.name, "score": score, "opponents": opponents}
+        write_atomically(kept, json.dumps(found, indent=2).encode())
+        write_atomically(best, checkpoint.read_bytes())
+        return True
+
+    def saved(self) -> list[Path]:
+        """Return the run's whole checkpoints, the one with most environment steps last."""
+        return self.examine()[0]
+
+    def last_steps(self) -> int:
+        """Return the environment steps of the last whole file in checkpoints/; 0 where there is none."""
+        for path in sorted(self.checkpoints.glob("*.zip"), reverse=True):
+            with suppress(InvalidCheckpoint):
+                _check_whole(path)
+                return read_identity(path).turns
+        return 0
+
+    def examine(self) -> tuple[list[Path], list[str]]:
+        """Look at every checkpoint of the run.
+
+        Returns:
+            Those that are whole, the one with most environment steps last, and what is wrong with each of the
+            others.
+        """
+        found, faults = [], []
+        for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
+            try:
+                _check_whole(path)
+                found.append((read_identity(path).turns, path))
+            except InvalidCheckpoint as error:
+                faults.append(str(error))
+        return [path for _, path in sorted(found)], faults
+
+    def clear(self) -> None:
+        """Remove what a killed process was about to write; call it where no other one writes."""
+        for folder in (self.path, self.checkpoints):
+            for part in folder.glob(".*.part"):
+                part.unlink(missing_ok=True)
+
+    def forget_figures_after(self, steps: int) -> None:
+        """Cut off the figures of updates that no checkpoint knows: they are going to be made again.
+
+        Raises:
+            RunFolderError: The file of figures cannot be written.
+        """
+        path = self.path / METRICS
+        if not path.is_file():
+            return
+        content = path.read_bytes()
+        end = content.rfind(b"\n") + 1
+        while end:
+            start = content.rfind(b"\n", 0, end - 1) + 1
+            if _steps_of(content[start:end]) <= steps:
+                break
+            end = start
+        if end < len(content):
+            write_atomically(path, content[:end])
+
+
+def _steps_of(line: bytes) -> int:
+    """Return after how many environment steps a line of figures is; 0 where it is none."""
+    try:
+        figures = json.loads(line)
+        return int(figures.get(STEPS, figures.get(_OLD_STEPS, 0)))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return 0
+
+
+def _check_whole(path: Path) -> None:
+    """Raise InvalidCheckpoint where a member is not what was written."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error) as error:
+        raise InvalidCheckpoint(f"{path} cannot be read: {error}") from error
+    if damaged:
+        raise InvalidCheckpoint(f"{path}: {damaged} is damaged")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that no crash at any moment leaves half of it.
+
+    Raises:
+        RunFolderError: It cannot be written; a file that was there is still whole.
+    """
+    try:
+        with written_whole(path) as file:
+            file.write(content)
+    except OSError as error:
+        raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries a checkpoint depends on."""
+    found = {}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found
+
+
+def git_revision() -> str:
+    """Return the commit of the sources, with "+" where they were edited; "" outside a repository."""
+    try:
+        said = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=12", "--dirty=+"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return said.stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

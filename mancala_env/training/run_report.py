@@ -1,0 +1,208 @@
+"""How a run ended: its matches, a table, and a page with plots."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from mancala_env.agents import make
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.envs.families import FAMILIES
+from mancala_env.evaluation.html_page import Page
+from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.evaluation.openings import Openings
+from mancala_env.evaluation.ratings import Ratings, fit_ratings
+from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
+from mancala_env.evaluation.report import add_regret
+from mancala_env.evaluation.round_robin import round_robin
+from mancala_env.training import run_plots
+from mancala_env.training.config import TrainConfig
+from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically
+
+REPORT = "report.html"
+# Enough of the run's own past to see whether something was forgotten.
+_MOST_EARLIER = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """How the snapshots of a run fare against each other.
+
+    Attributes:
+        against: The last one's matches against each earlier one, the oldest first.
+        ratings: Of all of them, the last one at the end; fitted to the matches of everybody with
+            everybody, 0 being the mean. None where there was nothing earlier.
+    """
+
+    against: list[MatchResult]
+    ratings: Ratings | None
+
+    def as_dict(self) -> list[dict[str, Any]]:
+        """Return the ratings as plain data, the snapshot of fewest environment steps first."""
+        if self.ratings is None:
+            return []
+        rated = {each["agent"]: each for each in self.ratings.as_dict()["agents"]}
+        return [{**rated[name], STEPS: read_identity(name).turns} for name in self.ratings.names]
+
+
+def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
+    """Play a checkpoint against the opponents of the evaluation, from both seats."""
+    return [play(config, checkpoint, opponent, games) for opponent in config.evaluation.opponents]
+
+
+def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
+    """Let a checkpoint and earlier ones of its run, spread evenly over it, all play each other."""
+    steps = read_identity(checkpoint).turns
+    games = config.evaluation.checkpoint_games
+    past = [path for path in folder.saved() if 0 < read_identity(path).turns < steps] if games else []
+    if not past:
+        return Past([], None)
+    step = -(-len(past) // _MOST_EARLIER)
+    matches = round_robin(
+        [*map(str, past[::step]), str(checkpoint)],
+        config.game,
+        games=games,
+        opening_turns=config.evaluation.opening_turns,
+        seed=config.seed,
+        rounds=config.rounds,
+        num_threads=config.threads or None,
+    )
+    against = [match.flipped() for match in matches if match.second == str(checkpoint)]
+    return Past(against, fit_ratings(matches))
+
+
+def play(
+    config: TrainConfig, checkpoint: Path, opponent: str, games: int, opening_set: Openings | None = None
+) -> MatchResult:
+    """Play a checkpoint against an agent, from both seats, after so many random turns as the evaluation has.
+
+    `opening_set` says from which openings; None: from those held out for evaluation.
+    """
+    return play_matches(
+        str(checkpoint),
+        opponent,
+        config.game,
+        games=games,
+        opening_turns=config.evaluation.opening_turns,
+        opening_set=opening_set,
+        seed=config.seed,
+        rounds=config.rounds,
+        num_threads=config.threads or None,
+    )
+
+
+def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
+    """Evaluate the checkpoint a run ended with; write evaluation.json and report.html, print the table.
+
+    Returns:
+        The matches against the opponents of the evaluation.
+    """
+    results = evaluate(config, checkpoint, config.evaluation.games)
+    past = evaluate_past(config, folder, checkpoint)
+    regret = None
+    if has_exact_positions(config.game):
+        regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
+    steps = read_identity(checkpoint).turns
+    written = {
+        "checkpoint": str(checkpoint),
+        STEPS: steps,
+        "opening_turns": config.evaluation.opening_turns,
+        "matches": [result.as_dict() for result in results],
+        "against_past": [result.as_dict() for result in past.against],
+        "ratings_over_the_run": past.as_dict(),
+        "regret": regret.as_dict() if regret else None,
+    }
+    write_atomically(folder.path / "evaluation.json", json.dumps(written, indent=2).encode())
+    title = (
+        f"{config.game.title}: the agent after {steps:,} environment steps, {config.evaluation.games:,} "
+        f"games against each, from {config.evaluation.opening_turns} random turns"
+    )
+    page = write_page(title, config, folder, results, past, regret)
+    write_atomically(folder.path / REPORT, page.html().encode())
+    console.print(_table(title, results))
+    if regret:
+        console.print(_regret_in_words(regret), highlight=False, soft_wrap=True)
+    console.print(f"Checkpoint: {checkpoint}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {folder.path / REPORT}", highlight=False, soft_wrap=True)
+    console.print("Play against it:", highlight=False)
+    console.print(f"  {_how_to_play(config, checkpoint)}", highlight=False, markup=False, soft_wrap=True)
+    return results
+
+
+_HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "mean lead in seeds")
+
+
+def _row(result: MatchResult) -> tuple[str, ...]:
+    low, high = result.interval
+    return (
+        result.second,
+        f"{result.win_rate:.1%}",
+        f"{low:.1%} to {high:.1%}",
+        *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
+        f"{result.mean_margin:+z.1f}",
+    )
+
+
+def _share(counts: tuple[int, int, int]) -> float:
+    wins, draws, _ = counts
+    return (wins + draws / 2) / sum(counts)
+
+
+def _table(title: str, results: list[MatchResult]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="left" if heading == _HEADINGS[0] else "right")
+    for result in results:
+        table.add_row(*_row(result))
+    return table
+
+
+def _regret_in_words(regret: Regret) -> str:
+    low, high = regret.overall.interval
+    return (
+        f"Against perfect play: {regret.overall.mean_regret:.2f} seeds a move of regret "
+        f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of the moves optimal"
+    )
+
+
+def _how_to_play(config: TrainConfig, checkpoint: Path) -> str:
+    family = next(family for family in FAMILIES.values() if family.landing == config.game.landing)
+    ruleset = "" if config.ruleset == family.default else f', ruleset="{config.ruleset}"'
+    return f'gymnasium.make("{family.gym_id}"{ruleset}, opponent="{checkpoint}")'
+
+
+def write_page(
+    title: str,
+    config: TrainConfig,
+    folder: RunFolder,
+    results: list[MatchResult],
+    past: Past,
+    regret: Regret | None,
+) -> Page:
+    """Write the report of a run: what it reached, how it came there, and where it still goes wrong."""
+    page = Page(f"{config.game.title}: {folder.path.name}", config.seed)
+    page.text(f"{title}.")
+    page.table(_HEADINGS, map(_row, results))
+    page.text(
+        f"The configuration is at the end. Play against it: {_how_to_play(config, folder.path / 'final.zip')}"
+    )
+    page.heading("Strength over the run")
+    metrics = run_plots.read_metrics(folder.path / METRICS)
+    strength = run_plots.strength(metrics, past)
+    if strength:
+        page.plots(*strength)
+    else:
+        page.text("The run saved too few checkpoints for a curve.")
+    if regret:
+        page.text(f"{_regret_in_words(regret)}.")
+        add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
+    learned = run_plots.learning(metrics) + run_plots.search(metrics)
+    learned += run_plots.games(metrics) + run_plots.pool(metrics, config.pool.opponents)
+    if learned or run_plots.speed(metrics):
+        page.heading("Learning")
+        page.plots(*learned, *run_plots.speed(metrics))
+    page.details("Configuration", config.to_yaml())
+    return page

@@ -1,0 +1,127 @@
+"""How far a run is, and the learning rate that follows from it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from mancala_env.training.config import TrainConfig
+
+
+class Rates(Protocol):
+    """The step sizes among the settings of an algorithm; what they mean stands there."""
+
+    learning_rate: float
+    final_learning_rate: float
+
+
+class Clock:
+    """How far a run is, by environment steps or by minutes, whichever is further.
+
+    Attributes:
+        seconds_before: Seconds of training in earlier starts of the run.
+    """
+
+    def __init__(
+        self, config: TrainConfig, seconds_before: float, now: Callable[[], float] | None = None
+    ) -> None:
+        """Start the clock; `now` says what time it is, in seconds; None: as the configuration has it."""
+        self._config = config
+        self.seconds_before = seconds_before
+        self._now = now or (time.process_time if config.clock == "cpu" else time.monotonic)
+        self._started = self._now()
+        self._paused = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training, earlier starts of the run included, pauses left out."""
+        return self.seconds_before + self._now() - self._started - self._paused
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Stand still while something other than training goes on."""
+        start = self._now()
+        try:
+            yield
+        finally:
+            self._paused += self._now() - start
+
+    def part_done(self, environment_steps: int) -> float:
+        """Return the part of the run that is done, 0 to 1."""
+        limit = self._config.environment_steps
+        by_steps = environment_steps / limit if limit else 0.0
+        by_time = self.seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
+        return min(1.0, max(by_steps, by_time))
+
+
+class CheckpointTimes:
+    """When checkpoints are due: every so many minutes of training or, as configured, environment steps."""
+
+    def __init__(self, config: TrainConfig, clock: Clock, last_steps: int) -> None:
+        """Begin now, at what the clock shows; the last checkpoint was of `last_steps` environment steps."""
+        self._clock = clock
+        self._seconds, self._steps = 60 * config.checkpoint_minutes, config.checkpoint_steps
+        self._next, self._last = clock.seconds + self._seconds, last_steps
+
+    def is_due(self, environment_steps: int) -> bool:
+        """Tell whether one is due after so many environment steps; once each time.
+
+        Those that go by steps are due at the multiples of their number, or at the first that is asked about
+        beyond, wherever the run was interrupted.
+        """
+        if self._steps is not None:
+            is_due = environment_steps // self._steps > self._last // self._steps
+            self._last = environment_steps if is_due else self._last
+            return is_due
+        if self._clock.seconds < self._next:
+            return False
+        self._next += self._seconds
+        return True
+
+
+@dataclass(frozen=True)
+class LearningRate:
+    """A straight line from the rate a start of a run begins with to the final one.
+
+    Attributes:
+        start: The rate at the start.
+        final: The rate at the end of the run.
+        done_before: The part of the run that was done at the start, 0 to 1.
+    """
+
+    start: float
+    final: float
+    done_before: float = 0.0
+
+    @classmethod
+    def of(cls, learner: Rates) -> "LearningRate":
+        """Return the rates of a new run."""
+        return cls(learner.learning_rate, learner.final_learning_rate)
+
+    @classmethod
+    def going_on(cls, learner: Rates, before: Rates, rate: float, done: float) -> "LearningRate":
+        """Return the rates of a run that is resumed: it never jumps up because the run became longer.
+
+        Args:
+            learner: The settings now.
+            before: The settings up to now; where they had other rates, the new ones start at their start.
+            rate: The rate of the last update.
+            done: The part of the run, as long as it is now, that is done.
+        """
+        is_changed = (learner.learning_rate, learner.final_learning_rate) != (
+            before.learning_rate,
+            before.final_learning_rate,
+        )
+        return cls(learner.learning_rate if is_changed else rate, learner.final_learning_rate, min(done, 1.0))
+
+    def __call__(self, progress_remaining: float) -> float:
+        """Return the rate as Stable-Baselines3 asks for it: by the part of the run that is left."""
+        return self.at(1 - progress_remaining)
+
+    def at(self, done: float) -> float:
+        """Return the rate where a part of the run, 0 to 1, is done."""
+        if self.done_before >= 1:
+            return self.final
+        part = max(0.0, (done - self.done_before) / (1 - self.done_before))
+        return self.start + part * (self.final - self.start)

@@ -1,0 +1,383 @@
+"""Distillation: a search labels positions, and a network copies it before self-play."""
+
+import itertools
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from test_policy_minimax import checkpoint_of
+
+from mancala_env import Position, agents, rulesets
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
+from mancala_env.engine.holdout import rows_in_set, rows_to_learn
+from mancala_env.games.batch import Batch
+from mancala_env.networks.policy import NetworkConfig, build_network
+from mancala_env.solver import Solver
+from mancala_env.training import distillation
+from mancala_env.training import run as command
+from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.training.distillation import (
+    ExpertLabels,
+    agreement,
+    boltzmann_targets,
+    evaluate,
+    expert,
+    fit,
+    label_positions,
+    without_illegal,
+)
+from mancala_env.training.run_folder import RunFolder
+from mancala_env.training.training_state import read_learned
+
+LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
+SMALL = replace(LAYLI, name="layli_goobalay_four_holes", row_width=4)
+NEVER = float("-inf")
+
+
+def every_row(_: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
+    return np.ones(len(games), np.bool_)
+
+
+@pytest.fixture
+def nothing_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Label all positions of a game, so that each is one turn from the next."""
+    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
+
+
+def labels_of(
+    spec: str,
+    ruleset: rulesets.Ruleset = LAYLI,
+    positions: int = 200,
+    seed: int = 1,
+    exploration: float = 0.3,
+) -> ExpertLabels:
+    return label_positions(
+        spec, ruleset, positions, exploration=exploration, opening_turns=4, seed=seed, num_threads=1
+    )
+
+
+def reachable(position: Position, actions: Sequence[int] | np.ndarray) -> set[str]:
+    """Return the positions that actions lead to, as text; of the next round where one ends the round."""
+    reached = set()
+    for action in actions:
+        after = position.copy()
+        after.play(int(action))
+        following = after.next_round() if after.is_over else after
+        if following is not None:
+            reached.add(following.to_text())
+    return reached
+
+
+def test_values_are_the_searchs_own() -> None:
+    labels = labels_of("minimax:3")
+    agent = agents.make("minimax:3", LAYLI, num_threads=1)
+    values = agent.action_values(labels.games)  # type: ignore[attr-defined]
+    assert labels.values.dtype == np.float32
+    assert (labels.is_legal == (values != ILLEGAL)).all()
+    assert (labels.values[labels.is_legal] == values[labels.is_legal]).all()
+    assert len(labels) >= 200
+    assert len({row.tobytes() for row in labels.games}) > 150
+
+
+def test_perfect_values_are_exact() -> None:
+    labels = label_positions(
+        "perfect:0.005s", LAYLI, 20, exploration=0.5, num_games=2, opening_turns=12, seed=3, num_threads=1
+    )
+    solver, checked = Solver(LAYLI), 0
+    for n in range(len(labels)):
+        position = Position.from_games(LAYLI, labels.games, n)
+        solution = solver.solve(position, time_limit=0.05)
+        if solution.is_exact:
+            checked += 1
+            lead = position.stores[position.player] - position.stores[1 - position.player]
+            assert {action: lead + value for action, value in solution.action_values.items()} == {
+                action: labels.values[n, action] for action in position.legal_actions
+            }
+    assert checked > 10
+
+
+def test_experts_that_see_the_round_through_agree_on_its_margins() -> None:
+    """Expert iteration makes rewards of them, so the stores count too."""
+    searched = agents.make("minimax:40", LAYLI, num_threads=1)
+    assert isinstance(searched, MinimaxAgent)
+    games = Batch(LAYLI, 200, seed=1, opening_turns=26).games
+    positions = [Position.from_games(LAYLI, games, b) for b in range(len(games))]
+    games = games[[position.seeds[position.owner < 0].sum() < 5 for position in positions]]
+    values = searched.action_values(games)
+    assert len(games) > 10
+    assert (searched.last_depth < 40).all()
+    assert (without_illegal(values, ILLEGAL) == expert("perfect:1s", LAYLI, 6, 1)(games)).all()
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_a_game_played_without_chance_has_one_winner_and_follows_the_expert() -> None:
+    labels = labels_of("minimax:2", GABATA, exploration=0.0)
+    for n in range(len(labels) - 1):
+        position = Position.from_games(GABATA, labels.games, n)
+        following = Position.from_games(GABATA, labels.games, n + 1)
+        best = np.flatnonzero(labels.values[n] == labels.values[n].max())
+        reached = []
+        for action in best:
+            after = position.copy()
+            after.play(int(action))
+            reached.append(after)
+        if following in reached:  # the same game goes on
+            sign = 1 if following.player == position.player else -1
+            assert labels.outcomes[n] == sign * labels.outcomes[n + 1]
+        else:  # it was its last turn
+            ends = [after for after in reached if after.is_over]
+            assert ends
+            leads = {np.sign(end.counts[position.player] - end.counts[1 - position.player]) for end in ends}
+            assert labels.outcomes[n] in leads
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_values_keep_the_precision_of_their_expert(tmp_path: Path) -> None:
+    spec = f"policy+minimax:2:{checkpoint_of(tmp_path / 'agent.zip')}"
+    labels = labels_of(spec, exploration=0.0)
+    agent = agents.make(spec, LAYLI, num_threads=1)
+    values = agent.action_values(labels.games)  # type: ignore[attr-defined]
+    assert (labels.values[labels.is_legal] == values[labels.is_legal]).all()
+    assert (labels.values[labels.is_legal] % 1 != 0).mean() > 0.5, "this expert counts sixteenths of a seed"
+    # Its games follow its best action, not one that is best to the whole seed.
+    for n in np.flatnonzero(np.diff(labels.episodes) == 0):
+        position = Position.from_games(LAYLI, labels.games, int(n))
+        following = Position.from_games(LAYLI, labels.games, int(n) + 1)
+        best = np.flatnonzero(labels.values[n] == labels.values[n].max())
+        assert following.to_text() in reachable(position, best)
+
+
+def test_a_seed_repeats_the_labels_and_another_does_not() -> None:
+    first, again, other = (labels_of("minimax:1", seed=seed) for seed in (1, 1, 2))
+    assert (first.games == again.games).all()
+    assert (first.outcomes == again.outcomes).all()
+    assert first.games.shape != other.games.shape or (first.games != other.games).any()
+
+
+def test_an_agent_without_values_is_no_expert() -> None:
+    with pytest.raises(
+        InvalidConfig, match=r"must be a minimax, value\+minimax, policy\+minimax or perfect .*, not 'greedy'"
+    ):
+        labels_of("greedy")
+
+
+def test_boltzmann_targets_fall_by_e_per_temperature_and_leave_illegal_actions_out() -> None:
+    values = np.array([[3, 1, NEVER, 3]], np.float32)
+    for cold in (0.0, 1e-300, 5e-324):
+        assert boltzmann_targets(values, cold)[0].tolist() == [0.5, 0, 0, 0.5]
+    best, worse, illegal, other = boltzmann_targets(values, 2.0)[0].tolist()
+    assert best == other
+    assert worse / best == pytest.approx(np.exp(-1))
+    assert illegal == 0
+    assert best + worse + other == pytest.approx(1)
+
+
+def test_agreement_is_the_share_of_best_actions_and_the_mean_regret() -> None:
+    values = np.array([[3, 1, NEVER], [0, 0, -6], [5, 1, 2]], np.float32)
+    assert agreement(values, np.array([0, 2, 2])) == (pytest.approx(1 / 3), pytest.approx(3.0))
+
+
+def test_a_network_comes_to_agree_with_its_expert_on_games_held_out() -> None:
+    training, held_out = labels_of("minimax:2", positions=6000).split()
+    torch.manual_seed(1)
+    network = build_network(
+        LAYLI, 6, NetworkConfig(observation="replies", hidden=32, layers=2, seed_levels=10)
+    )
+    found = [evaluate(network, "replies", held_out, 0.5)]
+    fit(
+        network,
+        "replies",
+        training,
+        temperature=0.5,
+        epochs=4,
+        batch_size=256,
+        learning_rate=0.005,
+        value_weight=0.5,
+        seed=1,
+        after_epoch=lambda epoch: found.append(evaluate(network, "replies", held_out, 0.5)),
+    )
+    before, after = found[0], found[-1]
+    assert len(found) == 5
+    assert after.accuracy > 0.85 > before.accuracy
+    assert after.regret < before.regret / 4
+    assert after.policy_loss < before.policy_loss
+    assert after.value_loss < before.value_loss
+
+
+def test_every_tenth_game_is_held_out_whole() -> None:
+    labels = labels_of("minimax:1", positions=1500)
+    training, held_out = labels.split()
+    assert len(training) + len(held_out) == len(labels)
+    assert not set(training.episodes) & set(held_out.episodes)
+    assert set(held_out.episodes) == set(range(9, labels.episodes.max() + 1, 10))
+
+
+def test_a_single_game_leaves_nothing_to_hold_out() -> None:
+    labels = label_positions("minimax:1", SMALL, 1, exploration=0.5, num_games=1, seed=1)
+    with pytest.raises(InvalidConfig, match="single game"):
+        labels.split()
+    with pytest.raises(InvalidConfig, match="the expert labelled no position"):
+        labels.select(np.zeros(len(labels), np.bool_)).split()
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
+    labels = label_positions(
+        "minimax:1", SMALL, 20_000, exploration=1.0, opening_turns=4, rounds="match", seed=2, num_threads=1
+    )
+    sampled = np.unique(labels.episodes, return_counts=True)[1]
+    games = Batch(SMALL, 3000, rounds="match", seed=1, opening_turns=4, autoreset=False, num_threads=1)
+    rng = np.random.default_rng(1)
+    lengths, is_running = np.zeros(3000), np.ones(3000, np.bool_)
+    while is_running.any():
+        lengths[is_running] += 1
+        draws = np.where(games.legal_mask != 0, rng.random(games.legal_mask.shape), -1)
+        games.step(draws.argmax(axis=1), where=is_running)
+        is_running &= ~games.done
+    error = np.hypot(sampled.std() / np.sqrt(len(sampled)), lengths.std() / np.sqrt(len(lengths)))
+    # Were only the matches counted that end in time, they would be a fifth shorter, five errors away.
+    assert abs(sampled.mean() - lengths.mean()) < 2.5 * error
+
+
+def test_boards_held_out_for_evaluation_are_played_and_not_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_eight_matches() -> ExpertLabels:
+        return label_positions(
+            "minimax:1", LAYLI, 1, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
+        )
+
+    labels = of_eight_matches()
+    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
+    played = of_eight_matches()
+    is_learned = rows_to_learn(LAYLI, played.games)
+    assert 0.7 < is_learned.mean() < 0.9
+    for found, wanted in zip(astuple(labels)[1:], astuple(played.select(is_learned))[1:], strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    positions = [Position.from_games(LAYLI, labels.games, n) for n in range(len(labels))]
+    starts = [bool((each.seeds == 4).all() and (each.owner < 0).all()) for each in positions]
+    assert sum(starts) >= 8, "the start of a round is no secret, though it is held out"
+    assert not (rows_in_set(LAYLI, labels.games, "evaluation") & ~np.array(starts)).any()
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_no_other_position_of_a_game_is_left_out() -> None:
+    labels = label_positions(
+        "minimax:1", SMALL, 500, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
+    )
+    assert (np.diff(labels.episodes) >= 0).all()
+    start = Position(SMALL)
+    for episode in np.unique(labels.episodes):
+        rows = np.flatnonzero(labels.episodes == episode)
+        assert Position.from_games(SMALL, labels.games, int(rows[0])).to_text() == start.to_text()
+        for n in rows[:-1]:
+            position = Position.from_games(SMALL, labels.games, int(n))
+            following = Position.from_games(SMALL, labels.games, int(n) + 1)
+            assert following.to_text() in reachable(position, position.legal_actions)
+
+
+def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
+        "--distillation.positions", "1500", "--distillation.spec", "minimax:2", "--evaluation.games", "4",
+        "--evaluation.opponents", "[random]",
+    ]  # fmt: skip
+    weights = []
+    for name in ("a", "b"):
+        assert command.main([*words, "--name", name]) == 0
+        weights.append((tmp_path / name / "final.zip", tmp_path / name))
+    assert "Copied minimax:2" in capsys.readouterr().out
+    (first, folder), (again, _) = weights
+    assert all(
+        torch.equal(value, agents.make(str(again), LAYLI).network.state_dict()[key])  # type: ignore[attr-defined]
+        for key, value in agents.make(str(first), LAYLI).network.state_dict().items()  # type: ignore[attr-defined]
+    )
+    line = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])
+    assert line["environment_steps"] == 0
+    assert line["distillation/positions"] >= 1500
+    assert 0.5 < line["distillation/accuracy"] <= 1
+    saved = RunFolder(folder).saved()[0]
+    assert read_identity(saved).turns == 0, "what was distilled is saved before self-play begins"
+    # A run that goes on does not distill again.
+    assert command.main(["--resume", str(folder), "--environment_steps", "4096"]) == 0
+    assert "Copied" not in capsys.readouterr().out
+
+
+def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys) -> None:
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
+        "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
+    ]  # fmt: skip
+    usual = signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        while signal.getsignal(signal.SIGINT) == usual:  # until the run listens
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert command.main([*words, "--distillation.positions", "100000000"]) == 0
+    thread.join()
+    said = capsys.readouterr().out
+    assert "Ended early by SIGINT" in said
+    assert "Copied" not in said
+    run = tmp_path / "smoke"
+    assert command.main(["--resume", str(run), "--distillation.positions", "1000"]) == 0
+    assert "Copied minimax:2" in capsys.readouterr().out
+    assert read_identity(run / "final.zip").turns == 2048
+
+
+@pytest.mark.usefixtures("nothing_held_out")
+def test_labels_end_in_time_and_with_whole_games() -> None:
+    turns = 0
+
+    def is_late() -> bool:
+        nonlocal turns
+        turns += 1
+        return turns > 100
+
+    labels = label_positions(
+        "minimax:1", SMALL, 1_000_000, exploration=0.5, num_games=8, seed=1, num_threads=1, is_late=is_late
+    )
+    assert 200 < len(labels) < 4000
+    start = Position(SMALL)
+    for episode in np.unique(labels.episodes):
+        rows = np.flatnonzero(labels.episodes == episode)
+        assert Position.from_games(SMALL, labels.games, int(rows[0])).to_text() == start.to_text()
+        last = Position.from_games(SMALL, labels.games, int(rows[-1]))
+        ends = []
+        for action in last.legal_actions:
+            after = last.copy()
+            after.play(action)
+            ends.append(after.is_over)
+        assert any(ends)
+    assert np.isfinite(labels.outcomes).all()
+
+
+def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path, capsys) -> None:
+    words = [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--minutes", "0.5",
+        "--environment_steps", "null", "--distillation.positions", "10000000", "--distillation.spec",
+        "minimax:1", "--distillation.epochs", "1000", "--evaluation.checkpoint_games", "0",
+    ]  # fmt: skip
+    config, _ = read_config(words)
+    folder = RunFolder.create(config)
+    ticks = itertools.count()
+    # A clock that goes on by a twentieth of a second whenever it is looked at.
+    command.train(config, folder, Console(), now=lambda: next(ticks) / 20)
+    first, *_, last = folder.saved()
+    asked, given = 30, read_learned(first).progress.seconds
+    assert read_identity(first).turns == 0 < read_identity(last).turns
+    assert 0.74 * asked <= given <= 0.8 * asked
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of 10,000,000 labelled" in said
+    assert "of 1000 passes: what 75% of the minutes allow" in said

@@ -1,0 +1,193 @@
+"""Expert iteration beside PPO: its labels, its loss, its runs."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+
+from mancala_env import agents
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.agents.puct import reward_of
+from mancala_env.engine.holdout import rows_to_learn
+from mancala_env.rulesets import lookup
+from mancala_env.training import run as command
+from mancala_env.training.alphazero import AlphaZero
+from mancala_env.training.config import InvalidConfig, read_config
+from mancala_env.training.distillation import boltzmann_targets
+from mancala_env.training.expert_iteration import ExpertPPO
+from mancala_env.training.run_folder import RunFolder
+from mancala_env.training.training_state import read_learned
+
+LAYLI = lookup("layli_goobalay")
+
+
+def words(folder: Path, *more: str) -> list[str]:
+    """The command line of a run whose updates take milliseconds."""
+    return [
+        "smoke", "--folder", str(folder), "--name", "run", "--selfplay.games", "32", "--ppo.steps", "16",
+        "--ppo.batch_size", "128", "--network.hidden", "8", "--network.observation", "board",
+        "--expert.share", "0.25", "--expert.spec", "value+minimax:2", "--expert.batch_size", "64",
+        "--evaluation.games", "2", "--evaluation.opponents", "[random]", "--environment_steps", "2048", *more,
+    ]  # fmt: skip
+
+
+def learner_of(tmp_path: Path, *more: str) -> command.Scheduled:
+    config, _ = read_config(words(tmp_path, *more))
+    torch.set_num_threads(1)
+    env = command.make_env(config, RunFolder(tmp_path), config.seed)
+    model = command.make_model(config, env)
+    env.reset()
+    model.set_logger(Logger(None, []))
+    return model
+
+
+def learn(model: command.Scheduled, updates: int) -> None:
+    model.learn(model.num_timesteps + updates * 16 * 32, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+
+
+def test_a_margin_becomes_a_reward_of_what_is_played_for() -> None:
+    seeds = np.array([-48.0, 0, 6, 48, 60])
+    np.testing.assert_allclose(reward_of(seeds, 0.0, LAYLI), np.tanh(seeds / 6), atol=1e-6)
+    np.testing.assert_allclose(reward_of(seeds, 1.0, LAYLI), [-1, 0, 1 / 8, 1, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("spec", ["value+minimax:2", "minimax:3"])
+def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: Path, spec: str) -> None:
+    model = learner_of(tmp_path, "--expert.spec", spec, "--expert.search_share", "1")
+    assert isinstance(model, ExpertPPO)
+    learn(model, 4)
+    replay, buffer = model.replay, model.rollout_buffer
+    count = len(replay)
+    assert count > 64, "games of 16 and more turns have ended"
+    # Each rollout gives a quarter of its boards that are not held out for evaluation.
+    assert 0.7 / 4 < (count + replay.num_waiting) / (4 * 16 * 32) < 0.9 / 4
+    games = replay._games[:count]
+    assert rows_to_learn(LAYLI, games).all()
+    assert not rows_to_learn(LAYLI, buffer.games.reshape(-1, games.shape[1])).all()  # type: ignore[attr-defined]
+    values = agents.make(spec, LAYLI, num_threads=1).action_values(games, 6).astype(float)  # type: ignore[attr-defined]
+    values[values == -1000] = -np.inf
+    np.testing.assert_array_equal(replay._is_legal[:count], np.isfinite(values))
+    np.testing.assert_allclose(replay._targets[:count], boltzmann_targets(values, 1.0), atol=1e-6)
+    np.testing.assert_allclose(replay._values[:count], np.tanh(values.max(axis=1) / 6), atol=1e-5)
+    met = {game.tobytes() for game in buffer.games.reshape(-1, games.shape[1])}  # type: ignore[attr-defined]
+    waiting = replay._waiting[0][0].games
+    assert sum(game.tobytes() in met for game in waiting) > len(waiting) / 4, "the last rollout's among them"
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "alphazero"])
+def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
+    more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
+    model = learner_of(tmp_path, "--algorithm", algorithm, *more)
+    assert isinstance(model, ExpertPPO | AlphaZero)
+    learn(model, 1)
+    remembered, waiting = len(model.replay), model.replay.num_waiting
+    assert waiting > 0
+    model._setup_learn(10**6, reset_num_timesteps=False)
+    assert model.replay.num_waiting == waiting
+    model._setup_learn(10**6)
+    assert (len(model.replay), model.replay.num_waiting) == (remembered, 0)
+
+
+def test_without_a_share_of_the_search_values_are_how_games_ended(tmp_path: Path) -> None:
+    model = learner_of(tmp_path, "--expert.search_share", "0")
+    assert isinstance(model, ExpertPPO)
+    learn(model, 4)
+    values = model.replay._values[: len(model.replay)]
+    assert set(np.unique(values)) <= {-1.0, 0.0, 1.0}
+    assert {-1.0, 1.0} <= set(np.unique(values))
+
+
+def test_without_weights_it_is_ppo_bit_for_bit(tmp_path: Path) -> None:
+    """The loop of minibatches is written out here, so it is held to the one of sb3-contrib."""
+    beside = learner_of(tmp_path, "--expert.policy", "0", "--expert.value", "0")
+    learn(beside, 4)
+    alone = learner_of(tmp_path, "--expert.share", "0")
+    learn(alone, 4)
+    assert isinstance(beside, ExpertPPO)
+    assert not isinstance(alone, ExpertPPO)
+    assert len(beside.replay) > 0
+    assert beside._n_updates == alone._n_updates > 0
+    for ours, theirs in zip(beside.policy.parameters(), alone.policy.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    ours, theirs = beside.logger.name_to_value, alone.logger.name_to_value
+    for name in ("value_loss", "entropy_loss", "policy_gradient_loss", "approx_kl", "clip_fraction"):
+        assert ours[f"train/{name}"] == pytest.approx(theirs[f"train/{name}"], rel=1e-4, abs=1e-6), name
+
+
+def test_labels_pull_the_policy_towards_the_search(tmp_path: Path) -> None:
+    found = []
+    for weight in ("0", "4"):
+        more = ("--expert.policy", weight, "--network.observation", "replies", "--ppo.learning_rate", "0.01")
+        model = learner_of(tmp_path, *more, "--environment_steps", "100000")
+        learn(model, 12)
+        found.append(model.logger.name_to_value["expert/policy_loss"])
+    assert found[1] < found[0] - 0.05
+
+
+def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Path) -> None:
+    assert command.main(words(tmp_path, "--pool.share", "0.25")) == 0
+    run = tmp_path / "run"
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for name in ("positions", "accuracy", "regret", "policy_loss", "value_loss"):
+        assert f"expert/{name}" in lines[-1], name
+    assert 0 <= lines[-1]["expert/accuracy"] <= 1
+    assert 0 < lines[-1]["time/labelling"] < 1
+    assert "agreement with the search" in (run / "report.html").read_text()
+    agents.make(str(run / "final.zip"), LAYLI)
+    assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
+    again = Path(shutil.copytree(run, tmp_path / "again"))
+    for folder in (run, again):
+        config, _ = read_config(["--resume", str(folder), "--environment_steps", "4096"])
+        command.train(config, RunFolder(folder), Console(quiet=True), resume=True)
+    first, second = (read_learned(folder / "final.zip") for folder in (run, again))
+    assert read_identity(run / "final.zip").turns == 4096
+    assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
+    resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][len(lines)]
+    assert resumed["expert/positions"] > lines[-1]["expert/positions"], "what was remembered is there again"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (
+            ["--expert.spec", "greedy"],
+            "expert.spec must be a minimax, value+minimax, policy+minimax or perfect",
+        ),
+        (["--expert.spec", "minimacs:4"], "minimacs"),
+        (["--rounds", "match"], "expert.search_share must be 0 where rounds is match"),
+        (["--algorithm", "alphazero"], "expert.share must be 0 where algorithm is alphazero"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(
+    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(words(tmp_path, *more)) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir()), "nothing was begun"
+
+
+def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> None:
+    more = ("--ruleset", "gabata_i", "--rounds", "match", "--expert.search_share", "0")
+    config, _ = read_config(words(tmp_path, *more))
+    final, _ = command.train(config, RunFolder.create(config), Console(quiet=True))
+    assert read_identity(final).rounds == "match"
+
+
+def test_positions_that_cannot_be_solved_in_time_are_left_out(tmp_path: Path) -> None:
+    model = learner_of(tmp_path, "--expert.spec", "perfect:0.01s", "--expert.share", "0.02")
+    assert isinstance(model, ExpertPPO)
+    learn(model, 4)
+    assert 0 < len(model.replay) + model.replay.num_waiting < 4 * 11
+
+
+def test_an_expert_is_named_in_the_message(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfig, match=r"expert\.spec must be .*, not 'random'"):
+        learner_of(tmp_path, "--expert.spec", "random")

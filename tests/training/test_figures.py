@@ -1,0 +1,264 @@
+"""The commands that measure training: the table of all configurations, tuning, comparisons, the ceiling."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mancala_env.agents.checkpoint import read_identity
+from mancala_env.evaluation.matches import InvalidMatch
+from mancala_env.training import run as command
+from mancala_env.training.config import CONFIGS
+from training.experiments import ceiling, compare, figures, tune
+
+TINY = {
+    "ruleset": "gabata_i",
+    "device": "cpu",
+    "network": {"hidden": 16},
+    "selfplay": {"games": 64},
+    "ppo": {"steps": 8, "batch_size": 256},
+}
+
+
+def tiny_config(folder: Path, name: str, **values: object) -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(TINY | values))
+    return path
+
+
+def test_every_ruleset_of_the_written_sources_and_the_match_are_in_the_table() -> None:
+    stems = [path.stem for path in figures.ruleset_configs()]
+    assert {"layli_goobalay", "layli_goobalay_match", "leyla", "gabata_3"} <= set(stems)
+    assert not {"default", "run", "smoke", "rllib"} & set(stems)
+    assert yaml.safe_load((CONFIGS / "layli_goobalay_match.yaml").read_text())["rounds"] == "match"
+
+
+def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Path, capsys) -> None:
+    first = tiny_config(tmp_path, "gabata_i_tiny")
+    second = tiny_config(tmp_path, "layli_tiny", ruleset="layli_goobalay", rounds="match")
+    words = ["--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "runs")]
+    words += ["--out", str(tmp_path / "figures.md")]
+    assert figures.main([str(first), *words]) == 0
+    kept = (tmp_path / "figures.json").read_text()
+    assert figures.main([str(first), str(second), *words]) == 0
+    rows = json.loads((tmp_path / "figures.json").read_text())
+    assert [row["config"] for row in rows] == ["gabata_i_tiny", "layli_tiny"]
+    assert rows[0] == json.loads(kept)[0], "the first row was made once"
+    assert rows[1]["rounds"] == "match"
+    assert [match["games"] for match in rows[1]["matches"]] == [4] * 4
+    assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns
+    table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
+    assert len(table) == 4
+    assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden | 1 |")
+    rate = rows[0]["matches"][0]["win_rate"]
+    assert f"| {rate:.1%} (" in table[2]
+    assert len({line.count("|") for line in table}) == 1
+    assert figures.main([str(first), *words, "--out", str(tmp_path / "nowhere" / "figures.md")]) == 2
+    assert "--out must be" in capsys.readouterr().err
+    before = (tmp_path / "figures.json").read_text()
+    for wrong, said in (
+        (["--options", "--seed 5"], "--options '--seed 5': --seed has to be the same for all runs"),
+        (["--options", "--ppo.gama 1"], "did you mean --ppo.gamma?"),
+        (["--games", "5"], "games must be an even"),
+        (["--seeds", "-1"], "seed must be"),
+    ):
+        assert figures.main([str(first), *words, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert (tmp_path / "figures.json").read_text() == before
+    assert figures.main([str(first), *words, "--seeds", "1", "2"]) == 0
+    rows = json.loads((tmp_path / "figures.json").read_text())
+    assert [(row["config"], row["seed"]) for row in rows] == [
+        ("gabata_i_tiny", 1),
+        ("gabata_i_tiny", 2),
+        ("layli_tiny", 1),
+    ]
+    assert rows[0] == json.loads(before)[0], "the first seed was trained once"
+    assert read_identity(tmp_path / "runs" / "gabata_i_tiny-seed-2" / "final.zip").config["seed"] == 2
+    table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
+    assert len(table) == 4, "a row a configuration"
+    cells = [cell.strip() for cell in table[2].split("|")]
+    assert cells[4] == "1, 2"
+    one, two = (100 * row["matches"][0]["win_rate"] for row in rows[:2])
+    assert cells[7] == f"{(one + two) / 2:.1f} ({one:.1f}, {two:.1f})"
+    one, two = (row["regret"]["overall"]["mean_regret"] for row in rows[:2])
+    assert cells[11] == f"{(one + two) / 2:.2f} ({one:.2f}, {two:.2f})"
+    options = ["--options", "--ppo.gamma 0.9"]
+    assert figures.main([str(first), *words, *options]) == 2
+    assert "holds a run with ppo.gamma 1.0, not 0.9; name another --folder" in capsys.readouterr().err
+    assert figures.main([str(first), *words, *options, "--folder", str(tmp_path / "others")]) == 0
+    again, other = json.loads((tmp_path / "figures.json").read_text())
+    assert (again["trained"], again["seed"], other) == ("0.01 minutes, `--ppo.gamma 0.9`", 1, rows[2])
+    assert "| 0.01 minutes, `--ppo.gamma 0.9` |" in (tmp_path / "figures.md").read_text()
+
+
+def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    found = json.loads((docs / "figures.json").read_text())
+    assert figures.page(found) == (docs / "figures.md").read_text()
+
+
+def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
+    """The other one writes its figures while this one trains."""
+    out, made = tmp_path / "figures.md", []
+    names = ["gabata_i_one", "gabata_i_two"]
+    words = ["--minutes", "0.01", "--games", "2", "--folder", str(tmp_path / "runs"), "--out", str(out)]
+    whole = figures.make_figures
+
+    def beside_another(path: Path, *rest: Any) -> Any:
+        if not made:
+            made.append(path)
+            assert figures.main([str(tiny_config(tmp_path, names[1])), *words]) == 0
+        return whole(path, *rest)
+
+    monkeypatch.setattr(figures, "make_figures", beside_another)
+    assert figures.main([str(tiny_config(tmp_path, names[0])), *words]) == 0
+    assert [row["config"] for row in json.loads(out.with_suffix(".json").read_text())] == names
+
+
+def test_the_default_table_needs_no_folder(tmp_path: Path, monkeypatch) -> None:
+    path = tiny_config(tmp_path, "gabata_i_tiny")
+    monkeypatch.chdir(tmp_path)
+    assert figures.main([str(path), "--minutes", "0.01", "--games", "2"]) == 0
+    assert (tmp_path / "runs" / "figures.md").is_file()
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "3", "[3]", "[{}]", "null", '[{"config": "leyla"}]', "\0"])
+def test_a_file_of_something_else_is_not_written_over(content: str, tmp_path: Path, capsys) -> None:
+    first, kept = tiny_config(tmp_path, "gabata_i_tiny"), tmp_path / "figures.json"
+    kept.write_text(content)
+    assert figures.main([str(first), "--minutes", "0.01", "--out", str(tmp_path / "figures.md")]) == 2
+    assert (
+        f"{kept} holds no figures of this program; delete it or name another --out" in capsys.readouterr().err
+    )
+    assert kept.read_text() == content
+
+
+def test_no_table_where_the_out_is_a_folder_or_two_files_have_one_name(tmp_path: Path, capsys) -> None:
+    assert figures.main(["--out", "."]) == 2
+    assert "--out must be a .md file" in capsys.readouterr().err
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        paths.append(str(tiny_config(tmp_path / name, "tiny")))
+    assert figures.main([*paths, "--out", str(tmp_path / "figures.md")]) == 2
+    assert "two configurations are called tiny" in capsys.readouterr().err
+
+
+def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
+    path = tiny_config(tmp_path, "gabata_i_tiny")
+    words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
+    folder = tmp_path / "tune" / "gabata_i_tiny"
+    assert tune.main(words) == 2
+    assert "holds no runs" in capsys.readouterr().err
+    for wrong, said in (
+        ("--ppo.epoch 4", "there is no option --ppo.epoch; did you mean --ppo.epochs?"),
+        (" ", "not nothing"),
+        ("--ppo.epochs '4", "is no command line"),
+        ("rounds=match", "--rounds has to be the same for all runs"),
+        ("--evaluation.games 2", "--evaluation.games has to be the same"),
+        ("--distillation.positions 10 --distillation.spec minimacs:4", "minimacs"),
+    ):
+        assert tune.main([*words, "--change", "--ppo.epochs 1", "--change", wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert tune.main([*words, "--change", "--ppo.epochs 1", "--games", "5"]) == 2
+    assert "games must be an even" in capsys.readouterr().err
+    assert not folder.exists(), "what is wrong is found before anything is trained"
+    tuning = tune.Tuning(path, tmp_path, 1, None)
+    names = {tuning.config(f"--ppo.entropy {value}", 1).name for value in ("1", "1e-1", "1e1")}
+    assert len(names) == 3, "different changes are different runs"
+    assert tuning.config("ppo.epochs=4", 1) == tuning.config("--ppo.epochs 4", 1)
+    assert tune.main([*words, "--change", "--network.hidden 8 --ppo.epochs 1"]) == 0
+    kept = json.loads((folder / "tuning.json").read_text())["runs"]
+    assert {(run["change"], run["seed"]) for run in kept.values()} == {
+        ("as it is", 1),
+        ("--network.hidden 8 --ppo.epochs 1", 1),
+    }
+    changed = read_identity(folder / "network.hidden-8-ppo.epochs-1-seed-1" / "final.zip")
+    assert changed.network.hidden == 8
+    assert read_identity(folder / "as-it-is-seed-1" / "final.zip").network.hidden == 16
+
+    # More of them: what is done is not done again, and all of it is on the page.
+    out = tmp_path / "tuning.md"
+    more = ["--change", "--network.hidden 8 --ppo.epochs 1", "--seeds", "2", "--out", str(out)]
+    assert tune.main([*words, *more]) == 0
+    found = json.loads((folder / "tuning.json").read_text())["runs"]
+    assert len(found) == 4
+    assert all(found[name]["turns"] == run["turns"] for name, run in kept.items())
+    rows = [line.split(" | ") for line in out.read_text().splitlines() if line.startswith("|")][2:]
+    assert [row[0] for row in rows] == ["| as it is", "| `--network.hidden 8 --ppo.epochs 1`"]
+    for row in rows:
+        assert [cell.count(",") for cell in row[1:]] == [1] * 5, "a figure for each seed"
+    run = found["as-it-is-seed-1"]
+    assert run["minimax:4"]["games"] == 4
+    assert run["elo"][1] < run["elo"][0] < run["elo"][2]
+    assert f"{run['elo'][0]:+z.0f} (" in rows[0][2]
+    capsys.readouterr()
+
+    path.write_text(path.read_text() + "seed: 7\n")
+    assert tune.main([*words, "--change", "--ppo.epochs 1"]) == 2
+    assert "is not what it was" in capsys.readouterr().err
+    assert tune.main([*words, "--minutes", "0.02"]) == 2
+    assert "holds runs of 0.01 minutes" in capsys.readouterr().err
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths() -> None:
+    one, other, third = Path("a/leyla"), Path("b/leyla"), Path("b/pool")
+    assert compare.named([one, other, third]) == {"a/leyla": one, "b/leyla": other, "pool": third}
+    with pytest.raises(InvalidMatch, match="once only"):
+        compare.named([one, third, Path("b/../a/leyla")])
+
+
+def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
+    for name, seed in (("a", "1"), ("b", "2")):
+        words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]
+        words += [
+            "--seed",
+            seed,
+            "--environment_steps",
+            "6144",
+            "--checkpoint_minutes",
+            "0",
+            "--evaluation.games",
+            "2",
+        ]
+        assert command.main(words) == 0
+    capsys.readouterr()
+    picture = tmp_path / "compared.png"
+    runs = [str(tmp_path / name) for name in "ab"]
+    assert (
+        compare.main([*runs, "--games", "4", "--no_ladder", "--snapshots", "2", "--out", str(picture)]) == 0
+    )
+    said = capsys.readouterr().out
+    assert said.count("6,144") == 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    own = compare.snapshots(tmp_path / "a", 3)
+    assert [read_identity(path).turns for path in own] == [2048, 4096, 6144]
+    assert [read_identity(path).turns for path in compare.snapshots(tmp_path / "a", 2)] == [2048, 6144]
+    assert compare.main([str(tmp_path)]) == 2
+    assert "holds 0 checkpoints" in capsys.readouterr().err
+
+
+def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) -> None:
+    words = ["--positions", "600", "--expert", "minimax:3", "--kinds", "replies", "--hidden", "16"]
+    assert ceiling.main([*words, "--epochs", "1", "minimax:3", "random"]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+    assert set(cells) == {"agent", "replies, 16 hidden", "minimax:3", "random"}
+    assert cells["minimax:3"][:2] == ["100.0%", "0.00"]
+    assert float(cells["random"][1]) > 1
+    assert 0 < float(cells["minimax:3"][3]) < float(cells["random"][3])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--ruleset", "ludii_leyla", "--kinds", "values"], "for ludii_leyla, not values"),
+        (["--kinds", "pixels"], "--kinds must be of"),
+        (["--expert", "greedy"], "not 'greedy'"),
+    ],
+)
+def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
+    assert ceiling.main(words) == 2
+    assert says in capsys.readouterr().err

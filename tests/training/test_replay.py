@@ -1,0 +1,169 @@
+"""Positions that wait for the end of their game, and are remembered to learn from."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mancala_env import Batch, Position, rulesets
+from mancala_env.engine.holdout import OpeningSet
+from mancala_env.observations import Observer
+from mancala_env.training.replay import Replay, Searched, ends_of
+from mancala_env.training.run_folder import RunFolderError
+
+GABATA = rulesets.lookup("gabata_five_holes")
+OBSERVER = Observer(GABATA, "board", GABATA.row_width)
+
+
+def replay_of(most: int = 100, search_share: float = 0.25) -> Replay:
+    return Replay(OBSERVER, 1, most, search_share, seed=1)
+
+
+def some_positions(count: int, seed: int = 1, opening_set: OpeningSet = "training") -> Searched:
+    """Positions a few turns into a game, of either player, with a target and a value of their own."""
+    batch = Batch(
+        GABATA,
+        count,
+        seed=seed,
+        num_threads=1,
+        opening_turns=5,
+        opening_set=opening_set,
+        first_player="random",
+    )
+    is_legal = batch.legal_mask != 0
+    targets = np.random.default_rng(seed).random(is_legal.shape) * is_legal
+    targets = (targets / targets.sum(axis=1, keepdims=True)).astype(np.float32)
+    found = np.linspace(-1, 1, count, dtype=np.float32)
+    return Searched(batch.games.copy(), batch.observation.copy(), is_legal, targets, found)
+
+
+def players_of(searched: Searched) -> np.ndarray:
+    games = searched.games
+    return np.array([Position.from_games(GABATA, games, b).player for b in range(len(games))])
+
+
+def in_one_rollout(
+    searched: Searched, south: np.ndarray
+) -> tuple[Searched, np.ndarray, np.ndarray, np.ndarray]:
+    """What Replay.add takes of positions of a game each, which ended as South's rewards say."""
+    count = len(searched.games)
+    return searched, np.zeros(count, int), np.arange(count), south[None].astype(np.float32)
+
+
+def test_the_end_of_a_game_is_souths_whoever_played_the_last_turn() -> None:
+    """
+    step      0      1      2      3
+    row 0     South  South  North, who wins           South (a new game)
+    row 1     North  South, who wins  North  North, who wins
+    """
+    players = np.array([[0, 1], [0, 0], [1, 1], [0, 1]], np.int8)
+    rewards = np.array([[0, 0], [0, 1], [1, 0], [0, 1]], np.float32)
+    dones = np.array([[0, 0], [0, 1], [1, 0], [0, 1]], np.bool_)
+    nan = np.nan
+    wanted = [[-1, 1], [-1, 1], [-1, -1], [nan, -1]]
+    np.testing.assert_array_equal(ends_of(rewards, dones, players), np.array(wanted, np.float32))
+
+
+def test_a_value_is_the_players_own_mixed_of_search_and_end() -> None:
+    searched = some_positions(40)
+    players = players_of(searched)
+    assert {0, 1} == set(players.tolist())
+    south = np.where(np.arange(40) % 3 == 0, 1.0, -1.0)
+    replay = replay_of(search_share=0.25)
+    replay.add(*in_one_rollout(searched, south))
+    outcome = np.where(players == 0, south, -south)
+    np.testing.assert_allclose(replay._values[:40], 0.25 * searched.found + 0.75 * outcome, atol=1e-6)
+
+
+def test_positions_wait_until_the_game_of_their_row_is_over() -> None:
+    replay, searched, nan = replay_of(search_share=0.0), some_positions(3), np.nan
+    replay.add(*in_one_rollout(searched, np.array([1.0, nan, nan])))
+    assert (len(replay), replay.num_waiting) == (1, 2)
+    # In the next rollout the game of row 2 ends in a draw; the first one to end there is waited for.
+    none, empty = searched.select(np.arange(0)), np.zeros(0, int)
+    replay.add(none, empty, empty, np.array([[1.0, nan, 0.0], [1.0, nan, 1.0]], np.float32))
+    assert (len(replay), replay.num_waiting) == (2, 1)
+    assert replay._values[1] == 0
+    np.testing.assert_array_equal(replay._games[1], searched.games[2])
+    replay.add(none, empty, empty, np.array([[nan, -1.0, nan]], np.float32))
+    assert (len(replay), replay.num_waiting) == (3, 0)
+    is_south = players_of(searched)[1] == 0
+    assert replay._values[2] == (-1 if is_south else 1)
+
+
+def test_the_latest_are_remembered_and_drawn() -> None:
+    replay, searched = replay_of(most=10), some_positions(25)
+    replay.add(*in_one_rollout(searched.select(np.arange(13)), np.ones(13)))
+    replay.add(*in_one_rollout(searched.select(np.arange(13, 25)), np.ones(12)))
+    assert len(replay) == 10
+    kept = {row.tobytes() for row in replay._games}
+    assert kept == {row.tobytes() for row in searched.games[15:]}
+    drawn = replay.sample(300, torch.device("cpu"))
+    assert len(drawn.values) == 300
+    assert {row.numpy().tobytes() for row in drawn.observations} == {
+        row.tobytes() for row in searched.observations[15:]
+    }
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    replay, again, file = replay_of(most=20), replay_of(most=20), tmp_path / "replay.npz"
+    again.load(file)
+    assert len(again) == 0
+    replay.add(*in_one_rollout(some_positions(33), np.ones(33)))
+    replay.save(file)
+    again.load(file)
+    assert len(again) == 20
+    order = (33 + np.arange(20)) % 20  # the oldest first
+    for name in ("_games", "_observations", "_is_legal", "_targets", "_values"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(replay, name)[order], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"values": np.full(5, 2, np.float32)}, "a value is not from -1 to 1"),
+        ({"values": np.full(5, np.nan, np.float32)}, "a value is not from -1 to 1"),
+        ({"targets": np.full((5, 5), 0.3, np.float32)}, "no distribution over legal actions"),
+        ({"games": np.zeros((5, 16), np.uint64)}, "game 0"),
+        ({"games": np.zeros((4, 16), np.uint64)}, "4 games, 5 targets and 5 values"),
+        ({"targets": np.zeros((5, 6), np.float32)}, r"\(N, 5\) would be right"),
+        ({"values": np.array([None] * 5)}, "values"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(
+    tmp_path: Path, change: dict[str, np.ndarray], says: str
+) -> None:
+    searched, file = some_positions(5), tmp_path / "replay.npz"
+    arrays = {"games": searched.games, "targets": searched.targets, "values": searched.found}
+    np.savez_compressed(file, **(arrays | change))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RunFolderError, match=rf"replay\.npz cannot be read.*{says}.*delete it to go on"):
+        replay_of().load(file)
+
+
+def test_boards_held_out_for_evaluation_are_not_read_from_files_of_before(tmp_path: Path) -> None:
+    replay, again, file = replay_of(), replay_of(), tmp_path / "replay.npz"
+    learned = some_positions(7)
+    for some in (some_positions(20, opening_set="evaluation"), learned):
+        replay.add(*in_one_rollout(some, np.ones(len(some.games))))
+    replay.save(file)
+    again.load(file)
+    assert (len(replay), len(again)) == (27, 7)
+    np.testing.assert_array_equal(again._games[:7], learned.games)
+
+
+def test_of_more_than_is_remembered_now_the_latest_are_read(tmp_path: Path) -> None:
+    replay, smaller, file = replay_of(most=20), replay_of(most=8), tmp_path / "replay.npz"
+    replay.add(*in_one_rollout(some_positions(20), np.ones(20)))
+    replay.save(file)
+    smaller.load(file)
+    assert len(smaller) == 8
+    assert {row.tobytes() for row in smaller._games} == {row.tobytes() for row in replay._games[12:]}
+
+
+def test_a_file_of_more_than_that_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "replay.npz"
+    with file.open("wb") as stream:
+        stream.truncate((1 << 26) + 1)
+    with pytest.raises(RunFolderError, match="it holds more than 67108864 bytes"):
+        replay_of(most=100).load(file)

@@ -1,0 +1,517 @@
+"""Training and the arena on Ray: a local instance with several workers."""
+
+import importlib
+import json
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
+import ray
+from ray import cloudpickle
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.pre_checks.env import check_multiagent_environments
+from ray.tune.registry import register_env
+from rich.console import Console
+from stable_baselines3.common.logger import Logger
+
+from mancala_env import Position, agents, layli_goobalay_v0, rulesets
+from mancala_env.agents import Agent
+from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.cli import main as mancala
+from mancala_env.engine.holdout import rows_to_learn
+from mancala_env.errors import IllegalMove
+from mancala_env.evaluation.ray_matches import NoCluster, RayChunks, started_ray
+from mancala_env.evaluation.round_robin import round_robin
+from mancala_env.games.batch import Batch
+from mancala_env.networks.policy import NetworkConfig
+from mancala_env.observations import ObservationKind
+from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.training.distillation import agreement
+from mancala_env.training.rllib import algorithm as rllib_selfplay
+from mancala_env.training.rllib import cluster_run as rllib_train
+from mancala_env.training.rllib.algorithm import POOL, SHARED, always_shared, module_spec
+from mancala_env.training.rllib.cluster_config import RayConfig
+from mancala_env.training.run_folder import RunFolder
+from mancala_env.training.training_state import Learned, ProgressMade
+
+LAYLI = rulesets.lookup("layli_goobalay")
+BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
+
+# Ray complains about options of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """Ray on this machine."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(
+        address="local",
+        num_cpus=3,
+        include_dashboard=False,
+        object_store_memory=100 * 2**20,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield
+    ray.shutdown()
+
+
+def words(tmp_path: Path, *more: str) -> list[str]:
+    """The command line of a small run."""
+    return [
+        "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "run",
+        "--selfplay.games", "32", "--ppo.steps", "16", "--ppo.batch_size", "256",
+        "--evaluation.games", "10", "--evaluation.opponents", "[random]", *more,
+    ]  # fmt: skip
+
+
+def configured(tmp_path: Path, *more: str) -> RayConfig:
+    arguments = words(tmp_path, *more)
+    return read_config(arguments, RayConfig, "rllib_train.py")[0]
+
+
+def learned(weights: dict[str, torch.Tensor]) -> Learned:
+    """What a checkpoint of these weights says before the first update."""
+    return Learned(weights, {}, 0.001, ProgressMade(0.0, 0))
+
+
+def stop(algorithm: Any) -> None:
+    """Stop an algorithm, and remove the folder it made in the user's home."""
+    algorithm.stop()
+    Path(algorithm.logdir).rmdir()
+
+
+# Configuration
+
+
+def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rllib_train.main(words(tmp_path, "--num_env_runner", "2")) == 2
+    assert "num_env_runner" in capsys.readouterr().err
+
+
+def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
+    config = configured(tmp_path, "--num_env_runners", "4")
+    assert (config.games_per_runner, config.steps_per_update) == (8, 512)
+    config = configured(tmp_path, "--num_env_runners", "4", "--num_envs_per_env_runner", "20")
+    assert (config.games_per_runner, config.steps_per_update) == (20, 1280)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--num_env_runners", "64"), "selfplay.games must be at least num_env_runners"),
+        (("--ppo.batch_size", "4096"), "at most the 512 environment steps"),
+        (("--num_learners", "-1"), "num_learners must be a whole number, at least 0, not -1"),
+        (("--object_store_mb", "10"), "object_store_mb must be a whole number, at least 75, or null, not 10"),
+    ],
+)
+def test_values_that_do_not_go_together_are_named(
+    tmp_path: Path, more: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InvalidConfig, match=message):
+        configured(tmp_path, *more)
+
+
+def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 2
+    assert "ask for 9 CPUs, and Ray has 3" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:1", r"cannot join a Ray cluster at address '127.0.0.1:1': .*refused"),
+        ("ray://127.0.0.1:1", r"cannot join a Ray cluster at address 'ray://127.0.0.1:1': .*refused"),
+        ("lokal", r"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not 'lokal'"),
+    ],
+)
+def test_an_address_where_no_cluster_is_fails_at_once(
+    monkeypatch: pytest.MonkeyPatch, address: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in a process of its own
+    with pytest.raises(NoCluster, match=message), started_ray(address):
+        pass
+    assert mancala(["evaluate", "random", "greedy", "--ray", address]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("module", "missing"),
+    [
+        ("mancala_env.evaluation.ray_matches", "ray"),
+        ("mancala_env.training.rllib.algorithm", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
+    ],
+)
+def test_without_ray_the_error_names_the_command(
+    monkeypatch: pytest.MonkeyPatch, module: str, missing: str
+) -> None:
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=r'pip install "mancala-env\[ray\]"'):
+        importlib.import_module(module)
+
+
+# Runs
+
+
+def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
+    """Send this process a SIGINT once the run in a folder has saved something."""
+
+    def wait() -> None:
+        while not list(folder.glob("checkpoints/*.zip")):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    interrupter = interrupt_after_a_checkpoint(run)
+    endless = words(
+        tmp_path, "--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01",
+        "--num_env_runners", "2", "--pool.share", "0.25", "--pool.opponents", "[greedy]",
+    )  # fmt: skip
+    assert rllib_train.main(endless) == 0
+    interrupter.join()
+    checkpoint = run / "final.zip"
+    first = read_identity(checkpoint)
+    assert first.turns % 512 == 0
+    assert first.turns > 0
+    assert first.ruleset == LAYLI
+    assert "ray" in first.versions
+
+    # Laid out in another way than before: no runner, two learners.
+    more = ["--environment_steps", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
+    more += ["--checkpoint_steps", "512"]
+    assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
+    assert read_identity(checkpoint).turns == first.turns + 1024
+    assert (run / "checkpoints" / f"{first.turns + 512:010d}.zip").is_file()
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    turns = [line["environment_steps"] for line in lines]
+    assert turns == list(range(512, first.turns + 1025, 512))
+    assert all(np.isfinite(value) for line in lines for value in line.values())
+    kept = json.loads((run / "pool.json").read_text())
+    assert {"greedy": lines[-1]["pool/greedy"]}.keys() == kept["opponents"].keys()
+    scores = [line["pool/greedy"] for line in lines]
+    assert all(0 <= score <= 1 for score in scores)
+    assert len(set(scores)) > 1, "they follow the games"
+
+    opponent = agents.make(str(checkpoint), LAYLI)
+    assert isinstance(opponent, CheckpointAgent)
+    env: Any = gymnasium.make("mancala/LayliGoobalay-v0", opponent=str(checkpoint))
+    env.reset(seed=1)
+    reward, over = 0.0, False
+    while not over:
+        _, reward, over, _, _ = env.step(np.flatnonzero(env.unwrapped.action_masks())[0])
+    assert reward in (-1, 0, 1)
+    aec: Any = layli_goobalay_v0.env()
+    aec.reset()
+    while aec.agents:
+        done = any(aec.last()[2:4])
+        aec.step(None if done else opponent.choose(aec.unwrapped.position))
+
+
+def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wild = words(
+        tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
+    )
+    assert rllib_train.main(wild) == 2
+    message = capsys.readouterr().err
+    assert "the loss is not finite" in message
+    assert "ppo.learning_rate" in message
+
+
+def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
+    config = configured(tmp_path, "--num_env_runners", "1")
+    folder = RunFolder.create(config)
+    run = rllib_train.ClusterRun(config, folder)
+    logger = Logger(str(tmp_path), [])
+    try:
+        run._update(0.0, logger)
+        assert run.steps == 512
+        (worker,) = run._algorithm.env_runner_group.foreach_env_runner(
+            lambda _: os.getpid(), local_env_runner=False
+        )
+        assert worker != os.getpid()
+        os.kill(worker, signal.SIGKILL)
+        while run.steps < 1536:
+            run._update(0.0, logger)
+        before = run._weights()
+        (after,) = run._algorithm.env_runner_group.foreach_env_runner(
+            lambda runner: runner.module[SHARED].get_state(), local_env_runner=False
+        )
+        for name, value in before.items():
+            np.testing.assert_array_equal(value.numpy(), after[name])
+    finally:
+        run.close()
+
+
+def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
+    assert rllib_train.main(["--resume", str(run)]) == 2
+    assert "no checkpoint to resume from" in capsys.readouterr().err
+
+
+def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
+    distilled = (
+        "--distillation.positions",
+        "3000",
+        "--distillation.spec",
+        "minimax:1",
+        "--distillation.epochs",
+        "10",
+    )
+    still = ("--ppo.learning_rate", "1e-9", "--ppo.final_learning_rate", "1e-9")
+    more = ("--num_env_runners", "1", "--environment_steps", "512", "--distillation.learning_rate", "0.01")
+    config = configured(tmp_path, *distilled, *still, *more)
+    folder = RunFolder.create(config)
+    final, _ = rllib_train.train(config, folder, Console(quiet=True))
+    assert "distillation/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
+    assert read_identity(folder.saved()[0]).turns == 0
+    # Self-play moved nothing here, so what plays is what was distilled: it follows greedy play.
+    assert read_identity(final).turns == 512
+    batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
+    values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
+    assert agreement(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
+
+
+@pytest.fixture
+def algorithm(tmp_path: Path) -> Iterator[Any]:
+    """An algorithm that plays and learns in this process, 8 games of which 2 against greedy."""
+    config = configured(
+        tmp_path, "--num_env_runners", "0", "--num_envs_per_env_runner", "8", "--pool.share", "0.25",
+        "--pool.opponents", "[greedy]", "--ppo.batch_size", "64",
+    )  # fmt: skip
+    built = rllib_train.algorithm_config(config, seed=1).build_algo()
+    yield built
+    stop(built)
+
+
+def test_the_learner_sees_the_turns_that_were_played(algorithm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks: list[np.ndarray] = []
+
+    def marked(ruleset: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
+        marks.append(rows_to_learn(ruleset, games))
+        return marks[-1]
+
+    monkeypatch.setattr(rllib_selfplay, "rows_to_learn", marked)
+    pieces = algorithm.env_runner.sample()
+    assert [len(piece) for piece in pieces] == [16] * 8
+    # Turns on boards that are held out for evaluation are left out.
+    is_learned = np.stack(marks, axis=1)
+    assert is_learned.shape == (8, 16)
+    assert 0.6 < is_learned.mean() < 1
+    learner = algorithm.learner_group._learner
+    batch = learner._learner_connector(rl_module=learner.module, episodes=pieces)[SHARED]
+    # Weights are those the turns were played with, so the same turns give the same numbers.
+    out = learner.module[SHARED].forward_train(batch)
+    logits = out[Columns.ACTION_DIST_INPUTS].detach()
+    torch.testing.assert_close(logits, batch[Columns.ACTION_DIST_INPUTS])
+    chosen = torch.log_softmax(logits, dim=1).gather(1, batch[Columns.ACTIONS].unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(chosen, batch[Columns.ACTION_LOGP])
+    legal = batch[Columns.OBS]["action_mask"].bool()
+    assert legal.gather(1, batch[Columns.ACTIONS].unsqueeze(1)).all()
+    actions = np.concatenate([piece.get_actions(slice(0, 16)) for piece in pieces])
+    assert batch[Columns.ACTIONS].tolist() == actions[is_learned.flatten()].tolist()
+    assert Columns.LOSS_MASK not in batch
+    advantages = batch[Postprocessing.ADVANTAGES]
+    assert len(advantages) == is_learned.sum()
+    assert abs(float(advantages.mean())) < 1e-5
+    assert abs(float(advantages.std()) - 1) < 1e-3
+    # The order of advantages is that of turns: value target minus value, before scaling.
+    raw = batch[Postprocessing.VALUE_TARGETS] - learner.module[SHARED].compute_values(batch).detach()
+    assert float(torch.corrcoef(torch.stack([raw, advantages]))[0, 1]) > 0.999
+
+
+def test_each_runners_scores_against_the_pool_are_in_the_results(algorithm: Any) -> None:
+    runner, figures = algorithm.env_runner, {}
+    for _ in range(3):
+        figures = algorithm.train()["env_runners"][POOL]
+        assert figures == {"0": {"runner_0": pytest.approx(runner.env.pool_scores["greedy"])}}
+    assert runner.env.pool_scores["greedy"] != 0.5
+    runner.set_pool(["greedy", "perfect:0.5s"], {}, {"perfect:0.5s": 0.25})
+    assert runner.env.pool_scores["perfect:0.5s"] == 0.25
+    assert runner.env.pool_scores["greedy"] == figures["0"]["runner_0"]
+    runner.set_pool(["greedy", "random"], {}, {"random": 0.75})
+    figures = algorithm.train()["env_runners"][POOL]
+    assert list(figures) == ["0", "1"], "names do not pile up as opponents come and go"
+    assert figures["1"] == {"runner_0": pytest.approx(runner.env.pool_scores["random"])}
+
+
+def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    path = tmp_path / "exported.zip"
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    path.write_bytes(rllib_train.export(learned(tensors), config, 0))
+    agent = CheckpointAgent(LAYLI, path, spec=str(path))
+    runner = algorithm.env_runner
+    games = runner.env._batches[0].games
+    logits, values = agent.judge(games)
+    ours, worth = runner._judge(runner.module[SHARED].network, runner.env.action_masks())
+    np.testing.assert_allclose(logits, ours.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(values, worth.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+
+
+def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> None:
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    runner = algorithm.env_runner
+    for turns in (512, 1024):
+        snapshot = rllib_train.export(learned(tensors), configured(tmp_path), turns)
+        runner.set_pool(["random"], {f"{turns}.zip": snapshot}, {f"{turns}.zip": 0.75, "random": 0.875})
+        assert list(runner.env.pool_scores.values()) == [0.875, 0.75]
+        drawn = runner.env._pool.opponents
+        assert [type(agent).__name__ for agent in drawn] == ["RandomAgent", "CheckpointAgent"]
+        assert drawn[1].identity.turns == turns
+        assert len(runner.sample()) == 8
+    folder = drawn[1].path.parent
+    assert [file.name for file in folder.iterdir()] == ["1024.zip"]
+    runner.stop()
+    assert not folder.exists()
+
+
+# RLlib's own runner over PettingZoo
+
+
+def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
+    env: Any = PettingZooEnv(layli_goobalay_v0.env())
+    check_multiagent_environments(env)
+    rng = np.random.default_rng(1)
+    seen, _ = env.reset(seed=1)
+    total = dict.fromkeys(("player_0", "player_1"), 0.0)
+    over = False
+    while not over:
+        ((agent, what),) = seen.items()
+        assert agent == env.env.agent_selection
+        assert env.observation_spaces[agent].contains(what)
+        action = rng.choice(np.flatnonzero(what["action_mask"]))
+        seen, rewards, ended, _, _ = env.step({agent: int(action)})
+        for name, reward in rewards.items():
+            total[name] += reward
+        over = ended["__all__"]
+    assert sorted(total.values()) in ([-1, 1], [0, 0])
+
+
+@pytest.mark.parametrize("kind", ["board", "values"])
+def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
+    network = replace(BOARD, observation=kind)
+    register_env("layli_goobalay", lambda _: PettingZooEnv(layli_goobalay_v0.env(observation=kind)))
+    algorithm: Any = (
+        PPOConfig()
+        .environment("layli_goobalay")
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=2)
+        .multi_agent(policies={SHARED}, policy_mapping_fn=always_shared)
+        .rl_module(rl_module_spec=module_spec(LAYLI, network))
+        .training(train_batch_size_per_learner=256, minibatch_size=128, num_epochs=1, use_kl_loss=False)
+        .build_algo()
+    )
+    try:
+        games = algorithm.env_runner.sample(num_episodes=2)
+        for game in games:
+            # Each player's own last step brings their reward, whoever played the last turn.
+            returns = [player.get_return() for player in game.agent_episodes.values()]
+            assert sum(returns) == 0
+            for player in game.agent_episodes.values():
+                assert player.is_done
+                masks = player.get_observations(slice(0, len(player)))["action_mask"]
+                assert masks[np.arange(len(player)), player.get_actions()].all()
+        figures: Any = algorithm.train()
+        assert np.isfinite(figures["learners"][SHARED]["total_loss"])
+    finally:
+        stop(algorithm)
+
+
+# The arena
+
+
+class Last(Agent):
+    """Plays the last legal action; no spec makes it."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
+        return np.array([position.legal_actions[-1] for position in positions])
+
+
+class Cheat(Last):
+    """Plays no legal action."""
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        return np.full(len(games), 99)
+
+
+@pytest.fixture
+def by_value() -> Iterator[None]:
+    """Send the agents of this file with their code, as those of a script are."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.usefixtures("by_value")
+def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tmp_path: Path) -> None:
+    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
+    path = tmp_path / "exported.zip"
+    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+    path.write_bytes(rllib_train.export(learned(tensors), configured(tmp_path), 0))
+    specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
+    here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
+    # The file is not read where the games are played.
+    results = tmp_path / "results.jsonl"
+    there = round_robin(specs, LAYLI, games=140, seed=5, results=results, play_chunks=RayChunks())
+    assert len(here) == 6
+    for ours, theirs in zip(here, there, strict=True):
+        assert (ours.first, ours.second) == (theirs.first, theirs.second)
+        np.testing.assert_array_equal(ours.margins, theirs.margins)
+    # What was played on Ray is not played again without it.
+    begun = []
+    again = round_robin(
+        specs, LAYLI, games=140, seed=5, results=results, progress=lambda over, _: begun.append(over)
+    )
+    assert begun == [840]
+    np.testing.assert_array_equal(again[0].margins, here[0].margins)
+
+
+def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results.jsonl"
+    words = ["evaluate", "random", "greedy", "minimax:2", "--games", "200", "--no_regret", "--json"]
+    assert mancala(words) == 0
+    here = capsys.readouterr().out
+    assert mancala([*words, "--ray", "local", "--results", str(results)]) == 0
+    assert capsys.readouterr().out == here
+    # A chunk is 64 games of a pairing.
+    chunks = [json.loads(line) for line in results.read_text().splitlines()]
+    assert len(chunks) == 3 * 4
+    assert ray.is_initialized(), "whoever started Ray stops it"
+
+
+@pytest.mark.usefixtures("by_value")
+def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
+    with pytest.raises(IllegalMove, match="cheat played action 99"):
+        round_robin(["random", Cheat(LAYLI, spec="cheat")], LAYLI, games=2, play_chunks=RayChunks())

@@ -1,0 +1,310 @@
+"""Settings: what is wrong is one line, and everything generated from them is what is in configs/."""
+
+import inspect
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
+from ray.rllib.algorithms.ppo import PPOConfig as RLlibPPOConfig
+from sb3_contrib import MaskablePPO
+
+from mancala_env import rulesets
+from mancala_env._util.settings import InvalidSetting, flat, settings_of
+from mancala_env.agents.checkpoint import InvalidCheckpoint
+from mancala_env.training import run as command
+from mancala_env.training.config import (
+    CONFIGS,
+    InvalidConfig,
+    PPOConfig,
+    TrainConfig,
+    read_config,
+    read_file,
+    read_settings,
+)
+from mancala_env.training.parameter_names import RLLIB, STABLE_BASELINES3, renamed
+from mancala_env.training.rllib.cluster_config import RayConfig
+from mancala_env.training.schedule import Clock
+from tools.make_default_configs import generated
+
+OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--ppo.learning_rate -1", "ppo.learning_rate must be a finite number, at least 0, not -1.0"),
+        ("--ppo.learning_rate=nan", "ppo.learning_rate must be a finite number, at least 0, not nan"),
+        ("--ppo.learning_rate -inf", "ppo.learning_rate must be a finite number, at least 0, not -inf"),
+        ("--ppo.clip_range -1e-1", "ppo.clip_range must be a finite number, above 0, not -0.1"),
+        ("--ppo.max_grad_norm 0", "ppo.max_grad_norm must be a finite number, above 0, not 0.0"),
+        ("--ppo.epochs 1.5", "ppo.epochs must be a whole number, 1 to 10,000, not 1.5"),
+        ("--ppo.epochs many", "ppo.epochs must be a whole number, 1 to 10,000, not 'many'"),
+        ("--ppo.epochs true", "ppo.epochs must be a whole number, 1 to 10,000, not True"),
+        ("--seed -1", "seed must be a whole number, 0 to 2,147,483,647, not -1"),
+        ("--seed 99999999999", "seed must be a whole number, 0 to 2,147,483,647, not 99999999999"),
+        ("--seed " + "9" * 5000, "seed must be a whole number, 0 to 2,147,483,647, not '999"),
+        ("--seed 2026-13-45", "seed must be a whole number, 0 to 2,147,483,647, not '2026-13-45'"),
+        (
+            "--environment_steps 1:30",
+            "environment_steps must be a whole number, at least 1, or null, not '1:30'",
+        ),
+        (
+            "--environment_steps 010",
+            "environment_steps must be a whole number, at least 1, or null, not '010'",
+        ),
+        ("--minutes 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
+        ("--minutes inf", "minutes must be a finite number, above 0, or null, not inf"),
+        ("--environment_steps=", "environment_steps must be a whole number, at least 1, or null, not ''"),
+        ("--minutes=--", "minutes must be a finite number, above 0, or null, not ''"),
+        ("--folder=", "folder must be text, not ''"),
+        ("--minutes 0", "minutes must be a finite number, above 0, or null, not 0.0"),
+        ("--rounds some", "rounds must be a whole number, 1 to 1,000, or match, not 'some'"),
+        ("--network.hidden 0", "network.hidden must be a whole number, 1 to 4,096, not 0"),
+        (
+            "--network.observation pixels",
+            "network.observation must be one of board, afterstates, replies, li",
+        ),
+        ("--evaluation.games 7", "evaluation.games must be an even whole number, 2 to 10,000,000, not 7"),
+        ("--pool.opponents random", "pool.opponents must be a list such as [random, greedy], not 'random'"),
+        ("--name ..", "name must be that of a folder, without a path, not '..'"),
+        ("--selfplay.games 1 --ppo.steps 1", "ppo.steps times selfplay.games must be 2 or more, not 1"),
+        ("--name a\x1bb", "name must be that of a folder, without a path, not 'a\\x1bb'"),
+        ("--evaluation.opponents [random,greedy,random]", "must name each agent once, not random twice"),
+        ("--name a/b", "name must be that of a folder, without a path, not 'a/b'"),
+        ("--ppo.steps 65536", "ppo.steps times selfplay.games must be at most 16,777,216"),
+        ("--turns 5", "no option --turns; it is called --environment_steps now"),
+        ("--ppo.epoch 5", "no option --ppo.epoch; did you mean --ppo.epochs?"),
+        ("--config nowhere.yaml", "the configuration nowhere.yaml cannot be read"),
+        ("layli", "there is no configuration or ruleset 'layli'; did you mean layli_goobalay or"),
+        ("leyla --resume runs/leyla", "leyla and --resume do not go together"),
+        (
+            f"--resume {OLD_RUN} --name other",
+            "--name and --resume do not go together: a run stays",
+        ),
+        (f"--resume {OLD_RUN} --folder other", "--folder and --resume do not go together: a run stays"),
+        ("--callbacks nothing", "must name module:Class"),
+        ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
+        ("--callbacks pathlib:Path", "it is no subclass of stable_baselines3's BaseCallback"),
+    ],
+)
+def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
+    words: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command.main(words.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("mancala train: ")
+    assert says in line
+    assert not list(tmp_path.iterdir()), "nothing was begun"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a: &a [x]\nb: *a", "aliases are not read"),
+        ("name: " + "[" * 20_000, "cannot be read"),
+        ("seed: 0x" + "f" * 9_000, "a number of too many digits"),
+        ("# " + "x" * 70_000, "it has more than 65,536 bytes"),
+        ("name: !!python/object/apply:os.mkdir [planted]", "could not determine a constructor"),
+        ("device: [" + "x" * 5_000 + "]", "..."),
+        ('name: "\\0"', r"name must be that of a folder, without a path, not '\x00'"),
+        ("ppo: {epochs: 2}\nppo: {steps: 8}", "ppo stands there twice"),
+        ("ppo: {epochs: 2, epochs: 3}", "epochs stands there twice"),
+        ("minutes: 1:30", "minutes must be a finite number, above 0, or null, not '1:30'"),
+    ],
+    ids=["alias", "depth", "digits", "size", "python", "long", "null", "group", "setting", "clock"],
+)
+def test_a_configuration_made_to_do_harm_is_refused_in_one_line(
+    content: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(content)
+    assert command.main(["--config", "config.yaml"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+    assert len(line) < 1_000
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+
+
+def test_every_range_is_held() -> None:
+    plain = flat(TrainConfig().as_dict())
+    held = 0
+    for each in settings_of(TrainConfig):
+        meaning = each.meaning
+        for wrong in (
+            None if meaning.low is None else meaning.low - 1,
+            None if meaning.high is None else meaning.high + 1,
+            meaning.above,
+        ):
+            if wrong is not None:
+                with pytest.raises(InvalidConfig, match=f"{each.name} must be "):
+                    read_settings(plain | {each.name: wrong})
+                held += 1
+    assert held > 50
+
+
+def test_a_configuration_made_in_python_is_checked_too() -> None:
+    with pytest.raises(
+        InvalidSetting, match=r"ppo\.learning_rate must be a finite number, at least 0, not -1"
+    ):
+        TrainConfig(ppo=PPOConfig(learning_rate=-1))
+    assert TrainConfig().as_dict() == read_config(
+        ["--name", "null", "--config", str(CONFIGS / "default.yaml")]
+    )[0].as_dict() | {"name": None}
+
+
+@pytest.mark.generated
+def test_generated_files_are_not_stale() -> None:
+    for name, text in generated().items():
+        assert (CONFIGS / name).read_text() == text, "python -m tools.make_default_configs --write"
+    assert yaml.safe_load((CONFIGS / "default.yaml").read_text()) == TrainConfig().as_dict()
+
+
+def test_the_other_files_hold_only_what_differs() -> None:
+    defaults = {each.name: each.default for each in settings_of(TrainConfig)}
+    others = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / name for name in generated()})
+    assert len(others) > 9
+    for path in others:
+        for name, value in read_file(path).items():
+            assert name == "ruleset" or value != defaults[name], f"{path.name}: {name}"
+
+
+def test_help_gives_the_meaning_range_and_default_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--help"])
+    assert ended.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for each in settings_of(TrainConfig):
+        assert f"--{each.name} " in said
+        assert each.meaning.text in said
+    assert "passes over the steps of an update; a whole number, 1 to 10,000 (default: 3)" in said
+
+
+def test_a_name_is_that_of_a_configuration_or_of_a_ruleset() -> None:
+    leyla, _ = read_config(["leyla", "--minutes", "5"])
+    assert (leyla.ruleset, leyla.name, leyla.network.observation, leyla.minutes) == (
+        "leyla",
+        "leyla",
+        "values",
+        5,
+    )
+    assert not (CONFIGS / "ludii_leyla.yaml").exists()
+    plain, _ = read_config(["--minutes", "5", "ludii_leyla"])
+    assert (plain.ruleset, plain.name, plain.network.observation) == ("ludii_leyla", "ludii_leyla", "replies")
+    for name in rulesets.names():
+        assert read_config([name])[0].ruleset == name
+
+
+def test_files_count_in_their_order_and_the_command_line_most(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("ppo: {epochs: 5, steps: 7}\nseed: 4\n")
+    (tmp_path / "b.yaml").write_text("ppo: {epochs: 6, learning_rate: 1e-4}\nnetwork:\n")
+    files = ["--config", str(tmp_path / "a.yaml"), "--config", str(tmp_path / "b.yaml")]
+    config, _ = read_config(["--seed", "9", *files])
+    assert (config.ppo.epochs, config.ppo.steps, config.seed) == (6, 7, 9)
+    assert config.ppo.learning_rate == 0.0001
+    assert config.name == "b"
+
+
+def test_files_of_earlier_versions_are_read_by_their_old_names() -> None:
+    config, resumed = read_config(["--resume", str(OLD_RUN)])
+    assert resumed == OLD_RUN
+    old = yaml.safe_load((OLD_RUN / "config.yaml").read_text())
+    assert config.environment_steps == old["turns"] == 512
+    assert config.pool.gating == old["pool"]["promotion"]
+    assert config.pool.gating_games == old["pool"]["promotion_games"]
+    assert config.distillation.batch_size == old["teacher"]["batch_size"]
+    assert config.ppo.steps == old["ppo"]["steps"] == 4
+
+
+def test_both_libraries_know_the_names_their_settings_are_given() -> None:
+    assert set(STABLE_BASELINES3.values()) <= set(inspect.signature(MaskablePPO).parameters)
+    assert set(RLLIB.values()) <= set(inspect.signature(RLlibPPOConfig.training).parameters) | set(
+        inspect.signature(super(RLlibPPOConfig, RLlibPPOConfig).training).parameters
+    )
+    assert renamed(PPOConfig(entropy=0.25), STABLE_BASELINES3)["ent_coef"] == 0.25
+    settable = {each.name for each in settings_of(PPOConfig)}
+    assert settable - {"learning_rate", "final_learning_rate"} == set(STABLE_BASELINES3)
+    assert set(RLLIB) <= settable
+
+
+def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for(tmp_path: Path) -> None:
+    by_outcome = ["--rounds", "match", "--expert.search_share", "0"]
+    asked = {
+        0.1: [[], ["--algorithm", "ppo"], ["--rounds", "1"], by_outcome],
+        0.0: [["--algorithm", "alphazero"], ["--rounds", "match"], ["--rounds", "2"]],
+        0.2: [["--expert.share", "0.2"]],
+    }
+    for share, commands in asked.items():
+        for words in commands:
+            assert read_config(["leyla", *words])[0].expert.share == share, words
+    assert read_config(["leyla"], RayConfig)[0].expert.share == 0
+    for words, says in (
+        (["--algorithm", "alphazero"], r"expert\.share must be 0 where algorithm is alphazero"),
+        (["--rounds", "match"], r"expert\.search_share must be 0 where rounds is match"),
+    ):
+        with pytest.raises(InvalidConfig, match=says):
+            read_config(["leyla", *words, "--expert.share", "0.1"])
+    both = tmp_path / "both.yaml"
+    both.write_text("algorithm: alphazero\nexpert: {share: 0.1}\n")
+    with pytest.raises(InvalidConfig, match=r"expert\.share must be 0 where algorithm is alphazero"):
+        read_config(["--config", str(both)])
+
+
+def test_what_is_set_for_ray_is_checked_alike() -> None:
+    with pytest.raises(
+        InvalidConfig, match="num_gpus_per_learner must be a finite number, at least 0, not -1"
+    ):
+        read_config(["--num_gpus_per_learner", "-1"], RayConfig)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--algorithm", "alphazero"], "on Ray algorithm must be ppo"),
+        (["--expert.share", "0.5"], r"on Ray algorithm must be ppo and expert\.share 0"),
+        (["--clock", "cpu"], "on Ray clock must be wall"),
+    ],
+)
+def test_what_ray_has_not_is_refused(words: list[str], says: str) -> None:
+    with pytest.raises(InvalidConfig, match=says):
+        read_config(words, RayConfig)
+
+
+def test_minutes_of_the_processor_stand_still_while_nothing_is_computed() -> None:
+    clocks = [Clock(TrainConfig(clock=kind, minutes=1.0), 30.0) for kind in ("wall", "cpu")]
+    time.sleep(0.5)
+    wall, cpu = (clock.seconds for clock in clocks)
+    assert wall >= 30.5 > cpu >= 30
+    assert clocks[1].part_done(0) == pytest.approx(cpu / 60, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "steps", "said"),
+    [
+        (10.0, None, "10 minutes"),
+        (1.0, None, "1 minute"),
+        (None, 2048, "2,048 environment steps"),
+        (0.5, 1_000_000, "0.5 minutes or 1,000,000 environment steps"),
+    ],
+)
+def test_when_a_run_ends_in_words(minutes: float | None, steps: int | None, said: str) -> None:
+    assert TrainConfig(minutes=minutes, environment_steps=steps).limit_in_words == said
+
+
+def test_a_range_is_said_with_both_its_ends() -> None:
+    with pytest.raises(InvalidConfig, match=r"distillation\.share must be .*, above 0, at most 1, not 1\.5"):
+        read_config(["--distillation.share", "1.5"])
+
+
+def test_an_opponent_of_single_rounds_is_refused_where_matches_are_learned():
+    words = ["--ruleset", "gabata_i", "--rounds", "match", "--pool.share", "0.5"]
+    words += ["--pool.opponents", "[trained]"]
+    with pytest.raises(InvalidCheckpoint, match="knows actions 0 to 5; games of rounds='match' have 0 to 11"):
+        command.check_agents(read_config(words)[0])

@@ -1,0 +1,804 @@
+"""Self-play training: its games, its signs, its runs."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from rich.console import Console
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+
+from mancala_env import Position, agents, rulesets
+from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.engine.holdout import rows_in_set
+from mancala_env.evaluation.matches import play_matches
+from mancala_env.observations import games_from
+from mancala_env.training import rollout, run_plots, run_report
+from mancala_env.training import run as command
+from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
+from mancala_env.training.pool import SnapshotPool
+from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
+from mancala_env.training.run_folder import RunFolder, RunFolderError, write_atomically
+
+LAYLI, GABATA = rulesets.lookup("layli_goobalay"), rulesets.lookup("gabata_five_holes")
+SMOKE = str(CONFIGS / "smoke.yaml")
+
+
+def smoke(tmp_path: Path, *words: str) -> list[str]:
+    """The command line of a run of a second or two."""
+    return [
+        "--config", SMOKE, "--folder", str(tmp_path), "--environment_steps", "4096",
+        "--evaluation.games", "10", "--evaluation.opponents", "[random]", *words,
+    ]  # fmt: skip
+
+
+# The environment
+
+
+class Replay:
+    """Positions that follow an environment's games action by action."""
+
+    def __init__(self, env: SelfPlayEnv, seen: np.ndarray) -> None:
+        self.env = env
+        self.positions = self.from_seen(seen)
+
+    def from_seen(self, seen: np.ndarray) -> list[Position]:
+        games = games_from(self.env.ruleset, seen)
+        return [Position.from_games(self.env.ruleset, games, b) for b in range(len(games))]
+
+
+@pytest.mark.parametrize("ruleset", [LAYLI, GABATA], ids=lambda ruleset: ruleset.name)
+@pytest.mark.parametrize("reward", ["outcome", "margin"])
+def test_mirror_games_are_games_of_position(ruleset: rulesets.Ruleset, reward: str) -> None:
+    env = SelfPlayEnv(ruleset, "board", 16, reward=reward, seed=1, num_threads=1)
+    rng = np.random.default_rng(2)
+    replay = Replay(env, env.reset())
+    endings = 0
+    for _ in range(90):
+        players, masks = env.players.copy(), env.action_masks().copy()
+        assert [position.player for position in replay.positions] == players.tolist()
+        for position, mask in zip(replay.positions, masks, strict=True):
+            assert position.legal_actions == tuple(np.flatnonzero(mask))
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        seen, rewards, dones, _ = env.step(actions)
+        after = replay.from_seen(seen)
+        for b, position in enumerate(replay.positions):
+            position.play(int(actions[b]))
+            assert position.is_over == dones[b]
+            if not dones[b]:
+                assert rewards[b] == 0
+                assert position.player == after[b].player
+                assert position == after[b]
+                continue
+            endings += 1
+            lead = position.counts[players[b]] - position.counts[1 - players[b]]
+            wanted = np.sign(lead) if reward == "outcome" else lead / ruleset.total_seeds
+            assert rewards[b] == pytest.approx(wanted)
+            replay.positions[b] = after[b]
+    assert endings > 16
+
+
+def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
+    env = SelfPlayEnv(LAYLI, "board", 40, pool=["greedy", "random"], pool_share=0.5, seed=1, num_threads=1)
+    assert env.pool_size == 20
+    rng = np.random.default_rng(2)
+    replay = Replay(env, env.reset())
+    seats = env.players[20:].copy()
+    assert seats.tolist() == [0, 1] * 10
+    wins = losses = 0
+    for _ in range(60):
+        assert (env.players[20:] == seats).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        seen, rewards, dones, _ = env.step(actions)
+        after = replay.from_seen(seen)
+        for b in range(20, 40):
+            position = replay.positions[b]
+            position.play(int(actions[b]))
+            if not dones[b]:
+                assert rewards[b] == 0
+                assert not position.is_over
+                assert after[b].player == seats[b - 20]
+                # Exactly one reply leads to what the learner sees next; nobody passes in this game.
+                replies = []
+                for reply in position.legal_actions:
+                    following = position.copy()
+                    following.play(reply)
+                    replies.append(following)
+                assert after[b] in replies
+            else:
+                if position.is_over:
+                    lead = position.counts[seats[b - 20]] - position.counts[1 - seats[b - 20]]
+                    assert rewards[b] == np.sign(lead)
+                wins, losses = wins + (rewards[b] > 0), losses + (rewards[b] < 0)
+                seats[b - 20] = 1 - seats[b - 20]
+        replay.positions = after
+    # Random play against a pool that is half greedy wins some and loses more.
+    assert 0 < wins < losses
+
+
+def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
+    """Against greedy, which takes all it can, and with the margin as reward: sums must be the leads."""
+    env = SelfPlayEnv(
+        LAYLI, "board", 64, reward="margin", pool=["greedy"], pool_share=1.0, seed=3, num_threads=1
+    )
+    env.reset()
+    rng = np.random.default_rng(4)
+    total, count = 0.0, 0
+    for _ in range(80):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        _, rewards, dones, _ = env.step(actions)
+        total, count = total + float(rewards[dones].sum()), count + int(dones.sum())
+    measured = play_matches("random", "greedy", LAYLI, games=400, opening_turns=0, seed=1, num_threads=1)
+    assert total / count == pytest.approx(measured.mean_margin / LAYLI.total_seeds, abs=0.08)
+
+
+def test_opponents_that_win_are_met_more_often() -> None:
+    env = SelfPlayEnv(
+        LAYLI, "board", 100, pool=["minimax:2", "random"], pool_share=1.0, pool_priority=2.0, seed=3,
+        num_threads=1,
+    )  # fmt: skip
+    env.reset()
+    for _ in range(60):
+        env.step(env.action_masks().argmax(axis=1))
+    scores = env.pool_scores
+    assert scores["minimax:2"] < 0.3 < scores["random"]
+    duel = env._pool.duel  # type: ignore[union-attr]
+    met = [duel.opponents[i].spec for i in duel.met]
+    assert met.count("minimax:2") > 1.5 * met.count("random")
+
+
+def test_opened_games_start_from_different_positions() -> None:
+    env = SelfPlayEnv(LAYLI, "board", 40, opening_turns=3, opening_share=0.5, seed=1, num_threads=1)
+    seen = env.reset()
+    assert len({row.tobytes() for row in seen[:20]}) == 1
+    assert len({row.tobytes() for row in seen[20:]}) > 10
+
+
+def test_a_seed_repeats_the_games_and_another_does_not() -> None:
+    def played(seed: int) -> np.ndarray:
+        env = SelfPlayEnv(
+            LAYLI, "replies", 12, opening_turns=3, opening_share=0.5, pool=["random"], pool_share=0.5,
+            seed=seed, num_threads=1,
+        )  # fmt: skip
+        seen = env.reset()
+        for _ in range(30):
+            seen, *_ = env.step(env.action_masks().argmax(axis=1))
+        return seen
+
+    assert (played(1) == played(1)).all()
+    assert not (played(1) == played(2)).all()
+
+
+# Advantages
+
+
+def advantages_in_words(
+    rewards: list[float], values: list[float], players: list[int], ends: list[bool], last_value: float,
+    gamma: float, gae_lambda: float,
+) -> list[float]:  # fmt: skip
+    """GAE, slowly: everything is turned to the side of the player of each step, then summed forward."""
+    steps = len(rewards)
+    values = [*values, last_value]
+    result = []
+    for t in range(steps):
+        total, weight = 0.0, 1.0
+        for k in range(t, steps):
+            mine = 1 if players[k] == players[t] else -1
+            error = mine * rewards[k] - mine * values[k]
+            if not ends[k]:
+                mine_next = 1 if players[k + 1] == players[t] else -1
+                error += gamma * mine_next * values[k + 1]
+            total += weight * error
+            if ends[k]:
+                break
+            weight *= gamma * gae_lambda
+        result.append(total)
+    return result
+
+
+@pytest.mark.parametrize(("gamma", "gae_lambda"), [(1.0, 0.9), (0.97, 0.5), (1.0, 1.0), (0.9, 0.0)])
+def test_advantages_change_sign_with_the_player(gamma: float, gae_lambda: float) -> None:
+    steps, games = 23, 9
+    env = SelfPlayEnv(LAYLI, "board", games, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(
+        steps,
+        env.observation_space,
+        env.action_space,
+        "cpu",
+        gae_lambda=gae_lambda,
+        gamma=gamma,
+        n_envs=games,
+    )
+    rng = np.random.default_rng(1)
+    buffer.players[:] = rng.integers(0, 2, (steps + 1, games))
+    buffer.rewards[:] = rng.normal(size=(steps, games))
+    buffer.values[:] = rng.normal(size=(steps, games))
+    ends = rng.random((steps, games)) < 0.2
+    buffer.episode_starts[1:] = ends[:-1]
+    last_values = torch.from_numpy(rng.normal(size=games).astype(np.float32))
+    buffer.compute_returns_and_advantage(last_values, ends[-1])
+    for b in range(games):
+        wanted = advantages_in_words(
+            buffer.rewards[:, b].tolist(), buffer.values[:, b].tolist(), buffer.players[:, b].tolist(),
+            ends[:, b].tolist(), float(last_values[b]), gamma, gae_lambda,
+        )  # fmt: skip
+        assert buffer.advantages[:, b] == pytest.approx(wanted, abs=1e-4)
+    assert buffer.returns == pytest.approx(buffer.advantages + buffer.values)
+
+
+def test_a_rollout_holds_what_was_seen_and_played(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--network.observation", "board"))
+    folder = RunFolder.create(config)
+    env = command.make_env(config, folder, seed=1)
+    model = command.make_model(config, env, None)
+    model.set_logger(Logger(None, []))
+    model.learn(config.ppo.steps * config.selfplay.games)
+    buffer = model.rollout_buffer
+    assert isinstance(buffer, SelfPlayBuffer)
+    steps, games = config.ppo.steps, config.selfplay.games
+    positions = 0
+    for b in range(0, games, 8):
+        for t in range(steps):
+            position = Position.from_games(LAYLI, games_from(LAYLI, buffer.observations[t, b]))
+            assert position.player == buffer.players[t, b]
+            action = int(buffer.actions[t, b, 0])
+            assert np.flatnonzero(buffer.action_masks[t, b]).tolist() == list(position.legal_actions)
+            position.play(action)
+            positions += 1
+            if position.is_over:
+                assert buffer.rewards[t, b] == np.sign(
+                    position.counts[buffer.players[t, b]] - position.counts[1 - buffer.players[t, b]]
+                )
+            elif t + 1 < steps:
+                following = games_from(LAYLI, buffer.observations[t + 1, b])
+                assert position == Position.from_games(LAYLI, following)
+    assert positions == steps * games // 8
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "sizes"),
+    [(10, [12, 12]), (23, [24]), (24, [24]), (None, [24]), (7, [8] * 3), (9, [8] * 3), (2, [2] * 12)],
+)
+def test_minibatches_give_every_step_once(batch_size: int | None, sizes: list[int]) -> None:
+    env = SelfPlayEnv(LAYLI, "replies", 6, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(4, env.observation_space, env.action_space, "cpu", n_envs=6)
+    buffer.full = True
+    buffer.advantages[:] = np.arange(24).reshape(4, 6)
+    buffer.actions[:, :, 0] = np.arange(24).reshape(4, 6) % 5
+    got = list(buffer.get(batch_size))
+    assert [len(part.advantages) for part in got] == sizes
+    assert sorted(torch.cat([part.advantages for part in got]).tolist()) == list(range(24))
+    for part in got:
+        assert (part.actions == part.advantages.long() % 5).all()
+        # As the buffer keeps them: int16, or float32 before Stable-Baselines3 2.8.
+        assert part.observations.dtype == torch.as_tensor(buffer.observations[:0]).dtype
+
+
+def test_no_minibatch_is_of_one_step() -> None:
+    env = SelfPlayEnv(LAYLI, "replies", 7, seed=0, num_threads=1)
+    buffer = SelfPlayBuffer(1, env.observation_space, env.action_space, "cpu", n_envs=7)
+    buffer.full = True
+    for learned in range(2, 8):
+        buffer.is_learned[0] = np.arange(7) < learned
+        for batch_size in range(1, 8):
+            sizes = [len(part.advantages) for part in buffer.get(batch_size)]
+            assert sum(sizes) == learned
+            assert min(sizes) >= 2
+
+
+def test_steps_on_held_out_boards_are_given_to_no_minibatch(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--network.observation", "board", "--pool.share", "0.25"))
+    env = command.make_env(config, RunFolder.create(config), seed=1)
+    model = command.make_model(config, env, None)
+    model.set_logger(Logger(None, []))
+    model.learn(config.ppo.steps * config.selfplay.games)
+    buffer = model.rollout_buffer
+    assert isinstance(buffer, SelfPlayBuffer)
+    boards = buffer.observations.reshape(-1, *buffer.observations.shape[2:])
+    games = games_from(LAYLI, boards)
+    is_start = np.array([Position.from_games(LAYLI, games, b) == Position(LAYLI) for b in range(len(games))])
+    is_held_out = rows_in_set(LAYLI, games, "evaluation") & ~is_start
+    assert is_held_out.mean() > 0.1
+    assert rows_in_set(LAYLI, games[is_start], "evaluation").all(), "it is held out, and everybody knows it"
+    np.testing.assert_array_equal(buffer.is_learned.reshape(-1), ~is_held_out)
+    given = np.concatenate([part.observations.numpy() for part in buffer.get(64)])
+    assert sorted(map(bytes, given)) == sorted(map(bytes, boards[~is_held_out]))
+
+
+def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for more in ([], ["--expert.share", "0.25", "--expert.spec", "minimax:1"]):
+        config, _ = read_config(smoke(tmp_path, *more))
+        model = command.make_model(config, command.make_env(config, RunFolder(tmp_path), seed=1), None)
+        model.set_logger(Logger(None, []))
+        before = [each.clone() for each in model.policy.parameters()]
+        monkeypatch.setattr(rollout, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
+        model.learn(config.ppo.steps * config.selfplay.games)
+        assert all(map(torch.equal, before, model.policy.parameters()))
+        monkeypatch.undo()
+        model.learn(config.ppo.steps * config.selfplay.games)
+        assert not all(map(torch.equal, before, model.policy.parameters()))
+
+
+# The configuration
+
+
+def test_every_config_file_reads_and_names_its_ruleset() -> None:
+    files = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "rllib.yaml"})  # of another program
+    assert len(files) > 9
+    for path in files:
+        config, _ = read_config(["--config", str(path)])
+        if path.stem in rulesets.names():
+            assert config.ruleset == path.stem
+        assert config.name == path.stem
+        plain = yaml.safe_load(path.read_text())
+        if path.stem not in ("default", "run", "smoke"):
+            assert "ppo" not in plain or plain["ppo"], "a ruleset's file holds overrides only"
+
+
+def test_every_round_ruleset_of_the_written_sources_has_a_config() -> None:
+    for name in rulesets.names():
+        assert name.startswith("ludii_") or (CONFIGS / f"{name}.yaml").is_file()
+
+
+def test_the_command_line_overrides_the_file_and_the_file_the_defaults() -> None:
+    config, _ = read_config(["--config", SMOKE, "--ppo.epochs", "7", "--name", "mine"])
+    assert config.ppo.epochs == 7
+    assert config.selfplay.games == 128
+    assert config.ppo.gamma == yaml.safe_load((CONFIGS / "default.yaml").read_text())["ppo"]["gamma"]
+    assert config.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--ppo.epoch", "7"], "epoch"),
+        (["--ppo.epochs", "many"], "epochs"),
+        (["--network.observation", "pixels"], "pixels"),
+        (["--rounds", "some"], "rounds"),
+    ],
+)
+def test_unknown_and_mistyped_options_are_errors(words: list[str], says: str) -> None:
+    with pytest.raises(InvalidConfig, match=says):
+        read_config(["--config", SMOKE, *words])
+
+
+def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("ruleset: leyla\nppo:\n  learning_rat: 0.1\n")
+    wanted = r"mine\.yaml: there is no setting ppo\.learning_rat; did you mean ppo\.learning_rate\?"
+    with pytest.raises(InvalidConfig, match=wanted):
+        read_config(["--config", str(path)])
+    path.write_text("ruleset: leyla\nnetwork: 3\n")
+    with pytest.raises(InvalidConfig, match=r"network must be a group of settings, such as .*, not 3"):
+        read_config(["--config", str(path)])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--environment_steps", "null"], "environment_steps or minutes"),
+        (["--selfplay.games", "0"], "selfplay.games must be a whole number, 1 to 1,048,576, not 0"),
+        (["--evaluation.games", "3"], "even"),
+        (["--pool.share", "1.5"], "pool.share must be a finite number, 0 to 1"),
+        (["--pool.share", "0.5", "--pool.opponents", "[]"], "pool.opponents"),
+        (["--pool.share", "0", "--pool.opponents", "[random, nope]"], "no agent 'nope'"),
+        (["--expert.share", "0", "--expert.spec", "nope"], "no agent 'nope'"),
+        (["--distillation.positions", "0", "--distillation.spec", "nope"], "no agent 'nope'"),
+        (["--ruleset", "layli"], "no ruleset 'layli'"),
+        (["--ruleset", "ludii_leyla", "--network.observation", "values"], "there is none of ludii_leyla"),
+        (["--device", "banana"], "device must be auto, cpu, or a GPU that torch can use, such as cuda, not"),
+        (["--device", "cuda:99"], "cuda:99"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(words: list[str], says: str, tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path, *words)) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+# Runs
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    agent = agents.make(str(path), read_identity(path).ruleset)
+    assert isinstance(agent, CheckpointAgent)
+    return dict(agent.network.state_dict())
+
+
+def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    folder = tmp_path / "smoke"
+    said = capsys.readouterr().out
+    assert "win rate" in said
+    assert str(folder / "final.zip") in said.replace("\n", "")
+    assert yaml.safe_load((folder / "config.yaml").read_text())["ppo"]["batch_size"] == 1024
+    (start,) = json.loads((folder / "run.json").read_text())
+    assert start["versions"]["torch"] == version("torch")
+    assert start["git"] is not None
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert len(lines) == 2
+    assert {"train/value_loss", "time/environment_steps_per_second", "time/learning"} <= lines[-1].keys()
+    assert not {"time/environment_steps_per_second", "time/learning"} & lines[0].keys()  # not known yet
+    assert list(folder.glob("events.out.tfevents.*"))
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    (match,) = evaluation["matches"]
+    assert 0 < evaluation["regret"]["overall"]["mean_regret"] < 48
+    assert "<svg" in (folder / "report.html").read_text()
+    assert match["games"] == 10
+    assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
+    identity = read_identity(folder / "final.zip")
+    assert identity.turns == 4096
+    assert identity.ruleset == LAYLI
+    assert identity.config["ppo"]["batch_size"] == 1024
+    assert play_matches(str(folder / "final.zip"), "random", LAYLI, games=4, seed=0).games == 4
+
+
+def test_sb3_loads_the_same_file_and_plays_the_same(tmp_path: Path) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    path = tmp_path / "smoke" / "final.zip"
+    model = MaskablePPO.load(path, device="cpu")
+    assert model.num_timesteps == 4096
+    assert model.policy.optimizer.state_dict()["state"], "the optimizer's state is there to go on from"
+    env = SelfPlayEnv(LAYLI, "replies", 50, seed=3, num_threads=1)
+    seen = env.reset()
+    agent = agents.make(str(path), LAYLI)
+    for _ in range(10):
+        actions, _ = model.predict(seen, deterministic=True, action_masks=env.action_masks())
+        assert (actions == agent.act(env._batches[0].games)).all()
+        seen, *_ = env.step(actions)
+
+
+def test_a_second_run_leaves_the_first_alone(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert command.main(smoke(tmp_path, "--environment_steps", "2048")) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["smoke", "smoke-2"]
+
+
+def test_a_seeded_run_repeats_bit_for_bit_on_one_thread(tmp_path: Path) -> None:
+    pool = ("--pool.share", "0.25", "--checkpoint_steps", "2048")
+    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
+        assert command.main(smoke(tmp_path, "--name", name, "--seed", seed, *pool)) == 0
+    assert json.loads((tmp_path / "a" / "pool.json").read_text())["snapshots"]
+    first, again, other = (weights(tmp_path / name / "final.zip") for name in "abc")
+    assert all(torch.equal(first[key], again[key]) for key in first)
+    assert not all(torch.equal(first[key], other[key]) for key in first)
+
+
+def test_what_looks_at_checkpoints_changes_nothing_in_what_is_learned(tmp_path: Path) -> None:
+    for name, minutes in (("a", "0"), ("b", "100")):
+        words = ("--checkpoint_minutes", minutes, "--evaluation.checkpoint_games", "4")
+        assert command.main(smoke(tmp_path, "--name", name, "--environment_steps", "6144", *words)) == 0
+    often, never = (weights(tmp_path / name / "final.zip") for name in "ab")
+    assert list((tmp_path / "a" / "checkpoints").iterdir())
+    assert not list((tmp_path / "b" / "checkpoints").iterdir())
+    assert all(torch.equal(often[key], never[key]) for key in often)
+
+
+def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path)) == 0
+    folder = tmp_path / "smoke"
+    assert command.main(["--resume", str(folder), "--environment_steps", "8192"]) == 0
+    assert "Going on from" in capsys.readouterr().out
+    assert read_identity(folder / "final.zip").turns == 8192
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [line["environment_steps"] for line in lines] == [2048, 4096, 6144, 8192]
+    assert len(json.loads((folder / "run.json").read_text())) == 2
+    assert yaml.safe_load((folder / "config.yaml").read_text())["environment_steps"] == 8192
+    assert [path.name for path in tmp_path.iterdir()] == ["smoke"]
+
+
+def test_resume_takes_the_newest_checkpoint_that_is_whole(tmp_path: Path) -> None:
+    assert command.main(smoke(tmp_path, "--checkpoint_minutes", "0")) == 0
+    folder = RunFolder(tmp_path / "smoke")
+    (folder.path / "final.zip").unlink()
+    saved = folder.saved()
+    assert [path.name for path in saved] == ["0000000000.zip", "0000002048.zip"]
+    saved[-1].write_bytes(saved[-1].read_bytes()[:1000])
+    assert folder.saved() == saved[:1]
+
+
+def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
+    assert command.main(smoke(tmp_path, "--environment_steps", "2048")) == 0
+    folder = tmp_path / "smoke"
+    before = (folder / "config.yaml").read_text()
+    for words, says in (
+        (["--resume", str(tmp_path)], "no run's folder"),
+        (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
+        (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
+    ):
+        capsys.readouterr()
+        assert command.main(words) == 2
+        said = capsys.readouterr()
+        assert says in said.err
+        assert not said.out  # no word that training begins
+    assert (folder / "config.yaml").read_text() == before
+    (folder / "final.zip").unlink()
+    assert command.main(["--resume", str(folder)]) == 2
+    said = capsys.readouterr()
+    assert "no checkpoint to resume from" in said.err
+    assert not said.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: signal.Signals) -> None:
+    words = smoke(tmp_path, "--environment_steps", "100000000")
+    run = subprocess.Popen(
+        [sys.executable, str(CONFIGS.parent / "training" / "train.py"), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    metrics = tmp_path / "smoke" / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not (metrics.exists() and metrics.read_text()) and time.monotonic() < deadline:
+        assert run.poll() is None, run.communicate()[0]
+        time.sleep(0.05)
+    run.send_signal(number)
+    said, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, said
+    assert f"Ended early by {number.name}" in said
+    turns = read_identity(tmp_path / "smoke" / "final.zip").turns
+    assert turns == json.loads(metrics.read_text().splitlines()[-1])["environment_steps"]
+    assert turns % 2048 == 0
+    assert (tmp_path / "smoke" / "evaluation.json").exists()
+
+
+def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> None:
+    words = smoke(
+        tmp_path,
+        "--ppo.learning_rate",
+        "1e30",
+        "--ppo.final_learning_rate",
+        "1e30",
+        "--environment_steps",
+        "40960",
+    )
+    assert command.main(words) == 2
+    said = capsys.readouterr().err
+    assert "is not finite" in said
+    assert "last good checkpoint" in said
+    assert not (tmp_path / "smoke" / "final.zip").exists()
+
+
+def test_a_learner_meets_snapshots_of_itself(tmp_path: Path, monkeypatch) -> None:
+    words = (
+        "--pool.share",
+        "0.5",
+        "--checkpoint_minutes",
+        "0",
+        "--pool.snapshots",
+        "2",
+        "--environment_steps",
+        "8192",
+    )
+    config, _ = read_config(smoke(tmp_path, *words, "--pool.gating", "0"))
+    folder = RunFolder.create(config)
+    met: list[list[Any]] = []
+    original = SelfPlayEnv.set_pool
+
+    def noted(self: SelfPlayEnv, pool: Sequence[Any], *rest: Any) -> None:
+        met.append(list(pool))
+        original(self, pool, *rest)
+
+    monkeypatch.setattr(SelfPlayEnv, "set_pool", noted)
+    command.train(config, folder, Console(quiet=True))
+    assert [[Path(spec).stem for spec in pool] for pool in met] == [
+        ["random", "greedy"],
+        ["random", "greedy", "0000000000"],
+        ["random", "greedy", "0000000000", "0000002048"],
+        ["random", "greedy", "0000002048", "0000004096"],
+        ["random", "greedy", "0000004096", "0000006144"],
+    ]
+
+
+def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp_path: Path) -> None:
+    words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
+    for name, interval, saved in (
+        ("a", "3000", [4096, 6144, 10240, 12288]),  # updates of 2,048 steps; beyond 3,000, 6,000 ...
+        ("b", "4096", [4096, 8192, 12288]),  # 8,192, where the run was over the first time, once it goes on
+        ("c", "100000", []),
+    ):
+        first = ("--name", name, "--checkpoint_steps", interval, "--environment_steps", "8192")
+        assert command.main(smoke(tmp_path, *words, *first)) == 0
+        files = tmp_path / name / "checkpoints"
+        assert [int(path.stem) for path in sorted(files.glob("*.zip"))] == [n for n in saved if n < 8192]
+        assert command.main(["--resume", str(tmp_path / name), "--environment_steps", "14336"]) == 0
+        assert [int(path.stem) for path in sorted(files.glob("*.zip"))] == saved
+
+
+def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> None:
+    """Specs with a dot and checkpoints of the same file name among them."""
+    assert command.main(smoke(tmp_path, "--name", "a", "--environment_steps", "2048")) == 0
+    (tmp_path / "b").mkdir()
+    shutil.copy(tmp_path / "a" / "final.zip", tmp_path / "b" / "final.zip")
+    named = [str(tmp_path / run / "final.zip") for run in ("a", "b")] + ["minimax:0.001s", "minimax:0.002s"]
+    words = ("--pool.share", "0.05", "--pool.opponents", json.dumps(named), "--checkpoint_minutes", "0")
+    assert command.main(smoke(tmp_path, *words)) == 0
+    lines = [json.loads(line) for line in (tmp_path / "smoke" / "metrics.jsonl").read_text().splitlines()]
+    figures = {key.removeprefix("pool/") for line in lines for key in line if key.startswith("pool/")}
+    assert figures == {*named, "0000000000"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
+    config, _ = read_config(smoke(tmp_path, "--pool.opponents", "[random]"))
+    folder = RunFolder.create(config)
+    lines = []
+    for update in range(20_000):
+        figures = {
+            "environment_steps": update * 2048,
+            "pool/random": 0.9,
+            "train/value_loss": update % 7 / 10,
+        }
+        figures |= {f"pool/{update // 100 - ago:010d}": 0.5 for ago in range(5)}
+        if update % 99 == 0:
+            figures["evaluation/random"] = 0.8
+        lines.append(json.dumps(figures))
+    (folder.path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    read = run_plots.read_metrics(folder.path / "metrics.jsonl")
+    assert sum("evaluation/random" in line for line in read) == 203
+    assert [line["environment_steps"] for line in read if "evaluation/random" not in line][-1] > 19_900 * 2048
+    page = run_report.write_page("Of days", config, folder, [], run_report.Past([], None), None).html()
+    assert len(page) < 1_000_000
+    for title in ("win rate at checkpoints", "score against the pool", "learning"):
+        assert f'aria-label="{title}"' in page
+    for title in ("rating of each", "how the games of self-play end", "environment steps a second"):
+        assert title not in page, "nothing was measured to plot"
+
+
+def test_no_plot_is_drawn_of_a_single_point() -> None:
+    updates = [
+        {"environment_steps": steps, "train/value_loss": 0.5, "selfplay/draw_rate": 0.1, "pool/random": 0.9,
+         "evaluation/random": 0.8, "time/environment_steps_per_second": 9000.0}
+        for steps in (2048, 4096, 6144)
+    ]  # fmt: skip
+    past = run_report.Past([], None)
+    for few in ([], updates[:1]):
+        assert run_plots.strength(few, past) == run_plots.learning(few) == run_plots.games(few) == []
+        assert run_plots.speed(few) == run_plots.pool(few, ["random"]) == []
+    plots = [
+        *run_plots.strength(updates, past), *run_plots.learning(updates), *run_plots.games(updates),
+        *run_plots.speed(updates), *run_plots.pool(updates, ["random"]),
+    ]  # fmt: skip
+    assert len(plots) == 5
+    for plot, how in plots:
+        assert how.startswith("How to read it: ")
+        assert all(np.size(line.get_xdata()) > 1 for line in plot.axes[0].get_lines())
+
+
+def test_a_line_that_nobody_would_see_is_named_instead() -> None:
+    updates = [
+        {"environment_steps": n, "selfplay/south_win_rate": 0.6, "selfplay/stall_rate": 0.002} for n in (1, 2)
+    ]
+    ((plot, how),) = run_plots.games(updates)
+    assert [line.get_label() for line in plot.axes[0].get_lines()] == ["South wins"]
+    assert "Never as many as one in a hundred: ended by 50 turns without change." in how
+
+
+@pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])
+def test_a_snapshot_joins_by_its_score_against_the_last_that_joined(
+    tmp_path: Path, promotion: str, joined: int, capsys
+) -> None:
+    words = (
+        "--pool.share", "0.5", "--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0",
+        "--pool.gating", promotion, "--pool.gating_games", "20", "--environment_steps", "6144",
+    )  # fmt: skip
+    assert command.main(smoke(tmp_path, *words)) == 0
+    folder = tmp_path / "smoke"
+    names = ["0000000000.zip", "0000002048.zip", "0000004096.zip"]
+    assert list(json.loads((folder / "pool.json").read_text())["snapshots"]) == names[:joined]
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    rates = [line["gating/win_rate"] for line in lines if "gating/win_rate" in line]
+    assert len(rates) == 2, "the first joins without a match"
+    last = play_matches(
+        str(folder / "checkpoints" / names[1]), str(folder / "checkpoints" / names[0]), LAYLI, games=20,
+        opening_turns=4, opening_set="training", seed=1,
+    )  # fmt: skip
+    assert rates[0] == last.win_rate
+    assert ("did not join the pool" in capsys.readouterr().out) == (joined == 1)
+
+
+def test_a_resumed_run_meets_the_same_pool_with_the_same_scores(tmp_path: Path) -> None:
+    words = (
+        "--pool.share",
+        "0.5",
+        "--checkpoint_minutes",
+        "0",
+        "--pool.gating",
+        "0.01",
+        "--environment_steps",
+        "6144",
+    )
+    assert command.main(smoke(tmp_path, *words)) == 0
+    config, folder = read_config(["--resume", str(tmp_path / "smoke")])
+    assert folder is not None
+    run = RunFolder(folder)
+    kept = SnapshotPool(config, run)
+    assert [file.name for file in kept.snapshots] == ["0000000000.zip", "0000002048.zip", "0000004096.zip"]
+    env = command.make_env(config, run, seed=1)
+    assert env.pool_scores == kept.scores
+    assert kept.scores["random"] != 0.5
+    kept.snapshots[1].unlink()
+    assert [file.name for file in SnapshotPool(config, run).snapshots] == ["0000000000.zip", "0000004096.zip"]
+    (folder / "pool.json").write_text("[]")
+    with pytest.raises(RunFolderError, match=r"pool\.json cannot be read"):
+        SnapshotPool(config, run)
+
+
+def test_a_run_is_measured_against_its_own_past(tmp_path: Path) -> None:
+    words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "4", "--environment_steps", "6144")
+    assert command.main(smoke(tmp_path, *words)) == 0
+    folder = tmp_path / "smoke"
+    past = json.loads((folder / "evaluation.json").read_text())["against_past"]
+    assert [Path(match["second"]).stem for match in past] == ["0000002048", "0000004096"]
+    rated = json.loads((folder / "evaluation.json").read_text())["ratings_over_the_run"]
+    assert [each["environment_steps"] for each in rated] == [2048, 4096, 6144]
+    assert [each["games"] for each in rated] == [8, 8, 8]
+    assert all(each["interval"][0] < each["elo"] < each["interval"][1] for each in rated)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert all(0 <= line["evaluation/random"] <= 1 for line in lines)
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunFolderError, match="No space left on device"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys) -> None:
+    (tmp_path / "taken").write_text("a file")
+    assert command.main(smoke(tmp_path / "taken")) == 2
+    assert "cannot make the folder" in capsys.readouterr().err
+
+
+def test_a_short_run_learns(tmp_path: Path) -> None:
+    """Fifty thousand turns suffice to win 70 % against random, 1,000 games, both seats."""
+    config, _ = read_config(
+        smoke(tmp_path, "--environment_steps", "49152", "--ppo.learning_rate", "0.003", "--ppo.epochs", "4")
+    )
+    checkpoint, stopped_by = command.train(config, RunFolder.create(config), Console(quiet=True))
+    assert stopped_by is None
+    result = play_matches(str(checkpoint), "random", LAYLI, games=1000, seed=1, num_threads=1)
+    assert result.win_rate > 0.7
+
+
+@pytest.mark.parametrize("kind", ["board", "afterstates", "values"])
+@pytest.mark.parametrize("ruleset", ["leyla", "gabata_i"])
+def test_every_kind_trains_on_every_family(tmp_path: Path, ruleset: str, kind: str) -> None:
+    words = smoke(
+        tmp_path, "--ruleset", ruleset, "--network.observation", kind, "--environment_steps", "2048"
+    )
+    assert command.main(words) == 0
+    assert read_identity(tmp_path / "smoke" / "final.zip").network.observation == kind
+
+
+def test_a_match_trains_on_all_holes(tmp_path: Path) -> None:
+    words = smoke(tmp_path, "--ruleset", "gabata_i", "--rounds", "3", "--environment_steps", "2048")
+    assert command.main(words) == 0
+    agents.make(str(tmp_path / "smoke" / "final.zip"), "gabata_i").choose(Position("gabata_i"))
+
+
+def test_config_errors_are_value_errors() -> None:
+    assert issubclass(InvalidConfig, ValueError)

@@ -1,0 +1,158 @@
+"""mancala grow-value: targets, determinism, and that what it grows is stronger than the count."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mancala_env import Batch, Position, Ruleset, rulesets
+from mancala_env.cli import main
+from mancala_env.engine.holdout import rows_in_set
+from mancala_env.engine.state import PLAYER_COLUMN
+from mancala_env.evaluation import play_matches
+from mancala_env.networks.value_files import read_value_file
+from mancala_env.solver import Solver
+from mancala_env.training import value_growth
+from mancala_env.training.value_fit import Played, play
+from mancala_env.training.value_growth import exact_values, searcher, targets
+from tools.make_value_cards import main as cards
+
+TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
+
+
+def played(found: list[float], players: list[int], ends: list[int], game: list[int]) -> Played:
+    """Make up games in which the search found this, and players were ahead by `ends` at the end."""
+    games = Batch("leyla", len(found) + 1, seed=1).games[:-1].copy()
+    games[:, PLAYER_COLUMN] = players
+    return Played(games, np.array(ends), np.array(game), np.array(found), turns=len(game))
+
+
+def test_a_target_is_a_mean_of_what_was_found_there_and_later() -> None:
+    # Game 0: South, North, North move; South ends 8 ahead. Game 1: North moves and ends 2 ahead.
+    some = played([4.0, 0.0, -6.0, 1.0], [0, 1, 1, 1], [8, -8, -8, 2], [0, 0, 0, 1])
+    assert targets(some, later=0.0).tolist() == [4, 0, -6, 1]
+    assert targets(some, later=1.0).tolist() == [8, -8, -8, 2]
+    last = 0.5 * 6 + 0.5 * 8  # South's
+    middle = 0.5 * 0 + 0.5 * last
+    assert targets(some, later=0.5).tolist() == [0.5 * 4 + 0.5 * middle, -middle, -last, 1.5]
+    assert not len(targets(played([], [], [], [])))
+
+
+def test_an_exact_value_stands_in_for_all_that_was_found_there_and_later() -> None:
+    some = played([4.0, 0.0, -6.0, 1.0], [0, 1, 1, 1], [8, -8, -8, 2], [0, 0, 0, 1])
+    exact = np.array([np.nan, -10.0, np.nan, np.nan])
+    assert targets(some, exact, later=0.5).tolist() == [0.5 * 4 + 0.5 * 10, -10, -7, 1.5]
+    assert targets(some, exact, later=1.0).tolist() == [10, -10, -8, 2]
+
+
+def test_exact_values_are_the_margins_of_best_play_and_the_same_every_time() -> None:
+    leyla = rulesets.lookup("leyla")
+    some = play(searcher(leyla, 2, None, 1), 20, 1)
+    exact = exact_values(some, Solver(leyla, memory_mb=1), 100)
+    is_solved = ~np.isnan(exact)
+    assert 0.2 < is_solved.mean() < 1  # some take more nodes than that
+    patient = Solver(leyla, memory_mb=16)
+    for n in np.flatnonzero(is_solved)[::7]:
+        position = Position.from_games(leyla, some.games, int(n))
+        lead = position.stores[position.player] - position.stores[1 - position.player]
+        assert exact[n] == lead + patient.value(position)
+    # At the last turn of many games the search sees it all; where it does, both say the same.
+    is_last = np.append(some.game[1:] != some.game[:-1], True)
+    assert (exact == some.found)[is_last & is_solved].mean() > 0.5
+    assert np.array_equal(exact, exact_values(some, Solver(leyla, memory_mb=1), 100), equal_nan=True)
+
+
+def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: Path, capsys) -> None:
+    one, same, other = (tmp_path / f"{name}.safetensors" for name in ("one", "same", "other"))
+    for path, seed in ((one, "5"), (same, "5"), (other, "6")):
+        assert main(["grow-value", "gabata_five_holes", *TINY, "--seed", seed, "--out", str(path)]) == 0
+    assert one.read_bytes() == same.read_bytes() != other.read_bytes()
+    said = capsys.readouterr().out
+    assert "generation 2:" in said
+    assert f"value+minimax:6:{one}" in said
+    file = read_value_file(one)
+    assert file.ruleset == rulesets.lookup("gabata_five_holes")
+    assert file.made["command"].endswith("--depth 3 --generations 2 --seed 5")
+    result = play_matches(f"value+minimax:3:{one}", "minimax:3", file.ruleset, games=400, seed=1)
+    assert result.interval[0] > 0.5, result
+    assert cards([str(one), "--games", "10"]) == 0
+    card = one.with_suffix(".md").read_text()
+    for part in (file.made["command"], "`minimax:6` | 10 |", "SHA-256", "Rating", "Regret", "Limits"):
+        assert part in card
+
+
+def test_held_out_boards_are_not_learned_from(monkeypatch) -> None:
+    leyla, learned, fitted = rulesets.lookup("leyla"), [], value_growth.fit
+
+    def fit(ruleset, games, values, seed):
+        learned.append((games, values))
+        return fitted(ruleset, games, values, seed)
+
+    monkeypatch.setattr(value_growth, "fit", fit)
+    settings = value_growth.GrowthSettings(games=100, depth=2, generations=2)
+    grown = list(value_growth.generations_of(leyla, settings))
+    assert [one.positions for one in grown] == [len(games) for games, _ in learned]
+    for games, values in learned:
+        assert len(games) == len(values) > 0
+        assert rows_in_set(leyla, games, "training").all()
+
+
+def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_path: Path) -> None:
+    none, one, same = (tmp_path / f"{name}.safetensors" for name in ("none", "one", "same"))
+    words = ["grow-value", "gabata_five_holes", "--games", "40", "--depth", "2", "--generations", "2"]
+    for path, solve in ((none, "0"), (one, "50"), (same, "50")):
+        assert main([*words, "--solve", solve, "--out", str(path)]) == 0
+    assert one.read_bytes() == same.read_bytes()
+    without, with_it = read_value_file(none), read_value_file(one)
+    assert with_it.made["command"] == without.made["command"] + " --solve 50"
+    assert not np.array_equal(with_it.weights.embeddings, without.weights.embeddings)
+
+
+def test_ctrl_c_keeps_the_best_generation_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, whole = tmp_path / "value.safetensors", value_growth.generations_of
+    words = ["grow-value", "gabata_five_holes", *TINY, "--out", str(path)]
+
+    def interrupted(after: int) -> None:
+        def some(
+            ruleset: Ruleset, settings: value_growth.GrowthSettings
+        ) -> Iterator[value_growth.Generation]:
+            yield from islice(whole(ruleset, settings), after)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(value_growth, "generations_of", some)
+
+    interrupted(0)
+    assert main(words) == 130
+    assert not path.exists()
+    interrupted(1)
+    assert main(words) == 130
+    assert f"interrupted; {path} holds generation 1, the best so far" in capsys.readouterr().err
+    assert read_value_file(path).made["generations"] == "1, of which number 1 is kept; interrupted"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "no ruleset 'nothing'"),
+        (["leyla", "--games", "0"], "must be a whole number, 1 to"),
+        (["leyla", "--seed", "-1"], "must be a whole number, 0 to"),
+        (["leyla", "--solve", "-1"], "must be a whole number, 0 to"),
+        (["leyla", "--solve", "many"], "argument --solve: must be a whole number, not 'many'"),
+        (["leyla", "--depth", "100"], "must be a whole number, 1 to 99"),
+        (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
+        (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], "games must be more than 1:"),
+    ],
+)
+def test_a_mistake_is_one_line(words: list[str], said: str, capsys) -> None:
+    try:
+        status = main(["grow-value", *words])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1

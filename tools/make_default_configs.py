@@ -1,0 +1,51 @@
+"""The files of configs/ that hold every default, generated from the settings.
+
+python -m tools.make_default_configs --write
+"""
+
+import argparse
+import sys
+
+from mancala_env._util.settings import to_yaml
+from mancala_env.training.config import CONFIGS, TrainConfig
+from mancala_env.training.rllib.cluster_config import RayConfig
+
+_HEADS = {
+    "default.yaml": """\
+# Every setting of a run. Made by: python -m tools.make_default_configs --write
+# The other files here override some of these; the command line overrides both:
+#   mancala train leyla --ppo.epochs 2 --minutes 5
+""",
+    "rllib.yaml": """\
+# The settings that training on a Ray cluster adds to default.yaml.
+# Made by: python -m tools.make_default_configs --write
+#   python training/rllib_train.py --config configs/rllib.yaml --num_env_runners 16 --address auto
+#   python training/rllib_train.py --config configs/leyla.yaml --minutes 30
+""",
+}
+
+
+def generated() -> dict[str, str]:
+    """Return the files of configs/ that are generated from the settings, by name."""
+    added = [each for each in RayConfig.__dataclass_fields__ if each not in TrainConfig.__dataclass_fields__]
+    return {
+        "default.yaml": _HEADS["default.yaml"] + to_yaml(TrainConfig),
+        "rllib.yaml": _HEADS["rllib.yaml"] + to_yaml(RayConfig, tuple(added)),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print or write the files that are generated from the settings; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"write them to {CONFIGS}")
+    is_wanted = parser.parse_args(arguments).write
+    for name, text in generated().items():
+        if is_wanted:
+            (CONFIGS / name).write_text(text)
+        else:
+            print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Ship trained networks: the file of weights of a checkpoint, and the card that says what it is.
+
+``python -m tools.make_policy_cards runs/leyla/final.zip`` writes ``policy_leyla.safetensors`` and
+``policy_leyla.md`` among the package's data: what the agent `trained` plays with.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.package_data import shipped_file
+from mancala_env.agents.checkpoint import Identity, as_tensors, load_network, read_identity
+from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.rulesets import names
+from mancala_env.training.config import TrainConfig
+from mancala_env.training.reproduce import made_by
+from tools.make_value_cards import (
+    GAMES,
+    SEED,
+    card,
+    few_of,
+    rating,
+    regrets,
+)
+
+_OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
+_SLOW = ("mcts:1000",)
+_LIMITS = """\
+- It plays single rounds and looks no further than what it is shown. `lines`, `leaves` and `values` are four
+  turns of lookahead that the engine plays for it; alone, the first two would make it play as `minimax:4`
+  does, and `values` as `value+minimax:4`.
+- It was trained once, from one seed; a second seed was alike (docs/agents.md).
+- Positions that no sensible play leads to may be judged badly."""
+
+
+def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
+    """Measure a trained network in matches, in regret and on the ladder; return its card, Markdown.
+
+    Args:
+        path: Its file.
+        games: Games of each match, even; a fifth of them against slow agents and each anchor.
+        seed: Seed of openings and agents.
+
+    Raises:
+        InvalidCheckpoint: There is no such network.
+        InvalidMatch: games is out of range.
+    """
+    identity = read_identity(path)
+    ruleset, network, few = identity.ruleset, identity.network, few_of(games)
+    way, how = made_by(identity)
+    return card(
+        path,
+        ruleset,
+        f"A trained network for `{ruleset.name}` ({ruleset.title}), for the agent `trained`.",
+        [
+            [way, f"`{how}`"],
+            ["version", identity.versions.get("mancala-env", "unknown")],
+            ["environment steps", f"{identity.turns:,}"],
+            ["seeds", f"one ({identity.config.get('seed')})"],
+            ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
+        ],
+        _matches(path, identity, games, few, seed),
+        rating(f"trained:{path}", ruleset, few, seed),
+        regrets([("minimax:6", f"trained:{path}")], ruleset, seed),
+        _LIMITS,
+        "Written by `python -m tools.make_policy_cards CHECKPOINT "
+        f"--games {games} --seed {seed}`, which writes the weights too.",
+        seed,
+    )
+
+
+def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) -> Iterable[MatchResult]:
+    for opponent in _OPPONENTS:
+        yield play_matches(
+            f"trained:{path}",
+            opponent,
+            identity.ruleset,
+            games=few if opponent in _SLOW else games,
+            seed=seed,
+            num_threads=1,
+        )
+
+
+def _shipped(checkpoint: Path) -> bytes:
+    """Return the network of a checkpoint as a safetensors file that does not say where it was trained."""
+    identity = read_identity(checkpoint)
+    config = identity.config | {"folder": TrainConfig().folder}
+    return as_tensors(replace(identity, config=config), load_network(checkpoint, identity))
+
+
+@in_one_line("cards", "networks and cards that are whole were written")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ship the checkpoints named on the command line; returns the exit status."""
+    parser = Parser(prog="python -m tools.make_policy_cards", description=__doc__)
+    parser.add_argument(
+        "checkpoints", nargs="+", type=Path, metavar="CHECKPOINT", help="of a catalogue ruleset"
+    )
+    parser.add_argument("--games", type=int, default=GAMES, help=f"games of a match; default {GAMES}")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")
+    parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
+    options = parser.parse_args(arguments)
+    if options.folder is not None and not options.folder.is_dir():
+        parser.error(f"--folder must be a folder that exists, not {options.folder}")
+    checkpoint_of: dict[str, Path] = {}  # what is wrong with one is found before hours of the others
+    for checkpoint in options.checkpoints:
+        name = read_identity(checkpoint).ruleset.name
+        if name not in names():
+            known = ", ".join(names())
+            parser.error(f"{checkpoint} plays {name!r}, which is not in the catalogue: {known}")
+        if name in checkpoint_of:
+            parser.error(f"{checkpoint_of[name]} and {checkpoint} both play {name}, which has one network")
+        checkpoint_of[name] = checkpoint
+    for name, checkpoint in checkpoint_of.items():
+        path = shipped_file("policy", name)
+        path = path if options.folder is None else options.folder / path.name
+        with TemporaryDirectory() as folder:
+            new = Path(folder, path.name)
+            new.write_bytes(_shipped(checkpoint))
+            written = policy_card(new, options.games, options.seed)
+            path.write_bytes(new.read_bytes())
+        path.with_suffix(".md").write_text(written)
+        print(path.with_suffix(".md"), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
