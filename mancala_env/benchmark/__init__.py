@@ -7,7 +7,7 @@ package is, is another question: `mancala bench`.)
 from mancala_env.benchmark.budget import LearningBudget, Limit, limit_of_minutes, limit_of_steps
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, read_entry
 from mancala_env.benchmark.results import Results, Row
-from mancala_env.benchmark.running import Plan, plan, run_plan
+from mancala_env.benchmark.runner import Plan, plan, run_plan
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
 
 __all__ = [

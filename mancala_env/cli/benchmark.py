@@ -13,8 +13,8 @@ from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
-    from mancala_env.benchmark.report import Outcome
-    from mancala_env.benchmark.running import Plan, RunLearners
+    from mancala_env.benchmark.runner import Plan, RunLearners
+    from mancala_env.benchmark.summary import Outcome
 
 HELP = "compare learning algorithms"
 DESCRIPTION = (
@@ -79,9 +79,9 @@ def add_arguments(parser: Any) -> None:
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
     with needing("the benchmark", "train"):
-        from mancala_env.benchmark.report import Outcome, check_report_path, write_report
         from mancala_env.benchmark.results import RESULTS, Results
-        from mancala_env.benchmark.running import run_plan
+        from mancala_env.benchmark.runner import run_plan
+        from mancala_env.benchmark.summary import Outcome, check_report_path, write_report
     from mancala_env.errors import MancalaError
 
     if options.report is not None:
@@ -145,7 +145,7 @@ def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
 
 def _plan(entries: "list[Entry]", options: Any) -> "Plan":
     from mancala_env.benchmark.budget import limit_of_minutes, limit_of_steps
-    from mancala_env.benchmark.running import plan
+    from mancala_env.benchmark.runner import plan
 
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
     return plan(
@@ -168,7 +168,7 @@ def _ray(address: str | None) -> "Iterator[RunLearners | None]":
     if address is None:
         yield None
         return
-    from mancala_env.benchmark.on_ray import RayLearners
+    from mancala_env.benchmark.ray_learners import RayLearners
     from mancala_env.evaluation.ray_matches import started_ray
 
     with started_ray(address):
@@ -180,7 +180,7 @@ def _say(text: str) -> None:
 
 
 def _print(outcome: "Outcome") -> None:
-    from mancala_env.benchmark.report import head_of, line_cells
+    from mancala_env.benchmark.summary import head_of, line_cells
 
     for contest in outcome.contests():
         rows = [standing.cells() for standing in outcome.standings(contest)]

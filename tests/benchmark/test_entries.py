@@ -30,8 +30,8 @@ from mancala_env.benchmark import (
     read_entry,
 )
 from mancala_env.benchmark.budget import measuring_points
+from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 from mancala_env.benchmark.results import RESULTS, Results
-from mancala_env.benchmark.selfplay import config_of, prepare, trained
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.report import ALL, Outcome, plot_curves, write_report
 from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
+from mancala_env.benchmark.summary import ALL, Outcome, plot_curves, write_report
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import lookup
 

@@ -23,9 +23,9 @@ from mancala_env.benchmark import (
     read_entry,
     run_plan,
 )
-from mancala_env.benchmark.report import Outcome
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
+from mancala_env.benchmark.summary import Outcome
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.results_file import InvalidResults

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from mancala_env import cli, rulesets
-from mancala_env.benchmark.report import ALL, Outcome, head_of, plot_curves
 from mancala_env.benchmark.results import Results
+from mancala_env.benchmark.summary import ALL, Outcome, head_of, plot_curves
 from mancala_env.cli import tables
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "learning" / "results.jsonl"

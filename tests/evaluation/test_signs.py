@@ -7,7 +7,7 @@ import pytest
 
 from mancala_env import cli
 from mancala_env.benchmark.aggregates import Estimate
-from mancala_env.benchmark.report import Standing
+from mancala_env.benchmark.summary import Standing
 from mancala_env.evaluation import evaluate
 from mancala_env.evaluation.evaluate import Evaluation
 from mancala_env.evaluation.matches import MatchResult

@@ -4,7 +4,7 @@ The search plays by the rules, so this is for the task in which anything goes; w
 alone. Turns that the search tries cost core minutes and are no environment steps.
 """
 
-from mancala_env.benchmark.selfplay import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 
 __all__ = ["TASKS", "learn", "prepare"]
 

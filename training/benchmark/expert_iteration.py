@@ -4,7 +4,7 @@ The teacher searches with the rules, so this is for the task in which anything g
 minutes; only the learner's own turns are environment steps.
 """
 
-from mancala_env.benchmark.selfplay import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 
 __all__ = ["TASKS", "learn", "prepare"]
 

@@ -4,7 +4,7 @@ The expert searches with the rules, so this is for the task in which anything go
 labels count as environment steps, and its search as core minutes, like all else.
 """
 
-from mancala_env.benchmark.selfplay import config_of, distillation_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, distillation_of, prepare, trained
 
 __all__ = ["TASKS", "learn", "prepare"]
 

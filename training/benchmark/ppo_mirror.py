@@ -3,7 +3,7 @@
 The defaults of configs/default.yaml; where anything goes, the network and the rates of configs/RULESET.yaml.
 """
 
-from mancala_env.benchmark.selfplay import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 
 __all__ = ["TASKS", "learn", "prepare"]
 

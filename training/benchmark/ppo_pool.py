@@ -1,6 +1,6 @@
 """This package's PPO, a quarter of its games against a pool of scripted agents and earlier checkpoints."""
 
-from mancala_env.benchmark.selfplay import config_of, prepare, trained
+from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 
 __all__ = ["TASKS", "learn", "prepare"]
 

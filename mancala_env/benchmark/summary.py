@@ -13,7 +13,7 @@ import numpy as np
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.results import LINE, Results, Row
-from mancala_env.benchmark.running import FEWEST_SEEDS
+from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from mancala_env.benchmark.entries import read_entry
 from mancala_env.benchmark.results import Row
-from mancala_env.benchmark.running import End, Found, Run, run_learner
+from mancala_env.benchmark.runner import End, Found, Run, run_learner
 from mancala_env.evaluation import ray_matches
 
 ray: Any = ray_matches.ray

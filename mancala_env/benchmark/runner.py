@@ -246,7 +246,7 @@ def run_plan(wanted: Plan, say: Say = print, run_learners: RunLearners | None = 
         wanted: What is to be measured.
         say: Told how far it is.
         run_learners: What runs the learners; None runs one after the other here.
-            :class:`mancala_env.benchmark.on_ray.RayLearners` runs them on a Ray cluster.
+            :class:`mancala_env.benchmark.ray_learners.RayLearners` runs them on a Ray cluster.
 
     Returns:
         How many runs broke off; the same plan tries them again.

@@ -6,7 +6,7 @@ An entry that is a configuration is three lines::
         config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
         yield from trained(config, budget)
 
-and ``from mancala_env.benchmark.selfplay import prepare``, so that compiling is not charged to it.
+and ``from mancala_env.benchmark.bundled_learners import prepare``, so that compiling is not charged to it.
 """
 
 import shutil
