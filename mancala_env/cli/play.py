@@ -50,7 +50,7 @@ def add_arguments(parser: Any) -> None:
 
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
-    from mancala_env.play.game import Game
+    from mancala_env.terminal.game import Game
 
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
@@ -61,12 +61,12 @@ def run(options: Any) -> int:
     game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)
     try:
         if options.plain or not is_screen():
-            from mancala_env.play.plain import PlainPlay
+            from mancala_env.terminal.plain import PlainPlay
 
             PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
         else:
             with needing("the board in the terminal (--plain goes without)", "play"):
-                from mancala_env.play.app import PlayApp
+                from mancala_env.terminal.app import PlayApp
             app = PlayApp(game, options.seed_seconds, options.values_seconds, options.record)
             app.run()
             return app.return_code or 0

@@ -32,7 +32,7 @@ from mancala_env.errors import MancalaError
 from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observations import games_from
-from mancala_env.play.game import Game
+from mancala_env.terminal.game import Game
 
 LAYLI = rulesets.lookup("layli_goobalay")
 

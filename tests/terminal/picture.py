@@ -1,12 +1,12 @@
-"""Draw the picture of docs/play.md: python tests/play/picture.py."""
+"""Draw the picture of docs/play.md: python tests/terminal/picture.py."""
 
 import asyncio
 import re
 from pathlib import Path
 
 from mancala_env._util.command_line import Parser
-from mancala_env.play.app import PlayApp
-from mancala_env.play.game import Game
+from mancala_env.terminal.app import PlayApp
+from mancala_env.terminal.game import Game
 
 PICTURE = Path(__file__).parent.parent.parent / "docs" / "img" / "play.svg"
 
@@ -30,5 +30,5 @@ async def drawn() -> str:
 
 
 if __name__ == "__main__":
-    Parser(prog="python tests/play/picture.py", description=__doc__).parse_args()
+    Parser(prog="python tests/terminal/picture.py", description=__doc__).parse_args()
     PICTURE.write_text(asyncio.run(drawn()))

@@ -13,9 +13,9 @@ from textual.geometry import Offset
 
 from mancala_env import Position
 from mancala_env.games import records
-from mancala_env.play.app import Help, PlayApp
-from mancala_env.play.board import Plan
-from mancala_env.play.game import Game
+from mancala_env.terminal.app import Help, PlayApp
+from mancala_env.terminal.cells import Plan
+from mancala_env.terminal.game import Game
 
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
 ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
@@ -158,7 +158,7 @@ async def test_a_match_is_played_by_keys_to_its_end():
 
 @pytest.mark.asyncio
 async def test_between_rounds_agents_go_on_after_a_stop_and_a_person_with_space(monkeypatch):
-    monkeypatch.setattr("mancala_env.play.app._WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
     app = PlayApp(Game("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.stage == "round")

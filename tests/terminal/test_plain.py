@@ -11,8 +11,8 @@ import pytest
 
 from mancala_env import Position, cli
 from mancala_env.games import records
-from mancala_env.play.game import Game
-from mancala_env.play.plain import PlainPlay
+from mancala_env.terminal.game import Game
+from mancala_env.terminal.plain import PlainPlay
 
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 

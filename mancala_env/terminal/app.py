@@ -25,13 +25,13 @@ from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import InvalidRecord, Step
-from mancala_env.play.analysis import Analysis, Analyst
-from mancala_env.play.board import Cell, Plan, View, draw
-from mancala_env.play.game import HUMAN, Game
 from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
 from mancala_env.render.motion import SEED_SECONDS, caption, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
+from mancala_env.terminal.cells import Cell, Plan, View, draw
+from mancala_env.terminal.game import HUMAN, Game
+from mancala_env.terminal.hints import Analysis, Analyst
 
 TURNS_FROM = 110
 """Columns from which the list of turns stands beside the board."""

@@ -8,8 +8,8 @@ from mancala_env import IllegalMove, InvalidRuleset, MancalaError, Position
 from mancala_env.agents import InvalidSpec
 from mancala_env.errors import InvalidArgument
 from mancala_env.games import records
-from mancala_env.play.analysis import Analyst
-from mancala_env.play.game import Game
+from mancala_env.terminal.game import Game
+from mancala_env.terminal.hints import Analyst
 
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 

@@ -14,10 +14,10 @@ from mancala_env.errors import IllegalMove, printable
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import InvalidRecord, Step
-from mancala_env.play.analysis import Analyst
-from mancala_env.play.game import Game
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
+from mancala_env.terminal.game import Game
+from mancala_env.terminal.hints import Analyst
 
 HELP = (
     "A number or a turn, such as 3 or S3: sow that hole.",
