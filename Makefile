@@ -51,7 +51,7 @@ docs: setup  ## build the documentation site into docs/_build/html and check its
 site: docs  ## the documentation and the page that plays in the browser, in docs/_build/html: any file server can host it
 
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
-	$(BIN)/python -m mancala_env.targets.wasm
+	$(BIN)/python -m tools.build_wasm.build
 
 lint: setup  ## ruff, pyright, the order of imports, the workflows
 	$(BIN)/ruff check .

@@ -101,7 +101,7 @@ CHAPTERS = {
     "serving": Chapter(
         "Serving",
         "A page that plays, served from this machine. [Serving](../serving.md) says what it can do.",
-        ("mancala_env.web.house", "mancala_env.web.requests", "mancala_env.web.server"),
+        ("mancala_env.web.analysis", "mancala_env.web.requests", "mancala_env.web.server"),
     ),
     "learning": Chapter(
         "Learning",

@@ -7,7 +7,7 @@ guess and follow the answers (MTD(f), Plaat et al. 1996), first those of the pos
 actions in order, each asked first whether it is a best one.
 
 Nothing here searches: :func:`next_window` says what to ask next, and :func:`take_answer` is told. So Python,
-with its threads and its clock, and other machines (:mod:`mancala_env.targets`) ask the same in order.
+with its threads and its clock, and other machines (:mod:`tools.build_wasm`) ask the same in order.
 
 Symbols: H holes.
 """

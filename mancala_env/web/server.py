@@ -31,7 +31,7 @@ from mancala_env.agents import spec_forms
 from mancala_env.errors import MancalaError
 from mancala_env.version import __version__
 from mancala_env.web import requests
-from mancala_env.web.house import House
+from mancala_env.web.analysis import House
 from mancala_env.web.requests import BadRequest, Limits
 
 PAGE = Path(__file__).parent

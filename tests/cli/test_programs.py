@@ -20,8 +20,7 @@ from mancala_env.training import value_fit as fit_value
 from mancala_env.training import value_growth
 from mancala_env.training.config import configs_folder, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train
-from mancala_env.web import make_files
-from tools import make_book, make_positions
+from tools import make_book, make_page_files, make_positions
 from tools import make_ladders as arena
 from training.experiments import ceiling, compare, figures, tune
 
@@ -114,7 +113,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (arena.main, ["--games", "many"], "arena: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
-        (make_files.main, ["--nothing"], "make_files: .*--nothing"),
+        (make_page_files.main, ["--nothing"], "make_files: .*--nothing"),
         (
             fit_value.main,
             ["x.zip", "--games", "0"],

@@ -15,7 +15,7 @@ from mancala_env.engine.state import END_REASONS
 from mancala_env.render import motion
 from mancala_env.render.scene import Box, Disc, Outline, Shape, Words, describe, in_words
 from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
-from mancala_env.web import make_files
+from tools import make_page_files
 
 
 def boards() -> list[Ruleset]:
@@ -65,9 +65,9 @@ def assert_same(ours: Any, theirs: Any, where: str) -> None:
 
 @pytest.mark.generated
 def test_what_the_package_gives_the_page_is_up_to_date() -> None:
-    for name, content in make_files.contents().items():
+    for name, content in make_page_files.contents().items():
         written = (FOLDER / name).read_bytes()
-        assert written == content, f"{name} is stale: python -m mancala_env.web.make_files"
+        assert written == content, f"{name} is stale: python -m tools.make_page_files"
 
 
 def test_the_page_draws_the_same_scene() -> None:

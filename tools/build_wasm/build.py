@@ -5,7 +5,7 @@ nobody needs a linker but who edits a kernel. The description says
 
 - which kernels the file was made of (a digest of their sources and of the constants they use), and by which
   versions of the tools: made twice by the same ones it is the same, byte for byte;
-- what a caller has to know of memory (:mod:`mancala_env.targets.wasm_exports` says the rest);
+- what a caller has to know of memory (:mod:`tools.build_wasm.exports` says the rest);
 - the rulesets and their dials, as people read them and as kernels take them, so that no page repeats them.
 """
 
@@ -49,7 +49,7 @@ from mancala_env.rulesets import (
     lookup,
     names,
 )
-from mancala_env.targets import wasm_exports
+from tools.build_wasm import exports
 
 WEB = Path(__file__).resolve().parent.parent / "web"
 WASM, DESCRIPTION = "mancala.wasm", "mancala.json"
@@ -98,7 +98,7 @@ def compile_and_link() -> bytes:
         CannotBuild: There is no linker, or a step failed; the message has its last words.
     """
     link = linker()
-    exports = [function.__name__ for function in wasm_exports.EXPORTS]
+    exports = [function.__name__ for function in exports.EXPORTS]
     with tempfile.TemporaryDirectory() as folder:
         made, linked = Path(folder, "mancala.o"), Path(folder, WASM)
         _run([sys.executable, str(_COMPILE), str(made)])
@@ -255,7 +255,7 @@ def digest_of_kernels() -> str:
     for file in (_COMPILE, Path(inspect.getfile(wasm_exports))):
         parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text())))
     parts["kernel"] = ast.unparse(_without_docstrings(ast.parse(inspect.getsource(kernel))))
-    for function in (*wasm_exports.EXPORTS, *wasm_exports.PROVIDED.values()):
+    for function in (*exports.EXPORTS, *exports.PROVIDED.values()):
         _add_function(function, parts)
     return _sha256(json.dumps(sorted(parts.items())).encode())[:20]
 
@@ -298,7 +298,7 @@ def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
 def _is_known_elsewhere(value: Any) -> bool:
     """Tell whether a value is part of Python or numpy, or stands in a file that is hashed whole."""
     module = getattr(value, "__module__", "") or ""
-    return isinstance(value, ModuleType) or module in ("builtins", "numpy", "typing", wasm_exports.__name__)
+    return isinstance(value, ModuleType) or module in ("builtins", "numpy", "typing", exports.__name__)
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:
@@ -315,7 +315,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build into the package, or another folder; returns the exit status."""
     parser = Parser(
-        prog="python -m mancala_env.targets.wasm", description="Build mancala.wasm from the kernels."
+        prog="python -m tools.build_wasm.build", description="Build mancala.wasm from the kernels."
     )
     parser.add_argument("--out", type=Path, default=WEB, help="folder to write into")
     options = parser.parse_args(arguments)

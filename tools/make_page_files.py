@@ -1,4 +1,4 @@
-"""What the page takes from the package: `python -m mancala_env.web.make_files` writes it anew.
+"""What the page takes from the package: `python -m tools.make_page_files` writes it anew.
 
 ``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours,
 ``books.json`` the exact values of the opening books, and ``networks/`` the shipped value networks. So
@@ -22,7 +22,7 @@ from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
 
 FOLDER = Path(__file__).parent
-_COMMAND = "python -m mancala_env.web.make_files"
+_COMMAND = "python -m tools.make_page_files"
 
 
 def contents() -> dict[str, bytes]:

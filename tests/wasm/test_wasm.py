@@ -26,10 +26,10 @@ from mancala_env.networks.value import (
     ValueWeights,
 )
 from mancala_env.rulesets import Ruleset, lookup, names
-from mancala_env.targets import wasm, wasm_exports
+from tools.build_wasm import build, exports
 
 HERE = Path(__file__).resolve().parent
-DESCRIPTION = json.loads((wasm.WEB / wasm.DESCRIPTION).read_text())
+DESCRIPTION = json.loads((build.WEB / build.DESCRIPTION).read_text())
 MAKE = "make wasm builds it anew"
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -37,8 +37,8 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is no
 
 def has_linker():
     try:
-        wasm.linker()
-    except wasm.CannotBuild:
+        build.linker()
+    except build.CannotBuild:
         return False
     return True
 
@@ -59,7 +59,7 @@ def said(tmp_path_factory):
 
 
 def in_node(folder, said):
-    command = ["node", str(HERE / "node.mjs"), str(wasm.WEB / "engine.js"), str(folder), str(said)]
+    command = ["node", str(HERE / "node.mjs"), str(build.WEB / "engine.js"), str(folder), str(said)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -77,31 +77,31 @@ def check(found):
 
 @pytest.mark.generated
 def test_the_file_was_made_of_the_kernels_as_they_stand():
-    assert DESCRIPTION["kernels"] == wasm.digest_of_kernels(), MAKE
+    assert DESCRIPTION["kernels"] == build.digest_of_kernels(), MAKE
 
 
 @pytest.mark.generated
 def test_the_description_is_what_the_package_says():
-    written = {name: DESCRIPTION[name] for name in wasm.description()}
-    assert written == json.loads(json.dumps(wasm.description())), MAKE
+    written = {name: DESCRIPTION[name] for name in build.description()}
+    assert written == json.loads(json.dumps(build.description())), MAKE
 
 
 def test_the_description_belongs_to_the_file():
-    content = (wasm.WEB / wasm.WASM).read_bytes()
+    content = (build.WEB / build.WASM).read_bytes()
     assert hashlib.sha256(content).hexdigest() == DESCRIPTION["wasm"]
 
 
 def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words(monkeypatch):
-    before = wasm.digest_of_kernels()
-    turn = vars(wasm_exports._play)["py_func"].__globals__["play_turn"].py_func
+    before = build.digest_of_kernels()
+    turn = vars(exports._play)["py_func"].__globals__["play_turn"].py_func
     monkeypatch.setitem(turn.__globals__, "MAX_LAPS", 999)
-    assert wasm.digest_of_kernels() != before
+    assert build.digest_of_kernels() != before
     monkeypatch.undo()
-    source = wasm.inspect.getsource
+    source = build.inspect.getsource
 
     def edited(edit):
-        monkeypatch.setattr(wasm.inspect, "getsource", lambda f: edit(source(f)) if f is turn else source(f))
-        digest = wasm.digest_of_kernels()
+        monkeypatch.setattr(build.inspect, "getsource", lambda f: edit(source(f)) if f is turn else source(f))
+        digest = build.digest_of_kernels()
         monkeypatch.undo()
         return digest
 
@@ -141,19 +141,19 @@ def test_the_conditions_refuse_exactly_what_rulesets_refuse():
 
 
 def test_where_no_kernel_has_changed_only_the_description_is_written(monkeypatch, tmp_path):
-    for name in (wasm.WASM, wasm.DESCRIPTION):
-        shutil.copy(wasm.WEB / name, tmp_path)
-    monkeypatch.setattr(wasm, "digest_of_kernels", lambda: DESCRIPTION["kernels"])
-    monkeypatch.setattr(wasm, "compile_and_link", lambda: pytest.fail("it compiled"))
-    (tmp_path / wasm.DESCRIPTION).write_text(json.dumps(DESCRIPTION | {"rulesets": []}))
-    assert wasm.build(tmp_path) is False
-    assert json.loads((tmp_path / wasm.DESCRIPTION).read_text())["rulesets"]
+    for name in (build.WASM, build.DESCRIPTION):
+        shutil.copy(build.WEB / name, tmp_path)
+    monkeypatch.setattr(build, "digest_of_kernels", lambda: DESCRIPTION["kernels"])
+    monkeypatch.setattr(build, "compile_and_link", lambda: pytest.fail("it compiled"))
+    (tmp_path / build.DESCRIPTION).write_text(json.dumps(DESCRIPTION | {"rulesets": []}))
+    assert build.build(tmp_path) is False
+    assert json.loads((tmp_path / build.DESCRIPTION).read_text())["rulesets"]
 
 
 def test_without_a_linker_the_message_says_what_brings_one(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(wasm.shutil, "which", lambda name: None)
-    monkeypatch.setattr(wasm.importlib.util, "find_spec", lambda name: None)
-    assert wasm.main(["--out", str(tmp_path)]) == 2
+    monkeypatch.setattr(build.shutil, "which", lambda name: None)
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None)
+    assert build.main(["--out", str(tmp_path)]) == 2
     assert "apt-get install lld" in capsys.readouterr().err
 
 
@@ -164,7 +164,7 @@ def test_the_logarithm_is_right_to_a_unit_in_the_last_place():
     numbers = [*range(1, 20_000), *(2**n + k for n in range(15, 31) for k in (-1, 0, 1))]
     for number in numbers:
         exact = math.log(number)
-        assert abs(wasm_exports.log(float(number)) - exact) <= math.ulp(exact)
+        assert abs(exports.log(float(number)) - exact) <= math.ulp(exact)
 
 
 def test_a_value_network_is_packed_as_its_docstring_says():
@@ -193,7 +193,7 @@ def test_a_value_network_is_packed_as_its_docstring_says():
 
 @needs_node
 def test_node_replays_what_the_native_engine_did(said):
-    found = in_node(wasm.WEB, said)
+    found = in_node(build.WEB, said)
     check(found)
     assert found["imports"] == 0
 
@@ -201,11 +201,11 @@ def test_node_replays_what_the_native_engine_did(said):
 @needs_node
 @needs_linker
 def test_a_new_build_is_the_same_file(said, tmp_path):
-    made = wasm.compile_and_link()
-    if wasm.tools() == DESCRIPTION["made_by"]:
+    made = build.compile_and_link()
+    if build.tools() == DESCRIPTION["made_by"]:
         assert hashlib.sha256(made).hexdigest() == DESCRIPTION["wasm"], MAKE
-    (tmp_path / wasm.WASM).write_bytes(made)
-    shutil.copy(wasm.WEB / wasm.DESCRIPTION, tmp_path)
+    (tmp_path / build.WASM).write_bytes(made)
+    shutil.copy(build.WEB / build.DESCRIPTION, tmp_path)
     check(in_node(tmp_path, said))
 
 
@@ -215,7 +215,7 @@ def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
     for file in (
         HERE / "replay.mjs",
         said,
-        *(wasm.WEB / n for n in ("engine.js", wasm.WASM, wasm.DESCRIPTION)),
+        *(build.WEB / n for n in ("engine.js", build.WASM, build.DESCRIPTION)),
     ):
         shutil.copy(file, tmp_path)
     (tmp_path / "index.html").write_text("<!doctype html><title>replay</title>")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import reference
 
-from mancala_env.targets import wasm
+from tools.build_wasm import build
 
 HERE = Path(__file__).resolve().parent
 
@@ -24,14 +24,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=100, help="the first; each part takes the next")
-    parser.add_argument("--folder", type=Path, default=wasm.WEB, help="where mancala.wasm lies")
+    parser.add_argument("--folder", type=Path, default=build.WEB, help="where mancala.wasm lies")
     options = parser.parse_args()
     end, seed, total = time.monotonic() + 60 * options.minutes, options.seed, Counter()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "reference.json")
         while True:
             file.write_text(json.dumps(reference.make(seed, dials=100, turns=300, positions=4)))
-            command = ["node", HERE / "node.mjs", wasm.WEB / "engine.js", options.folder, file]
+            command = ["node", HERE / "node.mjs", build.WEB / "engine.js", options.folder, file]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             total.update(found["counts"])
             print(f"seed {seed}: {found['total']} differences; so far {dict(total)}", flush=True)

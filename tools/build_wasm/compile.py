@@ -93,7 +93,7 @@ fine:
 def _compile(out: Path) -> None:
     import llvmlite.binding as llvm
 
-    from mancala_env.targets.wasm_exports import EXPORTS, PROVIDED
+    from tools.build_wasm.exports import EXPORTS, PROVIDED
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
