@@ -39,8 +39,8 @@ class raw_env(MancalaAEC):
     (``mancala_env.observations.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
     is all zeros for the agent who is not to move. ``infos`` holds the mask as well. With
     ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the observation
-    is int16 `[A, G]`, what each action leads to (``mancala_env.observations``), all zeros for the agent who is
-    not to move.
+    is int16 `[A, G]`, what each action leads to (``mancala_env.observations``), all zeros for the agent who
+    is not to move.
 
     ## Starting State
     Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says

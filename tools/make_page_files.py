@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mancala_env.web
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import rulesets_with
 from mancala_env.engine.timeline import KINDS
@@ -21,7 +22,7 @@ from mancala_env.render.colours import DARK, LIGHT, Palette
 from mancala_env.rulesets import lookup
 from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(mancala_env.web.__file__).parent
 _COMMAND = "python -m tools.make_page_files"
 
 

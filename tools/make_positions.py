@@ -16,20 +16,13 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.book import UNKNOWN, Book, load_book
 from mancala_env.solver.exact import ILLEGAL, Solver
-from mancala_env.solver.position_sets import LEAST_FREE, PHASES, PositionSet
+from mancala_env.solver.position_sets import PHASES, PositionSet, phase_of
 
 _PER_PHASE = 60
 # Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
 _MOST_ROUNDS = 1000
 # For each position once the budget is spent: what the book knows takes no time.
 _SECONDS_TO_LOOK_UP = 0.001
-
-
-def phase_of(position: Position) -> int:
-    """Return the phase of a position, an index into PHASES."""
-    free = int(position.seeds[position.owner < 0].sum())
-    share = free / position.ruleset.total_seeds
-    return next(i for i, least in enumerate(LEAST_FREE) if share >= least)
 
 
 def _greedy_action(position: Position) -> int:

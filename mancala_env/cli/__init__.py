@@ -31,7 +31,7 @@ from mancala_env.cli.parser import PROGRAM, new_parser
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
     "solve": solve,
-    "bench": bench,
+    "speed": speed,
     "benchmark": benchmark,
     "show": show,
     "replay": replay,

@@ -1,4 +1,4 @@
-"""`mancala bench`: turns a second on this machine."""
+"""`mancala speed`: turns a second on this machine."""
 
 from typing import Any
 

@@ -9,8 +9,8 @@
 
 Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
 chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's
-(:mod:`mancala_env.games.notation`), and the observation tensor the one of the observation kind "board". OpenSpiel's
-own algorithms run on them: ``pip install "mancala-env[openspiel]"``.
+(:mod:`mancala_env.games.notation`), and the observation tensor the one of the observation kind
+"board". OpenSpiel's own algorithms run on them: ``pip install "mancala-env[openspiel]"``.
 """
 
 from typing import Any

@@ -35,7 +35,7 @@ from mancala_env.solver import (
     positions,
     rulesets_with_positions,
 )
-from tools.make_positions import phase_of
+from mancala_env.solver.position_sets import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
@@ -155,7 +155,8 @@ class RegretDifference:
         source: Where the positions are from.
         positions: How many.
         mean: Mean regret of the first minus that of the second: below 0 where the first is better.
-        interval: 95 % interval of it, over positions; see :func:`~mancala_env.evaluation.intervals.mean_interval`.
+        interval: 95 % interval of it, over positions; see
+            :func:`~mancala_env.evaluation.intervals.mean_interval`.
         first_better: Positions in which the first agent's move has less regret.
         second_better: Positions in which the second's has.
     """

@@ -111,7 +111,8 @@ def round_robin(
             missing: a process killed between the two leaves games there that are played and recorded again.
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(games over, games) after each chunk; games taken from the file count.
-        play_chunks: What plays the games; None plays them here. :class:`mancala_env.evaluation.ray_matches.RayChunks`
+        play_chunks: What plays the games; None plays them here.
+            :class:`mancala_env.evaluation.ray_matches.RayChunks`
             plays them on a Ray cluster, with the same results.
 
     Returns:

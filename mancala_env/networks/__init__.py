@@ -1,6 +1,10 @@
-"""What a position is worth, by a network small enough to be asked at every leaf of a search.
+"""Networks: small ones inside kernels, torch ones for policies, and their files.
 
-:mod:`mancala_env.networks.value` is the network and the kernel that asks it, :mod:`mancala_env.networks.value_files`
-its files and those that the package ships. Searches have it at their leaves, the observation ``"values"``
-shows what it says.
+| module | content |
+|---|---|
+| `value` | the value network that kernels call at the leaves of a search |
+| `value_files` | value networks as .safetensors files, and the bundled ones |
+| `policy` | the torch networks that policies are made of |
+| `checkpoint` | checkpoints of training: what they hold, read without running any of it |
+| `export` | ONNX and safetensors files of a policy |
 """

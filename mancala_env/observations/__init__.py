@@ -1,1 +1,46 @@
-"""OBS"""
+"""What a player is shown of a game: the board, or what each action leads to.
+
+>>> from mancala_env import Batch
+>>> from mancala_env.observations import Observer
+>>> observer = Observer("leyla", "afterstates")
+>>> observer.shape, observer.dtype.name
+((6, 36), 'int16')
+>>> observer.observe(Batch("leyla", 8).games).shape
+(8, 6, 36)
+
+| module | content |
+|---|---|
+| `observer` | `Observer`: shape, type, space and version of an observation kind; the observations |
+| `board` | the kind `"board"`: the whole position as a float32 vector |
+| `per_action` | the other kinds: what each action leads to, played by the engine |
+"""
+
+from mancala_env.observations.observer import (
+    KINDS,
+    VERSION,
+    ObservationKind,
+    Observer,
+    Part,
+    bounds,
+    games_from,
+    kinds_of,
+    num_features,
+    observe,
+    parts,
+    version,
+)
+
+__all__ = [
+    "KINDS",
+    "VERSION",
+    "ObservationKind",
+    "Observer",
+    "Part",
+    "bounds",
+    "games_from",
+    "kinds_of",
+    "num_features",
+    "observe",
+    "parts",
+    "version",
+]

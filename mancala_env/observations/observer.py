@@ -1,16 +1,8 @@
 """What a player is shown of a game: the board, or what each action leads to.
 
->>> from mancala_env import Batch, rulesets
->>> from mancala_env.observations import Observer
->>> observer = Observer("leyla", "afterstates")
->>> observer.shape, observer.dtype.name
-((6, 36), 'int16')
->>> observer.observe(Batch("leyla", 8).games).shape
-(8, 6, 36)
-
 ``"board"`` is a lossless float32 vector (:mod:`mancala_env.observations.board`), the others show what each
-action leads to (:mod:`mancala_env.observations.per_action`). This is the only place that knows which kinds there
-are: everybody else asks an :class:`Observer`.
+action leads to (:mod:`mancala_env.observations.per_action`). Other modules
+ask an :class:`Observer` and do not branch on the kind.
 
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
@@ -28,24 +20,9 @@ from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, enco
 from mancala_env.engine.turn import legal_holes
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value_files import NoValueNetwork
-from mancala_env.observations.board import VERSION, BoardKind, Part, bounds, games_from, num_features, parts
+from mancala_env.observations.board import BoardKind, Part
 from mancala_env.observations.per_action import AFTERSTATES, LEAVES, LINES, REPLIES, VALUES, ActionKind
 from mancala_env.rulesets import Ruleset, lookup
-
-__all__ = [
-    "KINDS",
-    "VERSION",
-    "ObservationKind",
-    "Observer",
-    "Part",
-    "bounds",
-    "games_from",
-    "kinds_of",
-    "num_features",
-    "observe",
-    "parts",
-    "version",
-]
 
 ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves", "values"]
 _KINDS: dict[str, BoardKind | ActionKind] = {

@@ -34,6 +34,13 @@ LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
 """A phase reaches down to this share of the seeds being free."""
 
 
+def phase_of(position: Position) -> int:
+    """Return the phase of a position, an index into PHASES."""
+    free = int(position.seeds[position.owner < 0].sum())
+    share = free / position.ruleset.total_seeds
+    return next(i for i, least in enumerate(LEAST_FREE) if share >= least)
+
+
 class NoPositions(MancalaError):
     """A ruleset that has no set of solved positions."""
 

@@ -155,7 +155,7 @@ def test_the_same_dials_under_another_name_are_the_same_game(checkpoint: Path) -
 def test_another_observation_version_is_refused_and_both_named(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "old.zip", replace(identity_of(), observation_version="0.9"))
     with pytest.raises(
-        InvalidCheckpoint, match=rf"version 0\.9 .* has version {observation.version('replies')}"
+        InvalidCheckpoint, match=rf"version 0\.9 .* has version {observations.version('replies')}"
     ):
         agents.make(str(path), LAYLI)
 

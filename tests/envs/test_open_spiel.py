@@ -14,7 +14,7 @@ pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: man
 from open_spiel.python.algorithms import mcts  # noqa: E402
 from open_spiel.python.observation import make_observation  # noqa: E402
 
-from mancala_env.envs import open_spiel
+from mancala_env.envs import open_spiel  # noqa: E402
 
 
 @pytest.mark.parametrize("name", rulesets.names())

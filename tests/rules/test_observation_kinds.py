@@ -162,7 +162,7 @@ def test_threads_change_nothing(kind: str) -> None:
 
 def test_versions_tell_the_kinds_apart() -> None:
     assert version("board") == str(observations.VERSION)
-    assert version("afterstates").startswith(f"{observation.VERSION}.")
+    assert version("afterstates").startswith(f"{observations.VERSION}.")
 
 
 def test_the_version_of_values_tells_value_networks_apart() -> None:

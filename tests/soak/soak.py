@@ -36,7 +36,8 @@ NOTES = """
 - ctrl-c, on 22 November 2026: `Batch('leyla', 64).play_random(10**9)` seemed deaf for 20 s, while a fresh
   checkout was still compiling and other tests kept both cores busy. A Ctrl-C that came while LLVM compiled
   was handled inside a callback of ctypes, which ignores what is raised there: of 34 at random moments of a
-  compilation 8 were lost. Now it waits until that kernel is compiled (`mancala_env/engine/jit/interrupts.py`).
+  compilation 8 were lost. Now it waits until that kernel is compiled
+  (`mancala_env/engine/jit/interrupts.py`).
 - ctrl-c, on 22 November 2026, seed 12: `perfect` on two threads on a long board went on for 18 s, on two
   cores that fifteen programs shared: more than 2 s on a core. A search without a time limit looked up every
   20,000 nodes, however long those took while its table was taken from the system; now every 20 ms. The same

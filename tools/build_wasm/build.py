@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+import mancala_env.web
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.engine import state
 from mancala_env.engine.jit.decorator import kernel
@@ -51,10 +52,10 @@ from mancala_env.rulesets import (
 )
 from tools.build_wasm import exports
 
-WEB = Path(__file__).resolve().parent.parent / "web"
+WEB = Path(mancala_env.web.__file__).resolve().parent
 WASM, DESCRIPTION = "mancala.wasm", "mancala.json"
 
-_COMPILE = Path(__file__).with_name("wasm_compile.py")
+_COMPILE = Path(__file__).with_name("compile.py")
 _PACKAGE = "mancala_env"
 _STACK_BYTES = 1 << 20
 
@@ -98,7 +99,7 @@ def compile_and_link() -> bytes:
         CannotBuild: There is no linker, or a step failed; the message has its last words.
     """
     link = linker()
-    exports = [function.__name__ for function in exports.EXPORTS]
+    names = [function.__name__ for function in exports.EXPORTS]
     with tempfile.TemporaryDirectory() as folder:
         made, linked = Path(folder, "mancala.o"), Path(folder, WASM)
         _run([sys.executable, str(_COMPILE), str(made)])
@@ -112,7 +113,7 @@ def compile_and_link() -> bytes:
                 "-z",
                 f"stack-size={_STACK_BYTES}",
                 "--export=__heap_base",
-                *(f"--export={name}" for name in exports),
+                *(f"--export={name}" for name in names),
                 "-o",
                 str(linked),
                 str(made),
@@ -252,7 +253,7 @@ _Pair = tuple[tuple[str, Any], tuple[str, Any]]
 def digest_of_kernels() -> str:
     """Hash the sources of the exports, of every kernel they call, and the constants these use."""
     parts: dict[str, str] = {}
-    for file in (_COMPILE, Path(inspect.getfile(wasm_exports))):
+    for file in (_COMPILE, Path(inspect.getfile(exports))):
         parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text())))
     parts["kernel"] = ast.unparse(_without_docstrings(ast.parse(inspect.getsource(kernel))))
     for function in (*exports.EXPORTS, *exports.PROVIDED.values()):

@@ -1,4 +1,4 @@
-"""Compile the exports to a WebAssembly object: ``python wasm_compile.py OBJECT``, run by ``targets/wasm.py``.
+"""Compile the exports to a WebAssembly object: ``python compile.py OBJECT``, run by ``build.py``.
 
 This runs in a process of its own, for numba has to be told before the package is imported that kernels shall
 need no runtime. numba compiles each export for this machine's types, unoptimised; its LLVM code names no

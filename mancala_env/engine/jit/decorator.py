@@ -26,7 +26,7 @@ from numba.core.options import DefaultOptions
 from mancala_env.engine.jit.interrupts import hearing_ctrl_c
 
 _numba_config: Any = numba.core.config
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parents[2]
 _IMPORTED_MODULE = re.compile(
     rb"^\s*(?:from|import)\s+(mancala_env[\w.]*)(?:\s+import\s+(\([^)]*\)|[^(\n]+))?", re.M
 )
