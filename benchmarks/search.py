@@ -159,9 +159,9 @@ class _Timed(agents.Agent):
 
 def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
     """Play searches with a checkpoint against the same searches without, and print Markdown tables."""
-    from mancala_env.agents.checkpoint import read_identity
     from mancala_env.evaluation import play_matches
     from mancala_env.evaluation.regret import has_exact_positions, measure_regret
+    from mancala_env.networks.checkpoint import read_identity
 
     ruleset = read_identity(checkpoint).ruleset
     print(f"| {ruleset.name} | against | score | 95 % interval | mean margin | ms a turn |")

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
-from mancala_env.agents.checkpoint import Identity, as_tensors, load_network, read_identity
 from mancala_env.evaluation.matches import MatchResult, play_matches
+from mancala_env.networks.checkpoint import Identity, as_tensors, load_network, read_identity
 from mancala_env.rulesets import names
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.reproduce import made_by

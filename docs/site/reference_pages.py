@@ -73,7 +73,7 @@ CHAPTERS = {
             "mancala_env.agents.match_mcts",
             "mancala_env.agents.match_values",
             "mancala_env.agents.perfect",
-            "mancala_env.agents.checkpoint",
+            "mancala_env.networks.checkpoint",
             "mancala_env.networks.policy",
             "mancala_env.agents.policy_mcts",
             "mancala_env.agents.policy_minimax",

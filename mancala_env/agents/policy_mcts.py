@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env.agents.checkpoint import CheckpointAgent, load_value_weights
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.agents.puct import MARGIN_SHARE, PuctAgent, reward_of
 from mancala_env.engine.episode import Rounds
+from mancala_env.networks.checkpoint import load_value_weights
 from mancala_env.networks.value import position_values
 from mancala_env.rulesets import Ruleset
 from mancala_env.search.limit import Budget

@@ -79,8 +79,8 @@ _CHECKPOINT = "checkpoint"
 _TAKES_SHIPPED = "value+minimax takes a network that is shipped"
 
 _KINDS = {
-    "random": _Kind("simple", "RandomAgent", "random", "each legal action equally likely"),
-    "greedy": _Kind("simple", "GreedyAgent", "greedy", "the turn with the best immediate count"),
+    "random": _Kind("scripted", "RandomAgent", "random", "each legal action equally likely"),
+    "greedy": _Kind("scripted", "GreedyAgent", "greedy", "the turn with the best immediate count"),
     "minimax": _Kind(
         "minimax",
         "MinimaxAgent",
@@ -107,7 +107,7 @@ _KINDS = {
         optional=1,
     ),
     "trained": _Kind(
-        "checkpoint",
+        "network",
         "CheckpointAgent",
         "trained[:CHECKPOINT]",
         "a trained network: the one shipped for the ruleset, or one of a file",
@@ -115,7 +115,7 @@ _KINDS = {
         optional=1,
     ),
     "sample": _Kind(
-        "checkpoint",
+        "network",
         "SamplingAgent",
         "sample[:CHECKPOINT]",
         "a trained network that draws its actions by their probabilities",
@@ -176,14 +176,14 @@ _KINDS = {
         can_lack_files=True,
     ),
     "python": _Kind(
-        "own",
+        "user",
         "agent_from_file",
         "python:FILE.py:FUNCTION",
         "what a function of your own Python file makes of a ruleset; runs the file",
         ("source", "function"),
     ),
     _CHECKPOINT: _Kind(
-        "checkpoint",
+        "network",
         "CheckpointAgent",
         "a path to a checkpoint, such as runs/first/final.zip",
         "a trained network",
@@ -343,7 +343,7 @@ class Spec:
             return ruleset_of(self.network)
         if self.checkpoint is None:
             return None
-        from mancala_env.agents.checkpoint import read_identity
+        from mancala_env.networks.checkpoint import read_identity
 
         return read_identity(self.checkpoint).ruleset
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent
-from mancala_env.agents.checkpoint import CheckpointAgent, SamplingAgent
+from mancala_env.agents.network import CheckpointAgent, SamplingAgent
 from mancala_env.agents.user import PolicyAgent
 from mancala_env.errors import MancalaError
 from mancala_env.observations import ObservationKind

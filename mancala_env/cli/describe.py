@@ -15,7 +15,7 @@ from mancala_env.networks import value_files
 from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
-    from mancala_env.agents.checkpoint import Identity
+    from mancala_env.networks.checkpoint import Identity
 
 
 def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: bool) -> None:
@@ -92,7 +92,7 @@ def _holds_values(path: str) -> bool:
 
 
 def _identity(path: str) -> "Identity":
-    from mancala_env.agents.checkpoint import check_undamaged, read_identity
+    from mancala_env.networks.checkpoint import check_undamaged, read_identity
 
     identity = read_identity(path)
     check_undamaged(path)

@@ -20,15 +20,15 @@ import torch
 from torch import Tensor, nn
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line, needing
+from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import rulesets_with
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.agents.registry import shipped_policy
 from mancala_env.errors import MancalaError
+from mancala_env.networks.checkpoint import as_tensors, load_network, read_identity, texts_of
 from mancala_env.networks.policy import ActionNetwork
 from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup
-from mancala_env.training.run_folder import write_atomically
 
 _SHIPPED = "trained"
 _OPSET = 18
@@ -149,7 +149,11 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     exports = ((options.safetensors, to_safetensors), (options.onnx, to_onnx))
     contents = {path: export(checkpoint) for path, export in exports if path is not None}
     for path, content in contents.items():
-        write_atomically(path, content)
+        try:
+            with written_whole(path) as file:
+                file.write(content)
+        except OSError as error:
+            raise MancalaError(f"cannot write {path}: {error.strerror or error}") from error
         print(f"Written: {path}, {len(content):,} bytes")
     return 0
 

@@ -15,20 +15,8 @@
 | `per_action` | the other kinds: what each action leads to, played by the engine |
 """
 
-from mancala_env.observations.observer import (
-    KINDS,
-    VERSION,
-    ObservationKind,
-    Observer,
-    Part,
-    bounds,
-    games_from,
-    kinds_of,
-    num_features,
-    observe,
-    parts,
-    version,
-)
+from mancala_env.observations.board import VERSION, Part, bounds, games_from, num_features, parts
+from mancala_env.observations.observer import KINDS, ObservationKind, Observer, kinds_of, observe, version
 
 __all__ = [
     "KINDS",

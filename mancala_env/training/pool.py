@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.openings import set_to_learn_from
+from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.run_folder import RunFolder, RunFolderError, write_atomically
 from mancala_env.training.run_report import play

@@ -4,7 +4,7 @@ import shlex
 from typing import Any
 
 from mancala_env._util.settings import flat
-from mancala_env.agents.checkpoint import Identity
+from mancala_env.networks.checkpoint import Identity
 from mancala_env.rulesets import names
 from mancala_env.training.config import OLD_NAMES, read_config
 

@@ -31,8 +31,8 @@ from pathlib import Path
 
 from mancala_env import observations
 from mancala_env._util.files import written_whole
-from mancala_env.agents.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.errors import MancalaError
+from mancala_env.networks.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, TrainConfig
 from mancala_env.training.rollout import SelfPlayPPO
 from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade

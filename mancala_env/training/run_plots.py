@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.evaluation.plots import ANCHOR, ASKED, INK, draw_intervals, figure_of, finish, new_axes
 from mancala_env.evaluation.ratings import Ratings
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import STEPS
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from mancala_env.agents import make
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.envs.families import FAMILIES
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult, play_matches
@@ -18,6 +17,7 @@ from mancala_env.evaluation.ratings import Ratings, fit_ratings
 from mancala_env.evaluation.regret import Regret, has_exact_positions, measure_regret
 from mancala_env.evaluation.report import add_regret
 from mancala_env.evaluation.round_robin import round_robin
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run_plots
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mancala_env._util.archives import InvalidArchive, NoMember, first_line, opened
-from mancala_env.agents.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
+from mancala_env.networks.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
 
 PROGRESS_MEMBER, OPTIMIZER_MEMBER = "progress.json", "policy.optimizer.pth"
 # Where Stable-Baselines3 keeps the plain numbers of a run, as JSON; earlier versions had them there alone.

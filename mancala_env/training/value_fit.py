@@ -30,13 +30,6 @@ from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import Agent, make
-from mancala_env.agents.checkpoint import (
-    IDENTITY_MEMBER,
-    VALUE_NETWORK_MEMBER,
-    Identity,
-    InvalidCheckpoint,
-    read_identity,
-)
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
@@ -48,6 +41,13 @@ from mancala_env.evaluation.openings import (
     openings_in_words,
     openings_to_evaluate,
     set_to_learn_from,
+)
+from mancala_env.networks.checkpoint import (
+    IDENTITY_MEMBER,
+    VALUE_NETWORK_MEMBER,
+    Identity,
+    InvalidCheckpoint,
+    read_identity,
 )
 from mancala_env.networks.value import (
     NUM_CODES,

@@ -19,17 +19,12 @@ import torch
 
 import mancala_env
 from mancala_env import Batch, Position, agents, observations, rulesets
-from mancala_env.agents.checkpoint import (
-    CheckpointAgent,
-    Identity,
-    InvalidCheckpoint,
-    load_network,
-    read_identity,
-)
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation import play_matches, round_robin
+from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_network, read_identity
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observations import games_from
 from mancala_env.terminal.game import Game

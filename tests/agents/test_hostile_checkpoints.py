@@ -20,8 +20,8 @@ import torch
 from test_checkpoint import LAYLI, identity_of, weights_file, write_checkpoint
 
 from mancala_env import Position, agents
-from mancala_env.agents.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
 from mancala_env.errors import MancalaError
+from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate", "ignore:Detected pickle protocol")
 
@@ -141,7 +141,7 @@ def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, t
         "import resource, sys\n"
         "from pathlib import Path\n"
         "from mancala_env import agents\n"
-        "from mancala_env.agents.checkpoint import InvalidCheckpoint\n"
+        "from mancala_env.networks.checkpoint import InvalidCheckpoint\n"
         "folder = Path(sys.argv[1])\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "agents.make(str(folder / 'honest.zip'), 'layli_goobalay')\n"

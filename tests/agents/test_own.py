@@ -15,7 +15,7 @@ from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents import InvalidSpec
-from mancala_env.agents.checkpoint import CheckpointAgent
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.observations import Observer

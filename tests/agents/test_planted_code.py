@@ -17,9 +17,9 @@ from test_checkpoint import LAYLI, Planted
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 from mancala_env import Position, agents
-from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.cli import main as mancala
 from mancala_env.evaluation import play_matches, round_robin
+from mancala_env.networks.checkpoint import InvalidCheckpoint
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train

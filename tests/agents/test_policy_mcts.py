@@ -11,9 +11,9 @@ from test_checkpoint import identity_of, write_checkpoint
 from test_policy_minimax import checkpoint_of
 
 from mancala_env import Batch, IllegalMove, Position, agents
-from mancala_env.agents.checkpoint import InvalidCheckpoint
 from mancala_env.agents.policy_mcts import PolicyMctsAgent
 from mancala_env.evaluation import play_matches
+from mancala_env.networks.checkpoint import InvalidCheckpoint
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 JUDGES = ("policy", "value network")

@@ -11,17 +11,17 @@ from boards import position
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Batch, Position, Ruleset, agents, rulesets
-from mancala_env.agents.checkpoint import (
+from mancala_env.agents.minimax import ILLEGAL
+from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
+from mancala_env.evaluation import play_matches
+from mancala_env.networks import export
+from mancala_env.networks.checkpoint import (
     VALUE_NETWORK_MEMBER,
     Identity,
     InvalidCheckpoint,
     load_value_weights,
     read_identity,
 )
-from mancala_env.agents.minimax import ILLEGAL
-from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
-from mancala_env.evaluation import play_matches
-from mancala_env.networks import export
 from mancala_env.networks.export import to_safetensors
 from mancala_env.networks.value import (
     NUM_CODES,

@@ -9,10 +9,10 @@ import pytest
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util.package_data import rulesets_with, shipped_file
 from mancala_env.agents import InvalidSpec, Spec
-from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.agents.registry import NoTrainedNetwork, entrant_of, shipped_policy
 from mancala_env.evaluation import measure_regret, play_matches, regret_difference, stored_ladder
 from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
+from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from tests.agents.test_value_files import OF_THE_SOURCES
 
 LAYLI = rulesets.lookup("layli_goobalay")

@@ -17,8 +17,8 @@ from learners import HONEST, entry_of, run
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
-from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.agents.puct import PuctAgent
 from mancala_env.benchmark import (
     TASKS,
@@ -35,6 +35,7 @@ from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.engine.state import encode, load
 from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import distillation
 from mancala_env.training.distillation import label_positions
 from mancala_env.training.pool import SnapshotPool

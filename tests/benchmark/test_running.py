@@ -12,7 +12,7 @@ import pytest
 from learners import HEAD, HONEST, STORING, entry_of, plan_of, run
 
 from mancala_env import agents, rulesets
-from mancala_env.agents.checkpoint import CheckpointAgent
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.benchmark import (
     InvalidEntry,
     Refused,

@@ -22,9 +22,9 @@ from starter import NOBODY, ROOT, TINY, UPDATE, Program, starter
 
 from mancala_env import Position, rulesets
 from mancala_env.agents import Agent
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
+from mancala_env.networks.checkpoint import read_identity
 
 sys.path.insert(0, str(ROOT / "tests" / "envs"))
 

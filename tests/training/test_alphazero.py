@@ -12,12 +12,13 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Batch, Position, agents, rulesets
-from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
 from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.agents.puct import Forest
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.evaluation.matches import play_matches
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer
 from mancala_env.solver import Solver

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mancala_env._util.package_data import rulesets_with, shipped_file
-from mancala_env.agents.checkpoint import as_tensors, load_network, read_identity
+from mancala_env.networks.checkpoint import as_tensors, load_network, read_identity
 from mancala_env.training.reproduce import made_by
 from tools.make_policy_cards import main
 

@@ -17,10 +17,10 @@ from rich.console import Console
 from test_policy_minimax import checkpoint_of
 
 from mancala_env import Position, agents, rulesets
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set, rows_to_learn
 from mancala_env.games.batch import Batch
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.solver import Solver
 from mancala_env.training import distillation

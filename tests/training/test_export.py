@@ -12,9 +12,10 @@ from safetensors.numpy import load_file
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Batch, agents
-from mancala_env.agents.checkpoint import CheckpointAgent, Identity, InvalidCheckpoint, read_identity
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.agents.registry import shipped_policy
 from mancala_env.cli import main
+from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, read_identity
 from mancala_env.networks.value_files import ValueFile
 from mancala_env.observations import Observer
 from mancala_env.rulesets import lookup

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.evaluation.matches import InvalidMatch
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS
 from training.experiments import ceiling, compare, figures, tune

@@ -19,9 +19,9 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from test_checkpoint import Planted
 
-from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.engine.state import STALL_COLUMN
 from mancala_env.engine.turn import STALL_LIMIT
+from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots

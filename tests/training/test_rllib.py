@@ -33,13 +33,14 @@ from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
-from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main as mancala
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.errors import IllegalMove
 from mancala_env.evaluation.ray_matches import NoCluster, RayChunks, started_ray
 from mancala_env.evaluation.round_robin import round_robin
 from mancala_env.games.batch import Batch
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.observations import ObservationKind
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config

@@ -13,7 +13,7 @@ from sb3_contrib import MaskablePPO
 
 from mancala_env import rulesets
 from mancala_env._util.settings import InvalidSetting, flat, settings_of
-from mancala_env.agents.checkpoint import InvalidCheckpoint
+from mancala_env.networks.checkpoint import InvalidCheckpoint
 from mancala_env.training import run as command
 from mancala_env.training.config import (
     CONFIGS,

@@ -21,9 +21,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, rulesets
-from mancala_env.agents.checkpoint import CheckpointAgent, read_identity
+from mancala_env.agents.network import CheckpointAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.evaluation.matches import play_matches
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.observations import games_from
 from mancala_env.training import rollout, run_plots, run_report
 from mancala_env.training import run as command

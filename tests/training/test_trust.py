@@ -15,7 +15,7 @@ from small_disk import largest_file
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from mancala_env import agents
-from mancala_env.agents.checkpoint import read_identity
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, read_config
 from mancala_env.training.loggers import Events, JsonLines

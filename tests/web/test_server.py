@@ -94,7 +94,7 @@ def test_an_agent_chooses_a_legal_action(server, agent):
 
 def test_a_checkpoint_plays_as_it_does_elsewhere(server):
     from mancala_env.agents import make
-    from mancala_env.agents.checkpoint import read_identity
+    from mancala_env.networks.checkpoint import read_identity
 
     position = Position(read_identity(CHECKPOINT).ruleset)
     request = {

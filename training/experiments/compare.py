@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 from mancala_env.evaluation.plots import BARS, draw_intervals, finish
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.run_plots import draw_ratings
 

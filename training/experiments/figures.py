@@ -23,8 +23,8 @@ import yaml
 from rich.console import Console
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.evaluation.matches import num_pairs
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
 from mancala_env.training.run import check_agents, train_or_go_on
 from mancala_env.training.run_folder import RunFolder, git_revision, write_atomically

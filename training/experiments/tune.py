@@ -21,9 +21,9 @@ from typing import Any
 from rich.console import Console
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line
-from mancala_env.agents.checkpoint import read_identity
 from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.matches import MatchResult, num_pairs
+from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import InvalidConfig, TrainConfig, read_config
 from mancala_env.training.run import check_agents, train_or_go_on
 from mancala_env.training.run_folder import FINAL, git_revision, write_atomically

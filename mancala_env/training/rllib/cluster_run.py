@@ -31,16 +31,16 @@ from stable_baselines3.common.logger import Logger
 
 from mancala_env import observations
 from mancala_env._util.command_line import in_one_line
-from mancala_env.agents.checkpoint import (
+from mancala_env.engine.jit.threads import default_num_threads
+from mancala_env.errors import MancalaError
+from mancala_env.evaluation import ray_matches
+from mancala_env.networks.checkpoint import (
     IDENTITY_MEMBER,
     WEIGHTS_PREFIX,
     Identity,
     InvalidCheckpoint,
     read_identity,
 )
-from mancala_env.engine.jit.threads import default_num_threads
-from mancala_env.errors import MancalaError
-from mancala_env.evaluation import ray_matches
 from mancala_env.networks.policy import build_network
 from mancala_env.training.callbacks import measure
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_command, read_settings
