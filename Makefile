@@ -40,7 +40,7 @@ bench: setup  ## measure turns, steps and frames per second beside other librari
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
 
 soak: setup  ## attack everything that should hold; MINUTES=10, goes on where it was stopped
-	$(BIN)/python tests/soak/soak.py --minutes $(or $(MINUTES),10)
+	$(BIN)/python tests/support/soak.py --minutes $(or $(MINUTES),10)
 
 notebooks: setup  ## run the notebooks again and keep what they print
 	$(BIN)/python notebooks/execute.py

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -10,62 +9,24 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
+from checkpoints import LAYLI, Planted, identity_of, weights_file, write_checkpoint
 
-import mancala_env
 from mancala_env import Batch, Position, agents, observations, rulesets
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation import play_matches, round_robin
-from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_network, read_identity
+from mancala_env.networks.checkpoint import InvalidCheckpoint, load_network, read_identity
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observations import games_from
 from mancala_env.terminal.game import Game
-
-LAYLI = rulesets.lookup("layli_goobalay")
-
-
-def identity_of(
-    ruleset: str = "layli_goobalay",
-    kind: observations.ObservationKind = "replies",
-    rounds: int | Literal["match"] = 1,
-) -> Identity:
-    return Identity(
-        ruleset=rulesets.lookup(ruleset),
-        rounds=rounds,
-        observation_version=observations.version(kind, ruleset),
-        network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
-        turns=123,
-        config={"seed": 1},
-        versions={"mancala-env": mancala_env.__version__},
-    )
-
-
-def write_checkpoint(
-    path: Path, identity: Identity, weights: bytes | None = None, extra: dict[str, bytes] | None = None
-) -> Path:
-    """Write a checkpoint with random weights, without the training package."""
-    if weights is None:
-        torch.manual_seed(4)
-        network = build_network(
-            identity.ruleset, identity.ruleset.num_actions(identity.rounds), identity.network
-        )
-        packed = io.BytesIO()
-        torch.save({f"network.{name}": value for name, value in network.state_dict().items()}, packed)
-        weights = packed.getvalue()
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("identity.json", identity.to_json())
-        archive.writestr("policy.pth", weights)
-        for name, content in (extra or {}).items():
-            archive.writestr(name, content)
-    return path
 
 
 @pytest.fixture
@@ -188,16 +149,6 @@ def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(
     agents.make(str(layli), "layli_goobalay").check_rounds("match")  # territory never changes hands there
 
 
-class Planted:
-    """Runs a command when unpickled."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return os.mkdir, (str(self.marker),)
-
-
 def test_the_trap_of_these_tests_works(tmp_path: Path) -> None:
     pickle.loads(pickle.dumps(Planted(tmp_path / "ran")))
     assert (tmp_path / "ran").exists()
@@ -266,12 +217,6 @@ def test_damaged_identities_are_refused(tmp_path: Path, identity: bytes, says: s
         archive.writestr("identity.json", identity)
     with pytest.raises(InvalidCheckpoint, match=says):
         agents.make(str(path), LAYLI)
-
-
-def weights_file(weights: object) -> bytes:
-    packed = io.BytesIO()
-    torch.save(weights, packed)
-    return packed.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from checkpoints import identity_of, write_checkpoint
 from gymnasium.wrappers import FlattenObservation
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
-from test_checkpoint import identity_of, write_checkpoint
 from torch import nn
 
 from mancala_env import Batch, IllegalMove, Position, agents

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from test_checkpoint import LAYLI, Planted
+from checkpoints import LAYLI, Planted
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 from mancala_env import Position, agents

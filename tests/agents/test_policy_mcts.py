@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boards import finished, position
-from test_checkpoint import identity_of, write_checkpoint
-from test_policy_minimax import checkpoint_of
+from checkpoints import identity_of, write_checkpoint
+from value_checkpoints import checkpoint_of
 
 from mancala_env import Batch, IllegalMove, Position, agents
 from mancala_env.agents.policy_mcts import PolicyMctsAgent

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boards import position
-from test_checkpoint import identity_of, write_checkpoint
+from checkpoints import identity_of, write_checkpoint
+from value_checkpoints import checkpoint_of, weights_of
 
-from mancala_env import Batch, Position, Ruleset, agents, rulesets
+from mancala_env import Batch, Position, agents, rulesets
 from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
 from mancala_env.evaluation import play_matches
@@ -24,11 +25,8 @@ from mancala_env.networks.checkpoint import (
 )
 from mancala_env.networks.export import to_safetensors
 from mancala_env.networks.value import (
-    NUM_CODES,
-    NUM_UNITS,
     UNIT,
     ValueNetworkConfig,
-    ValueWeights,
     certain_leads,
     codes_of,
     position_values,
@@ -37,22 +35,6 @@ from mancala_env.training import value_fit as fit_value
 from mancala_env.training import value_growth
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
-
-
-def weights_of(ruleset: str | Ruleset) -> ValueWeights:
-    """Return random weights of the size that fitted ones have."""
-    draw = np.random.default_rng(1)
-    shape = (rulesets.lookup(ruleset).num_holes, NUM_CODES, NUM_UNITS)
-    parts = (draw.normal(0, 0.5, shape), draw.normal(0, 1, NUM_UNITS), draw.normal(0, 1, NUM_UNITS), [0.3])
-    return ValueWeights(*(np.asarray(part, np.float32) for part in parts))
-
-
-def checkpoint_of(path: Path, ruleset: str = "layli_goobalay") -> Path:
-    """Write a checkpoint with random weights and a random value network."""
-    identity = identity_of(ruleset)
-    write_checkpoint(path, identity)
-    path.write_bytes(fit_value.with_value_network(path, identity, weights_of(ruleset)))
-    return path
 
 
 def search(depth: object, path: Path, ruleset: str = "layli_goobalay", **options) -> PolicyMinimaxAgent:

@@ -13,9 +13,10 @@ from mancala_env.agents.registry import NoTrainedNetwork, entrant_of, shipped_po
 from mancala_env.evaluation import measure_regret, play_matches, regret_difference, stored_ladder
 from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
-from tests.agents.test_value_files import OF_THE_SOURCES
 
 LAYLI = rulesets.lookup("layli_goobalay")
+# Rulesets of the written sources (RULES 6).
+OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludii_")]
 
 
 @pytest.mark.parametrize("name", OF_THE_SOURCES)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_checkpoint import identity_of, write_checkpoint
+from checkpoints import identity_of, write_checkpoint
 
 import mancala_env
 from mancala_env import Batch, InvalidPosition, agents, rulesets

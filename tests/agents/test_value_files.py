@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
-from test_policy_minimax import weights_of
+from value_checkpoints import weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util import tensors

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from learners import HONEST, entry_of, run
+from benchmark_learners import HONEST, entry_of, run
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent

@@ -4,12 +4,11 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from learners import HEAD, HONEST, STORING, entry_of, plan_of, run
+from benchmark_learners import HEAD, HONEST, STORING, entry_of, plan_of, run
 
 from mancala_env import agents, rulesets
 from mancala_env.agents.network import CheckpointAgent
@@ -109,7 +108,7 @@ def test_a_learner_may_be_shown_less_than_its_task_allows():
 
 
 def test_a_checkpoint_plays_by_what_its_network_is_shown_and_a_search_by_all(tmp_path):
-    from test_checkpoint import identity_of, write_checkpoint
+    from checkpoints import identity_of, write_checkpoint
 
     path = write_checkpoint(tmp_path / "agent.zip", identity_of(kind="board"))
     agent = agents.make(str(path), LAYLI)
@@ -149,14 +148,13 @@ RUN = """
 import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
-from learners import entry_of, run
+from benchmark_learners import entry_of, run
 run([entry_of(Path({folder!r}), {body!r})], Path({folder!r}), tasks=["board"], points=5)
 """
 
 
 def run_and_be_killed(folder, body):
-    tests = [str(Path(__file__).parent), *sys.path]
-    code = RUN.format(path=tests, folder=str(folder), body=body)
+    code = RUN.format(path=sys.path, folder=str(folder), body=body)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == -9, done.stderr
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_checkpoint import identity_of, write_checkpoint
+from checkpoints import identity_of, write_checkpoint
 
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_checkpoint import identity_of, write_checkpoint
+from checkpoints import identity_of, write_checkpoint
 
 from mancala_env import cli, rulesets
 from mancala_env._util.command_line import Interrupted, Parser, in_one_line

@@ -6,11 +6,11 @@ import re
 import sys
 from pathlib import Path
 
-import execute
 import nbformat
 import pytest
 
 from mancala_env import rulesets
+from notebooks import execute
 
 NOTEBOOKS = sorted(execute.FOLDER.glob("*.ipynb"))
 # Where a machine's own folders would show.

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from test_observation_kinds import FOUR_TURNS, expected
+from expected_observations import FOUR_TURNS, expected
 
 from mancala_env import Batch, Ruleset, agents, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.envs.aec import AGENTS

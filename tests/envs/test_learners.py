@@ -5,11 +5,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from env_makers import IDS, aec_env, every_ruleset_and_kind, gym_env
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 from stable_baselines3.common.env_util import make_vec_env
-from test_ecosystem import IDS, aec_env, every_ruleset_and_kind, gym_env
 from tianshou.env import PettingZooEnv
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.envs.utils import check_env_specs

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_checkpoint import LAYLI, identity_of, write_checkpoint
+from checkpoints import LAYLI, identity_of, write_checkpoint
 
 from mancala_env import Position, agents
 from mancala_env.evaluation.matches import play_matches

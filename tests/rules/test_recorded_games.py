@@ -1,12 +1,12 @@
 """The engine against games, counts and positions from outside: tests/data, and docs/rules.md section 8."""
 
-import gzip
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from boards import NOBODY, NORTH, SOUTH
+from recorded_games import RECORDINGS, recorded
 
 from mancala_env import Batch, Position, rulesets
 from mancala_env.games import notation
@@ -15,13 +15,7 @@ DATA = Path(__file__).parent.parent / "data"
 PUBLISHED = json.loads((DATA / "published.json").read_text())
 PERFT = json.loads((DATA / "perft.json").read_text())
 EXACT = json.loads((DATA / "exact.json").read_text())
-RECORDINGS = sorted(DATA.glob("ludii_*.jsonl.gz"))
 RANDOM_ROUNDS = 50_000
-
-
-def recorded(path):
-    with gzip.open(path, "rt") as lines:
-        return [json.loads(line) for line in lines]
 
 
 # Games recorded from Ludii's own programs

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded_games import RECORDINGS, recorded
 from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
-from test_recorded_games import RECORDINGS, recorded
 
 from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument

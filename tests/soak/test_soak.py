@@ -7,7 +7,7 @@ import pytest
 from bad_inputs import every_bad_input
 from rich.console import Console
 from soak import Campaign
-from stages import STAGES, Stage
+from soak_stages import STAGES, Stage
 
 QUICK = ("engine", "searches", "failing-opponents", "checkpoints", "files", "bad-inputs")
 

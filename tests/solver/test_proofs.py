@@ -5,7 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from campaign import random_group, random_ruleset
+from solver_campaign import random_group, random_ruleset
 
 from mancala_env import Position, solver
 from mancala_env.engine.state import encode, load

@@ -1,7 +1,7 @@
 """A solver that is kept for many positions answers each as one made for it alone would."""
 
 import pytest
-from campaign import run
+from solver_campaign import run
 
 from mancala_env import Position, solver
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("textual")
 pytest.importorskip("pytest_textual_snapshot")
 
-from picture import PICTURE, drawn
+from terminal_picture import PICTURE, drawn
 from textual.geometry import Offset
 
 from mancala_env import Position

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from rich.console import Console
-from test_policy_minimax import checkpoint_of
+from value_checkpoints import checkpoint_of
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent

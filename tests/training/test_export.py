@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from checkpoints import identity_of, write_checkpoint
 from safetensors.numpy import load_file
-from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import Batch, agents
 from mancala_env.agents.network import CheckpointAgent
@@ -130,7 +130,7 @@ def test_a_refused_export_leaves_no_file(tmp_path: Path, capsys, monkeypatch) ->
 
 
 def test_a_value_network_is_no_checkpoint(tmp_path: Path) -> None:
-    from test_policy_minimax import weights_of
+    from value_checkpoints import weights_of
 
     out = tmp_path / "value.safetensors"
     ruleset = identity_of().ruleset

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from checkpoints import Planted
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from test_checkpoint import Planted
 
 from mancala_env.engine.state import STALL_COLUMN
 from mancala_env.engine.turn import STALL_LIMIT

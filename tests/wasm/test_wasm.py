@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
+import wasm_reference
 
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidRuleset
@@ -28,7 +28,7 @@ from mancala_env.networks.value import (
 from mancala_env.rulesets import Ruleset, lookup, names
 from tools.build_wasm import build, exports
 
-HERE = Path(__file__).resolve().parent
+SUPPORT = Path(wasm_reference.__file__).resolve().parent
 DESCRIPTION = json.loads((build.WEB / build.DESCRIPTION).read_text())
 MAKE = "make wasm builds it anew"
 
@@ -54,12 +54,18 @@ def browser():
 def said(tmp_path_factory):
     """What the native engine says, as a file."""
     file = tmp_path_factory.mktemp("reference") / "reference.json"
-    file.write_text(json.dumps(reference.make()))
+    file.write_text(json.dumps(wasm_reference.make()))
     return file
 
 
 def in_node(folder, said):
-    command = ["node", str(HERE / "node.mjs"), str(build.WEB / "engine.js"), str(folder), str(said)]
+    command = [
+        "node",
+        str(SUPPORT / "replay_in_node.mjs"),
+        str(build.WEB / "engine.js"),
+        str(folder),
+        str(said),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -213,7 +219,7 @@ def test_a_new_build_is_the_same_file(said, tmp_path):
 def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     for file in (
-        HERE / "replay.mjs",
+        SUPPORT / "replay.mjs",
         said,
         *(build.WEB / n for n in ("engine.js", build.WASM, build.DESCRIPTION)),
     ):

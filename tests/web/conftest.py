@@ -1,45 +1,17 @@
 """The page in a real browser: a server of its files, and Chromium. Skipped where there is none."""
 
-import functools
-import http.server
+import json
 import shutil
-import threading
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser_page import AT_ONCE, Open, Site
 
-import mancala_env.web
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
 
-FOLDER = Path(mancala_env.web.__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-class _Files(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",
-        ".wasm": "application/wasm",
-        ".webmanifest": "application/manifest+json",
-    }
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-class Site:
-    """A server of the folder on loopback."""
-
-    def __init__(self) -> None:
-        handler = functools.partial(_Files, directory=str(FOLDER))
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.address = f"http://127.0.0.1:{self._server.server_port}/"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -58,3 +30,43 @@ def chromium() -> Iterator:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: "Browser", site: Site) -> Iterator[Open]:
+    """Open the page: open_page("#study", width=360, kept={...}). What went wrong in it fails the test."""
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def open_one(
+        fragment: str = "", *, width: int = 1200, height: int = 860, kept: Any = None, **options: Any
+    ) -> "Page":
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        stored = {f"mancala.{key}": json.dumps(value) for key, value in {**AT_ONCE, **(kept or {})}.items()}
+        context.add_init_script(
+            f"for (const [k, v] of Object.entries({json.dumps(stored)}))"
+            " if (localStorage.getItem(k) === null) localStorage.setItem(k, v)"
+        )
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+
+        def on_request(request: Any) -> None:
+            if not request.url.startswith((site.address, f"blob:{site.address}")):
+                wrong.append(f"a request left the page's origin: {request.url}")
+
+        page.on("request", on_request)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.goto(site.address + fragment)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    if getattr(site, "was_ended", False):  # a browser says of every connection that it cannot be made
+        wrong = [said for said in wrong if "ERR_CONNECTION" not in said and "WebSocket" not in said]
+    assert not wrong, wrong

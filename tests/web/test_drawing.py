@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from in_node import FOLDER, answers, dials_of
+from page_in_node import FOLDER, answers, dials_of
 
 from mancala_env import Position, rulesets
 from mancala_env.coordinates import hole_of

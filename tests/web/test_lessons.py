@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from in_node import FOLDER
+from page_in_node import FOLDER
 
 from mancala_env import Position
 from mancala_env.render.motion import place_name

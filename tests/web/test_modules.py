@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from in_node import answers
+from page_in_node import answers
 
 from mancala_env import Position, rulesets
 from mancala_env.games import records

@@ -4,12 +4,11 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Site
+from browser_page import Open, Site, status, wait_for_you
 
 from mancala_env import Position, rulesets
 from mancala_env.games.records import GameRecord, games_text
@@ -17,71 +16,16 @@ from mancala_env.networks.value import ValueNetworkConfig, ValueWeights
 from mancala_env.networks.value_files import ValueFile
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 EXACT = json.loads((Path(__file__).parents[1] / "data" / "exact.json").read_text(encoding="utf-8"))
-AT_ONCE = {"settings": {"speed": "off", "theme": "auto", "keys": True, "language": None}}
 LONG = "layli_goobalay_long+" + "/".join([",".join("4" * 12)] * 2) + "+0-0+S"
 LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
-
-Open = Callable[..., Page]
-
-
-@pytest.fixture
-def open_page(chromium: Browser, site: Site) -> Iterator[Open]:
-    """Open the page: open_page("#study", width=360, kept={...}). What went wrong in it fails the test."""
-    contexts: list[BrowserContext] = []
-    wrong: list[str] = []
-
-    def open_one(
-        fragment: str = "", *, width: int = 1200, height: int = 860, kept: Any = None, **options: Any
-    ) -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        stored = {f"mancala.{key}": json.dumps(value) for key, value in {**AT_ONCE, **(kept or {})}.items()}
-        context.add_init_script(
-            f"for (const [k, v] of Object.entries({json.dumps(stored)}))"
-            " if (localStorage.getItem(k) === null) localStorage.setItem(k, v)"
-        )
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-
-        def on_request(request: Any) -> None:
-            if not request.url.startswith((site.address, f"blob:{site.address}")):
-                wrong.append(f"a request left the page's origin: {request.url}")
-
-        page.on("request", on_request)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None
-        )
-        page.goto(site.address + fragment)
-        page.wait_for_selector("html[data-ready]")
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    if getattr(site, "was_ended", False):  # a browser says of every connection that it cannot be made
-        wrong = [said for said in wrong if "ERR_CONNECTION" not in said and "WebSocket" not in said]
-    assert not wrong, wrong
 
 
 def text_of(page: Page) -> str:
     """The position that the address names."""
     return page.evaluate("decodeURIComponent(location.hash).split('/').slice(1).join('/')").replace("+", " ")
-
-
-def status(page: Page) -> Any:
-    return page.locator(".status")
-
-
-def wait_for_you(page: Page) -> bool:
-    """Wait for one's turn, or the end; returns whether the game goes on."""
-    page.wait_for_function(
-        "() => /Your turn|has won|draw|is over/.test(document.querySelector('.status').textContent)"
-    )
-    return "Your turn" in status(page).inner_text()
 
 
 def test_a_whole_game_by_mouse(open_page: Open) -> None:

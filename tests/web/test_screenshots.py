@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from conftest import Site
+from browser_page import Site
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 

@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811 - fixtures of a neighbour
 """The page from `mancala serve`: a checkpoint plays, and a server that is started again is found again."""
 
 from collections.abc import Callable
@@ -6,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from test_page import Open, open_page, status, wait_for_you
-from test_server import CHECKPOINT, served
+from browser_page import Open, status, wait_for_you
+from page_server import CHECKPOINT, served
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 

@@ -8,15 +8,11 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
+from page_server import CHECKPOINT, served
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -24,28 +20,8 @@ from mancala_env import Position, rulesets
 from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
 from mancala_env.web.requests import BadRequest, Limits, spec_of
-from mancala_env.web.server import new_app
 
-CHECKPOINT = sorted((Path(__file__).parent.parent / "data").rglob("*.zip"))[0]
 LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
-
-
-@contextmanager
-def served(port: int = 0, **options) -> Iterator[str]:
-    """Serve in a thread; yields host:port."""
-    config = uvicorn.Config(new_app(**options), port=port, log_level="error", ws_max_size=65_536)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ Each raises where a case falls, with the case in the message.
 """
 
 import random
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,21 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import naive
 import numpy as np
-
-from mancala_env import Position, Ruleset, agents, layli_goobalay_v0, rulesets
-from mancala_env.games.batch import Batch
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-for room in ("tests/rules", "tests/agents", "tests/envs", "tests/solver", "."):
-    sys.path.insert(0, str(ROOT / room))
-
-import naive  # noqa: E402
-from bad_inputs import try_bad_inputs  # noqa: E402
-from campaign import run as compare_with_brute_force  # noqa: E402
-from hostile_files import try_files  # noqa: E402
-from strategies import POSSIBLE_DIALS  # noqa: E402
-from system import (  # noqa: E402
+from bad_inputs import try_bad_inputs
+from checkpoint_fuzzing import fuzz
+from hostile_files import try_files
+from soak_system import (
     failing_opponents,
     forks,
     full_disk,
@@ -39,9 +29,14 @@ from system import (  # noqa: E402
     training_memory,
     two_programs,
 )
-from test_hostile_checkpoints import fuzz  # noqa: E402
-from twins import assert_same, play_both, play_match, random_pair  # noqa: E402
+from solver_campaign import run as compare_with_brute_force
+from strategies import POSSIBLE_DIALS
+from twins import assert_same, play_both, play_match, random_pair
 
+from mancala_env import Position, Ruleset, agents, layli_goobalay_v0, rulesets
+from mancala_env.games.batch import Batch
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 _GROWTH_MB = 64  # more than an allocator's moods, far less than a leak of a buffer a step
 
 

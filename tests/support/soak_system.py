@@ -18,17 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from starter import NOBODY, ROOT, TINY, UPDATE, Program, starter
+from long_calls import CHILD, LONG
+from soak_starter import NOBODY, ROOT, TINY, UPDATE, Program, starter
 
 from mancala_env import Position, rulesets
 from mancala_env.agents import Agent
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.networks.checkpoint import read_identity
-
-sys.path.insert(0, str(ROOT / "tests" / "envs"))
-
-from test_processes import CHILD, LONG
 
 STEPS = "environment_steps"
 _GROWTH_MB = 64  # more than an allocator's moods, far less than a leak of a buffer an update

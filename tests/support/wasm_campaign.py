@@ -1,4 +1,4 @@
-"""Compare ``mancala.wasm`` with the native engine for longer: ``campaign.py --minutes 30``.
+"""Compare ``mancala.wasm`` with the native engine for longer: ``wasm_campaign.py --minutes 30``.
 
 Each minute or so another seed: other dials, matches and positions. It ends with status 1 where they differ.
 """
@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import reference
+import wasm_reference
 
 from tools.build_wasm import build
 
@@ -30,8 +30,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "reference.json")
         while True:
-            file.write_text(json.dumps(reference.make(seed, dials=100, turns=300, positions=4)))
-            command = ["node", HERE / "node.mjs", build.WEB / "engine.js", options.folder, file]
+            file.write_text(json.dumps(wasm_reference.make(seed, dials=100, turns=300, positions=4)))
+            command = ["node", HERE / "replay_in_node.mjs", build.WEB / "engine.js", options.folder, file]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             total.update(found["counts"])
             print(f"seed {seed}: {found['total']} differences; so far {dict(total)}", flush=True)

@@ -1,4 +1,4 @@
-"""Draw the picture of docs/play.md: python tests/terminal/picture.py."""
+"""Draw the picture of docs/play.md: python tests/support/terminal_picture.py."""
 
 import asyncio
 import re
@@ -30,5 +30,5 @@ async def drawn() -> str:
 
 
 if __name__ == "__main__":
-    Parser(prog="python tests/terminal/picture.py", description=__doc__).parse_args()
+    Parser(prog="python tests/support/terminal_picture.py", description=__doc__).parse_args()
     PICTURE.write_text(asyncio.run(drawn()))

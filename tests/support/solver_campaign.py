@@ -1,14 +1,14 @@
 """Random positions of random small games, each solved by a Solver that has solved many others before.
 
-    python tests/solver/campaign.py --seed 1 --count 100000
+    python tests/support/solver_campaign.py --seed 1 --count 100000
 
 What is drawn is what proofs could be carried between wrongly: every dial, the owners of holes, what owned
 holes hold (none, few or very many seeds), territories, the stall counter, and few or many free seeds. Groups
 of positions differ in contents, counter and player alone.
 
 One solver is kept for each ruleset. It is asked about deep positions first, whose every action is compared
-with `brute`, which remembers whole positions; then about two hundred whose lines are few enough for `plain`,
-which remembers nothing. Some of those are worked out once more by the rules in plain Python.
+with `brute_force`, which remembers whole positions; then about two hundred whose lines are few enough for
+`plain_search`, which remembers nothing. Some of those are worked out once more by the rules in plain Python.
 """
 
 import argparse
@@ -16,22 +16,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, get_args
 
+import naive
 import numpy as np
-from brute import Brute, TooLarge
-from plain import UNKNOWN, plain_values, settle
+from brute_force import Brute, TooLarge
+from plain_search import UNKNOWN, plain_values, settle
+from twins import naive_rules
 
 from mancala_env import Position, Ruleset, rulesets, solver
 from mancala_env.engine.state import END_COLUMN, RUNNING, State, pack
 from mancala_env.errors import MancalaError
 from mancala_env.solver.exact import OutOfTime
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "rules"))
-
-import naive
-from twins import naive_rules
 
 _DIALS = {
     "direction": rulesets.Direction,

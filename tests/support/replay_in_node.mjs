@@ -1,4 +1,4 @@
-/** node node.mjs ENGINE_JS FOLDER REFERENCE: replay in node; FOLDER holds mancala.wasm and mancala.json. */
+/** node replay_in_node.mjs ENGINE_JS FOLDER REFERENCE: replay in node; FOLDER holds mancala.wasm and mancala.json. */
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

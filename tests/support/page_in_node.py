@@ -18,11 +18,11 @@ NODE = shutil.which("node")
 
 
 def answers(questions: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
-    """Ask all questions of in_node.mjs at once."""
+    """Ask all questions of page_in_node.mjs at once."""
     if NODE is None:
         pytest.skip("no node on this machine")
     done = subprocess.run(
-        [NODE, str(Path(__file__).with_name("in_node.mjs")), str(FOLDER)],
+        [NODE, str(Path(__file__).with_name("page_in_node.mjs")), str(FOLDER)],
         input=json.dumps(questions),
         capture_output=True,
         text=True,

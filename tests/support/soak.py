@@ -1,8 +1,8 @@
 """The soak: everything that claims to hold is attacked for as long as it is given.
 
-python tests/soak/soak.py --minutes 10            # goes on where it was stopped
-python tests/soak/soak.py --stages engine solver --minutes 2
-python tests/soak/soak.py --again --minutes 120   # forget what was tried before
+python tests/support/soak.py --minutes 10            # goes on where it was stopped
+python tests/support/soak.py --stages engine solver --minutes 2
+python tests/support/soak.py --again --minutes 120   # forget what was tried before
 
 Each stage draws its cases from a seed that counts up, so a case that falls can be tried again by its seed.
 What was tried and what fell is kept after every slice, and docs/reliability.md is written from it.
@@ -20,12 +20,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from stages import ROOT, STAGES, Stage
-from system import end_long_training
+from soak_stages import ROOT, STAGES, Stage
+from soak_system import end_long_training
 
 from mancala_env._util.command_line import Parser, in_one_line
 
@@ -169,7 +167,7 @@ class Campaign:
             f"where it was stopped. So far {self.seconds / 60:.0f} minutes, last on "
             f"{time.strftime('%Y-%m-%d')} at revision "
             f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. A case is drawn from a seed; "
-            "`python tests/soak/soak.py --stages NAME` tries more of one kind.\n\n"
+            "`python tests/support/soak.py --stages NAME` tries more of one kind.\n\n"
             "| attack | claim | tried | goal | failures | minutes |\n|---|---|---|---|---|---|\n"
             + "\n".join(rows)
             + "\n\n"
@@ -189,7 +187,7 @@ def _revision() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Attack as the command line says; returns 0 where nothing fell, else 1."""
     parser = Parser(
-        prog="tests/soak/soak.py",
+        prog="tests/support/soak.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
