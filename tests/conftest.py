@@ -11,6 +11,10 @@ from hypothesis import settings
 # other lose a lot. Read when torch and numpy are imported, here and in processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# What a terminal or a CI system exports would change the width and the colours of everything a test reads.
+for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "PYTHON_COLORS"):
+    os.environ.pop(_name, None)
+
 # A first call may compile a kernel, so no deadline. The same examples on every machine and every run:
 # a failure is then about the change at hand.
 settings.register_profile("mancala", deadline=None, derandomize=True)

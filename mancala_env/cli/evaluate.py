@@ -88,12 +88,13 @@ def add_arguments(parser: Any) -> None:
 def run(options: Any) -> int:
     """Run the command; returns the exit status."""
     from mancala_env.evaluation.evaluate import evaluate
-    from mancala_env.evaluation.report import check_report_path, write_report
+    from mancala_env.evaluation.report import check_report_path
 
     if options.report is not None:
         check_report_path(options.report)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
+    so_far: list[Evaluation] = []
     try:
         with stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
             evaluation = evaluate(
@@ -112,10 +113,23 @@ def run(options: Any) -> int:
                 num_threads=options.num_threads,
                 progress=progress,
                 play_chunks=play_chunks,
+                measured=so_far.append,
             )
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if so_far:  # hours are not lost to what an agent raises at the end
+            so_far[-1].notes.append(f"this is what was measured before {type(error).__name__}")
+            _tell(so_far[-1], options)
+        if not isinstance(error, KeyboardInterrupt):
+            raise
         kept = f"finished games are in {options.results}, the same command goes on" * bool(options.results)
         raise Interrupted(kept) from None
+    _tell(evaluation, options)
+    return 0
+
+
+def _tell(evaluation: "Evaluation", options: Any) -> None:
+    from mancala_env.evaluation.report import write_report
+
     if options.json:
         print_json(evaluation.as_dict())
     else:
@@ -124,7 +138,6 @@ def run(options: Any) -> int:
         write_report(evaluation, options.report)
         if not options.json:
             print(f"report: {options.report}")
-    return 0
 
 
 @contextlib.contextmanager

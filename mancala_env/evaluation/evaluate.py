@@ -99,6 +99,7 @@ def evaluate(
     num_threads: int | None = None,
     progress: StageProgress | None = None,
     play_chunks: PlayChunks | None = None,
+    measured: Callable[[Evaluation], Any] | None = None,
 ) -> Evaluation:
     """Rate agents and measure their regret.
 
@@ -124,6 +125,8 @@ def evaluate(
         num_threads: CPU threads; None takes every core this process may use.
         progress: Called as progress(what, done, total).
         play_chunks: What plays the games; see :func:`round_robin`.
+        measured: Called with the evaluation so far, after the matches and after each regret. If an agent
+            raises, the last one holds all that was measured.
 
     Raises:
         InvalidMatch: An argument is out of range, an agent is named twice, nothing is asked, or the ladder
@@ -198,15 +201,41 @@ def evaluate(
     if ratings is not None and not ratings.zero:
         notes.append("random did not play, so 0 Elo is the mean of the agents")
     regrets: list[Regret] = []
+
+    def so_far() -> Evaluation:
+        fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
+        differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
+        names = tuple(one.name for one in entrants)
+        return Evaluation(
+            ruleset.name,
+            names,
+            matches,
+            ratings,
+            [*regrets],
+            [*notes],
+            differences,
+            chosen,
+            turns,
+            rounds,
+            seed,
+        )
+
+    def add(found: Regret) -> None:
+        regrets.append(found)
+        if measured is not None:
+            measured(so_far())
+
     if regret and not has_exact_positions(ruleset):
         notes.append(f"no exact positions are shipped for {ruleset.name}, so regret is not measured there")
+    if measured is not None:
+        measured(so_far())
     for one in entrants:
         if regret and has_exact_positions(ruleset):
             one.agent.seed(seed)
-            regrets.append(measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions")))
+            add(measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions")))
         if own_games:
             stage = _stage(progress, "own games")
-            regrets.append(
+            add(
                 own_games_regret(
                     one.agent,
                     games=own_games,
@@ -216,12 +245,7 @@ def evaluate(
                     progress=stage,
                 )
             )
-    fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
-    differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
-    names = tuple(one.name for one in entrants)
-    return Evaluation(
-        ruleset.name, names, matches, ratings, regrets, notes, differences, chosen, turns, rounds, seed
-    )
+    return so_far()
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

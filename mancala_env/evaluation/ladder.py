@@ -7,6 +7,9 @@ anchors alone. Made with
 """
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -93,7 +96,7 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
         NoLadder: None is stored for it; the message lists the rulesets that have one.
     """
     ruleset = lookup(ruleset)
-    stored = _stored()["rulesets"]
+    stored = _stored(STORED)["rulesets"]
     # A ruleset of one's own may carry a name of the catalogue, but only the catalogue's was played.
     if ruleset.name not in stored or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
         raise NoLadder(
@@ -115,10 +118,10 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
     )
 
 
-def _stored() -> dict[str, Any]:
-    if not STORED.exists():
+def _stored(path: Path) -> dict[str, Any]:
+    if not path.exists():
         return {"format": FORMAT, "rulesets": {}}
-    return json.loads(STORED.read_text())
+    return json.loads(path.read_text())
 
 
 def play_ladder(
@@ -191,8 +194,29 @@ def play_ladder(
 
 
 def store(ladder: Ladder, path: Path = STORED) -> None:
-    """Write a ladder into the file of stored ones, in place of the ruleset's former."""
-    stored = _stored() if path == STORED else {"format": FORMAT, "rulesets": {}}
+    """Write a ladder into a file of ladders, in place of the ruleset's former one; the others are kept."""
+    with _locked(path.parent):
+        _store(ladder, path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process stores a ladder in a folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: of two that store at once, one may lose its ladder
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _store(ladder: Ladder, path: Path) -> None:
+    stored = _stored(path)
     stored["rulesets"][ladder.ruleset] = {
         "opening_turns": ladder.opening_turns,
         "opening_set": ladder.opening_set,
@@ -205,7 +229,7 @@ def store(ladder: Ladder, path: Path = STORED) -> None:
             for match in ladder.matches
         ],
     }
-    order = [name for name in names() if name in stored["rulesets"]]
+    order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
     stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
     path.write_text(_compact_json(stored))
 

@@ -1,14 +1,16 @@
 """Files of results: a line of JSON for each thing that is done, appended at once, so that a run can go on.
 
-One process writes at a time. One that is killed can leave half a line at the end, which is cut off when the
-file is next opened.
+One process writes at a time. A line that cannot be written, on a full disk, is taken back. A process that is
+killed can leave half a line at the end, which is cut off when the file is next opened.
 """
 
 import json
 import os
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from mancala_env.errors import MancalaError
 
@@ -23,14 +25,14 @@ class LinesFile(ABC):
     def __init__(self, path: str | Path | None) -> None:
         """Name the file."""
         self.path = None if path is None else Path(path)
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
 
     def __enter__(self) -> Any:
         """Open, lock and read the file."""
         if self.path is not None:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self.path.open("a+b")
+                self._file = self.path.open("a+b", buffering=0)
             except OSError as error:
                 raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
             try:
@@ -70,11 +72,26 @@ class LinesFile(ABC):
         """
 
     def append_line(self, line: dict[str, Any]) -> None:
-        """Add a line; `format` is its first field."""
-        if self._file is not None:
-            text = json.dumps(line, separators=(",", ":"), allow_nan=False)
-            self._file.write(text.encode() + b"\n")
-            self._file.flush()
+        """Add a line, whole or not at all; `format` is its first field.
+
+        Raises:
+            OSError: It cannot be written, for instance on a full disk. The lines before it are kept.
+        """
+        if self._file is None:
+            return
+        text = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        end, rest = self._file.seek(0, os.SEEK_END), memoryview(text)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except BaseException as error:
+            with suppress(OSError):
+                # Ctrl-C may come after the last byte.
+                if os.fstat(self._file.fileno()).st_size < end + len(text):
+                    self._file.truncate(end)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
+            raise
 
     def _lock(self) -> None:
         try:

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -255,7 +256,7 @@ def test_show_says_what_a_checkpoint_is(checkpoint, capsys):
     shown = capsys.readouterr().out
     assert "leyla (Leyla (Wegi))" in shown
     assert re.search(r"^ environment steps +123 *$", shown, re.MULTILINE)
-    assert "turns" not in shown
+    assert not re.search(r"^ *turns\b", shown, re.MULTILINE)
     assert cli.main(["show", checkpoint, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ruleset"]["name"] == "leyla"
 
@@ -270,7 +271,7 @@ def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_
     assert re.search(r"^ seed +7 *$", shown, re.MULTILINE)
     assert re.search(r"^ network +2 hidden layers of 16 *$", shown, re.MULTILINE)
     assert "mancala train leyla --seed 7 --pool.opponents '[greedy]'" in shown
-    assert "gae_lambda" not in shown
+    assert not re.search(r"^ *(ppo\.)?gae_lambda\b", shown, re.MULTILINE)
     assert cli.main(["show", path, "--all"]) == 0
     assert re.search(r"^ ppo.gae_lambda +0\.9 *$", capsys.readouterr().out, re.MULTILINE)
 
@@ -435,7 +436,9 @@ def test_what_a_checkpoint_is_called_cannot_move_the_cursor(tmp_path, capsys):
 
 def test_a_pipe_that_closes_early_is_no_error():
     done = subprocess.run(
-        f"{sys.executable} -m mancala_env.cli rulesets --json | head -1", shell=True, capture_output=True
+        f"{shlex.quote(sys.executable)} -m mancala_env.cli rulesets --json | head -1",
+        shell=True,
+        capture_output=True,
     )
     assert done.stderr == b""
 

@@ -111,6 +111,51 @@ def test_a_seed_repeats_a_match():
     assert (once.margins != other.margins).any()
 
 
+def test_a_seed_decides_what_agents_play_that_were_passed():
+    """They may have played before, and both draw lots."""
+    ruleset = "leyla"
+    one, other = (agents.make("random", ruleset, seed=seed) for seed in (11, 12))
+    as_specs = play_matches("random", "random", ruleset, games=20, seed=7).margins.tolist()
+    for first, second in ((one, other), (one, "random"), ("random", other), (other, one)):
+        for _ in range(2):
+            assert play_matches(first, second, ruleset, games=20, seed=7).margins.tolist() == as_specs
+    assert play_matches(one, other, ruleset, games=20, seed=8).margins.tolist() != as_specs
+
+
+def test_both_agents_of_a_match_draw_lots_of_their_own():
+    """Of one seed, agents that are alike would play the same wherever they meet the same position."""
+
+    class Seeds(FirstLegal):
+        def seed(self, seed):
+            super().seed(seed)
+            self.given = seed
+
+    one, other = (Seeds("leyla", spec=spec) for spec in ("one", "other"))
+    given = []
+    for seed in (7, 7, 8):
+        play_matches(one, other, "leyla", games=2, seed=seed)
+        given.append((one.given, other.given))
+    assert given[0] == given[1]
+    assert len({*given[0], *given[2]}) == 4
+
+
+def test_a_round_robin_of_agents_that_have_played_is_the_same_again():
+    made = [agents.make(spec, "gabata_five_holes", seed=5) for spec in ("random", "mcts:5")]
+    found = [round_robin(made, "gabata_five_holes", games=20)[0].margins.tolist() for _ in range(2)]
+    assert found[0] == found[1]
+    assert found[0] == round_robin(["random", "mcts:5"], "gabata_five_holes", games=20)[0].margins.tolist()
+
+
+def test_an_evaluation_of_an_agent_that_has_played_is_the_same_again():
+    agent = agents.make("random", "layli_goobalay", seed=5)
+    once, again, other = (
+        evaluate([agent, "greedy"], "layli_goobalay", games=4, ladder=False, seed=seed).as_dict()
+        for seed in (1, 1, 2)
+    )
+    assert once == again
+    assert once["regrets"][0] != other["regrets"][0]
+
+
 def test_opening_k_does_not_depend_on_how_many_are_drawn():
     many = openings("gabata_i", 50, 4, seed=9)
     assert (openings("gabata_i", 10, 4, seed=9) == many[:10]).all()

@@ -112,6 +112,30 @@ def test_the_design_effect_is_one_to_the_size_of_the_groups():
     assert design_effect(rng.random(900), None) == 1
 
 
+def test_the_design_effect_of_a_few_groups_is_the_one_worked_out_by_hand():
+    """Groups 1 1 1, 1 0 0 and 0 0 0 around their mean of 4/9.
+
+    The sums of the groups differ from three means by 5/3, -1/3 and -4/3. Their squares add up to 42/9,
+    times 3/2 for three groups is 7. The squares of single values add up to 20/9, times 9/8 is 5/2.
+    """
+    values, groups = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0]), np.repeat([0, 1, 2], 3)
+    assert design_effect(values, groups) == pytest.approx(7 / 2.5)
+    order = np.array([8, 0, 3, 1, 6, 2, 5, 7, 4])
+    assert design_effect(values[order], groups[order]) == pytest.approx(7 / 2.5)
+    assert design_effect(10 * values - 3, groups) == pytest.approx(7 / 2.5)
+    assert design_effect(values, groups + 5) == pytest.approx(7 / 2.5), "numbers that no group has"
+
+
+def test_the_design_effect_of_groups_of_two_sizes():
+    """At most what a value's group has on average, (4 * 4 + 1 + 1) / 6; sizes 4, 1 and 1."""
+    groups = np.array([0, 0, 0, 0, 1, 2])
+    assert design_effect(np.ones(6), groups) == pytest.approx(3)
+    assert design_effect(np.array([1, 1, 1, 1, 0, 0]), groups) == pytest.approx(
+        (24 / 9 * 3 / 2) / (12 / 9 * 6 / 5)
+    )
+    assert design_effect(np.array([1, 0, 1, 0, 1, 0]), groups) == 1
+
+
 def test_equal_margins_have_a_narrow_interval():
     """Forty games at +20: plus and minus all seeds are not what such margins could have been."""
     match = MatchResult("a", "b", "leyla", np.full((20, 2), 20, np.int16))

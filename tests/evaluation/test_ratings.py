@@ -121,6 +121,42 @@ def test_the_estimate_is_choix_maximum_likelihood():
     np.testing.assert_allclose(ratings.elo, theirs, atol=1)
 
 
+def test_matches_weigh_as_many_games_as_they_have():
+    """Of three agents that beat each other in a circle, the match of most games decides."""
+    sizes = {("random", "a"): 400, ("a", "b"): 40, ("b", "random"): 8}
+    matches = [PairCounts(*names, (pairs / 4, 0, 0, 0, 3 * pairs / 4)) for names, pairs in sizes.items()]
+    ratings = fit_ratings(matches, num_replicates=5)
+    wins = np.zeros((3, 3))
+    for first, second, counts, _ in matches:
+        i, j = ratings.names.index(first), ratings.names.index(second)
+        # A quarter of a pair won and one lost are in every match, which weighs what it has without them.
+        total = sum(counts)
+        wins[i, j] = 2 * (counts[4] + 0.25) * total / (total + 0.5)
+        wins[j, i] = 2 * (counts[0] + 0.25) * total / (total + 0.5)
+    theirs = choix.ilsr_pairwise_dense(wins)
+    theirs = (theirs - theirs[ratings.names.index("random")]) * ELO_PER_LOGIT
+    np.testing.assert_allclose(ratings.elo, theirs, atol=1)
+
+
+@pytest.mark.parametrize("pairs", [1, 3, 50])
+def test_the_prior_says_something_where_games_say_little(pairs):
+    """At the best difference d, games * (score - expected) is what a normal prior of 25 logits pulls by."""
+    d = (
+        fit_ratings([PairCounts("a", "random", (0, 0, 0, 0, pairs))], num_replicates=1).of("a")[0]
+        / ELO_PER_LOGIT
+    )
+    score, expected = (pairs + 0.25) / (pairs + 0.5), 1 / (1 + np.exp(-d))
+    assert 2 * pairs * (score - expected) == pytest.approx(d / 2 / 25**2, rel=1e-3)
+
+
+def test_pairs_of_openings_that_came_again_weigh_less():
+    counts = np.array([30, 6, 12, 6, 6])
+    thrice = fit_ratings([PairCounts("a", "random", counts, repeats=3.0)])
+    once = fit_ratings([PairCounts("a", "random", counts / 3)])
+    assert thrice.of("a") == pytest.approx(once.of("a"))
+    assert (thrice.games == 120).all()
+
+
 def test_a_match_without_a_loss_has_a_finite_rating_and_an_interval():
     elo, low, high = fit_ratings([PairCounts("a", "random", [0, 0, 0, 0, 100])]).of("a")
     assert 400 < low < elo < high < 10_000

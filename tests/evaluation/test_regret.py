@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,81 @@ def test_an_unsolved_position_is_counted_not_guessed():
     assert regret.as_dict()["unsolved"] == regret.unsolved
 
 
+class Told:
+    """A solver that says what a test tells it, and keeps what it was asked."""
+
+    def __init__(self, bounds):
+        self.bounds, self.asked = bounds, []
+
+    def __call__(self, ruleset, **options):
+        return self
+
+    def solve(self, position, **options):
+        self.asked.append(position)
+        return SimpleNamespace(action_bounds=self.bounds(position.legal_actions))
+
+
+def first_legal(ruleset: str = RULESET) -> Agent:
+    return agents.from_function(lambda position: position.legal_actions[0], ruleset, name="first")
+
+
+@pytest.mark.parametrize(
+    ("played", "other", "lost"),
+    [
+        ((2, 2), (1, 1), 0),
+        ((2, 2), (2, 2), 0),
+        ((2, 2), (5, 5), 3),
+        ((2, 2), (-7, 2), 0),  # at best as good
+        ((2, 2), (-7, 3), None),  # perhaps better
+        ((2, 2), (3, 5), None),  # better, and nobody knows by how much
+        ((1, 2), (5, 5), None),
+        ((1, 2), (0, 0), None),
+    ],
+)
+def test_a_regret_is_known_where_no_better_move_is_open(monkeypatch, played, other, lost):
+    """The other moves beside these two are worth -9 at most."""
+    solver = Told(lambda legal: dict.fromkeys(legal, (-20, -9)) | {legal[0]: played, legal[1]: other})
+    monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
+    regret = own_games_regret(first_legal(), games=2, max_positions=7, seed=1)
+    assert regret.overall.positions == (0 if lost is None else 7)
+    assert regret.unsolved == (7 if lost is None else 0)
+    assert regret.regrets.tolist() == ([] if lost is None else [lost] * 7)
+    values = {n: low for n, (low, high) in enumerate((played, other)) if low == high}
+    for move in regret.worst:
+        assert move.values == {move.position.legal_actions[n]: value for n, value in values.items()}
+
+
+def test_a_move_without_a_choice_has_no_regret_to_measure(monkeypatch):
+    solver = Told(lambda legal: dict.fromkeys(legal, (0, 0)))
+    monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
+    turns = []
+
+    def play(position):
+        turns.append(position)
+        return position.legal_actions[0]
+
+    regret = own_games_regret(agents.from_function(play, RULESET), games=10, max_positions=10_000, seed=1)
+    with_choice = [position.to_text() for position in turns if len(position.legal_actions) > 1]
+    assert len(with_choice) < len(turns)
+    assert sorted(position.to_text() for position in solver.asked) == sorted(with_choice)
+    assert regret.overall.positions == len(with_choice)
+
+
+def test_a_seed_decides_what_agents_play_in_their_own_games(monkeypatch):
+    """An agent that was passed may have played before."""
+    solver = Told(lambda legal: {action: (action, action) for action in legal})
+    monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
+    agent, opponent = (agents.make("random", RULESET, seed=seed) for seed in (1, 2))
+    found = [
+        own_games_regret(agent, other, games=6, max_positions=50, seed=seed).regrets.tolist()
+        for other in (opponent, None)
+        for seed in (3, 3, 4)
+    ]
+    assert found[0] == found[1] != found[2]
+    assert found[3] == found[4] != found[5]
+    assert found[0] == own_games_regret(agent, "random", games=6, max_positions=50, seed=3).regrets.tolist()
+
+
 @pytest.fixture(scope="module")
 def evaluation() -> Evaluation:
     return evaluate("minimax:1", RULESET, games=4, own_games=2, num_threads=1)
@@ -188,13 +264,22 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
         write_report(evaluation, tmp_path / "report.txt")
 
 
-def test_a_report_says_what_was_played_with_which_seed_and_when(tmp_path):
+class Candlemas(date):
+    """A day that does not end while a test runs."""
+
+    @classmethod
+    def today(cls):
+        return cls(2031, 2, 2)
+
+
+def test_a_report_says_what_was_played_with_which_seed_and_when(tmp_path, monkeypatch):
+    monkeypatch.setattr("mancala_env.evaluation.html_page.date", Candlemas)
     evaluation = evaluate(
         ["greedy", "random"], RULESET, games=4, seed=7, rounds="match", ladder=False, regret=False
     )
-    page = write_report(evaluation, tmp_path / "report.html").read_text()
-    assert "balanced openings, whole matches</title>" in page
-    assert f"{date.today().isoformat()}, seed 7</footer>" in page
+    text = write_report(evaluation, tmp_path / "report.html").read_text()
+    assert "balanced openings, whole matches</title>" in text
+    assert "2031-02-02, seed 7</footer>" in text
     assert (evaluation.as_dict()["rounds"], evaluation.as_dict()["seed"]) == ("match", 7)
 
 

@@ -308,7 +308,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert read_identity(saved).turns == 0, "what was distilled is saved before self-play begins"
     # A run that goes on does not distill again.
     assert command.main(["--resume", str(folder), "--environment_steps", "4096"]) == 0
-    assert "Copied" not in capsys.readouterr().out
+    assert "Copied minimax:2" not in capsys.readouterr().out
 
 
 def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys) -> None:
@@ -329,7 +329,7 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
     thread.join()
     said = capsys.readouterr().out
     assert "Ended early by SIGINT" in said
-    assert "Copied" not in said
+    assert "Copied minimax:2" not in said
     run = tmp_path / "smoke"
     assert command.main(["--resume", str(run), "--distillation.positions", "1000"]) == 0
     assert "Copied minimax:2" in capsys.readouterr().out

@@ -420,7 +420,8 @@ def test_a_callback_of_ones_own_logs_and_ends_a_run(
     run = tmp_path / "runs" / "run"
     assert read_identity(run / "final.zip").turns == 512
     assert [line["mine/steps"] for line in lines_of(run)] == [0, 256]
-    assert "Mine" not in (run / "config.yaml").read_text(), "no file names code"
+    text = (run / "config.yaml").read_text().replace(str(tmp_path), "")  # a path may hold any name
+    assert "Mine" not in text, "no file names code"
 
 
 def test_callbacks_are_an_argument_of_train_too(tmp_path: Path) -> None:
