@@ -8,7 +8,7 @@ const read = (name) => fs.readFileSync(`${process.argv[2]}/${name}`);
 const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
 const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js");
-const { Engine } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
+const { Engine, InvalidInput } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 
 const ANSWERS = {
@@ -48,6 +48,16 @@ const ANSWERS = {
   book({ name, texts: positions }) {
     const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
     return positions.map((text) => [book.value(engine.fromText(text)), book.values(engine.fromText(text))]);
+  },
+  positions({ texts }) {
+    return texts.map((text) => {
+      try {
+        return engine.fromText(text).text;
+      } catch (error) {
+        if (error instanceof InvalidInput) return null;
+        throw error;
+      }
+    });
   },
   line({ text, rounds, actions }) {
     const line = new GameLine(engine.fromText(text), rounds ?? Infinity);
