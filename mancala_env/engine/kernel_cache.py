@@ -1,9 +1,8 @@
 """Compiled kernels on disk, one file for each function, signature and processor.
 
-This stands in for numba's own cache, which raises an error to the caller when the disk is full or a file is
-damaged, and which needs a folder that can be written even if every kernel is already there. Its index file also
-loses entries when two processes compile at once. Here a cache that cannot be read or written costs time, and
-nothing else.
+This replaces numba's own cache. That one raises an error when the disk is full or a file is damaged, and
+needs a writable folder even if every kernel is already there. Its index file also loses entries when two
+processes compile at once. Here, a cache that cannot be read or written costs compile time only.
 """
 
 import hashlib

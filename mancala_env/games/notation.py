@@ -8,8 +8,8 @@ the ruleset, South's row / North's row in hole order (``s`` or ``n`` after a hol
 the stores South-North, who is to move, and whatever differs from the start of a match: ``stall``,
 ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN``, ``end=endless``.
 
-Spaces, tabs and line ends of ASCII separate the parts; a byte order mark before the first part is skipped. A number
-is 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
+Spaces, tabs and line ends of ASCII separate the parts. A byte order mark before the first part is skipped. A
+number is 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
 
 A turn is the player's letter and the hole they chose counted from 1, ``S10`` for South's action 9, as
 Abstract Games 13 (2003) writes it. A game is turns with spaces between.
@@ -33,9 +33,9 @@ _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] 
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
+    r"""Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
 
-    >>> words_of("\\ufeffS10 N9\\n")
+    >>> words_of("\ufeffS10 N9\n")
     ['S10', 'N9']
     """
     return _WORD.findall(text.removeprefix("\ufeff"))

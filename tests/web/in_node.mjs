@@ -34,6 +34,14 @@ const ANSWERS = {
     const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
     return records.writeRecord(line, about);
   },
+  recordOrError({ text }) {
+    try {
+      return ANSWERS.record({ text });
+    } catch (error) {
+      if (error instanceof InvalidInput) return null;
+      throw error;
+    }
+  },
   list({ text }) {
     return records.listGames(text).map((game) => [game.headers.South ?? "", records.readRecord(engine, game.text).line.turns.length]);
   },

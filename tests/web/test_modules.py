@@ -5,6 +5,8 @@ import random
 import pytest
 from in_node import answers
 from position_texts import INVALID, VALID, mutants
+from record_texts import INVALID as INVALID_RECORDS
+from record_texts import VALID as VALID_RECORDS
 
 from mancala_env import InvalidPosition, Position, rulesets
 from mancala_env.games import records
@@ -117,6 +119,17 @@ def test_records_are_read_and_written_as_python_does() -> None:
     file = "\ufeff" + "\r\n\n".join(texts) + "\n\n"
     (listed,) = answers([("list", {"text": file})])
     assert listed == [[game.south or "", len(game.turns)] for game in records.parse_games(file)]
+
+
+def test_the_page_reads_the_records_that_python_reads() -> None:
+    texts = [*VALID_RECORDS, *INVALID_RECORDS]
+    wanted = [
+        *(records.GameRecord.from_text(text).to_text() for text in VALID_RECORDS),
+        *[None] * len(INVALID_RECORDS),
+    ]
+    found = answers([("recordOrError", {"text": text}) for text in texts])
+    for text, ours, theirs in zip(texts, wanted, found, strict=True):
+        assert theirs == ours, text
 
 
 @pytest.mark.parametrize(
