@@ -84,7 +84,7 @@ def started_ray(address: str, **settings: Any) -> Iterator[None]:
 def _knock(address: str) -> None:
     """Raise an OSError where nobody listens; Ray would try for two minutes, and end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and colon and port.isdigit()):
+    if not (host and colon and port.isascii() and port.isdecimal()):
         raise NoCluster(f"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not {address!r}")
     with socket.create_connection((host, int(port)), timeout=10):
         pass

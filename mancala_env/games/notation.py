@@ -8,6 +8,9 @@ the ruleset, South's row / North's row in hole order (``s`` or ``n`` after a hol
 the stores South-North, who is to move, and whatever differs from the start of a match: ``stall``,
 ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN``, ``end=endless``.
 
+Spaces, tabs and line ends of ASCII separate the parts. A byte order mark before the first part is skipped. A
+number is 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
+
 A turn is the player's letter and the hole they chose counted from 1, ``S10`` for South's action 9, as
 Abstract Games 13 (2003) writes it. A game is turns with spaces between.
 """
@@ -24,8 +27,18 @@ from mancala_env.rulesets import Ruleset, lookup
 LETTERS = "SN"
 _OWNER_MARKS = {-1: "", SOUTH: "s", NORTH: "n"}
 _MOST_DIGITS = 40
+_WORD = re.compile(r"[^ \t-\r]+")
 _TURN = re.compile(rf"[{LETTERS}]0*[1-9]\d{{0,3}}", re.ASCII)
 _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]"
+
+
+def words_of(text: str) -> list[str]:
+    r"""Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
+
+    >>> words_of("\ufeffS10 N9\n")
+    ['S10', 'N9']
+    """
+    return _WORD.findall(text.removeprefix("\ufeff"))
 
 
 def turn_text(player: int, action: int) -> str:
@@ -40,7 +53,7 @@ def parse_turns(text: str) -> list[tuple[int, int]]:
         InvalidPosition: A word is not a turn.
     """
     turns = []
-    for word in text.split():
+    for word in words_of(text):
         if not _TURN.fullmatch(word):
             shown = word if len(word) <= _MOST_DIGITS else f"{word[:_MOST_DIGITS]}..."
             raise InvalidPosition(f"{shown!r} is not a turn: S or N and a hole from 1, such as S10")
@@ -82,7 +95,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
     Raises:
         InvalidPosition: A part does not parse; the message names it and the form.
     """
-    words = text.split() if isinstance(text, str) else []
+    words = words_of(text) if isinstance(text, str) else []
     if len(words) < 4:
         raise InvalidPosition(f"{text!r} is not a position; the form is: {_FORM}")
     name, rows, stores, player, *options = words
@@ -117,7 +130,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
 
 
 def _number(text: str, what: str) -> int:
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise InvalidPosition(f"{what}: {text!r} is not a whole number")
     if len(text) > _MOST_DIGITS:
         raise InvalidPosition(f"{what}: no game has a number of {len(text):,} digits")

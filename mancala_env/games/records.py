@@ -35,7 +35,7 @@ from mancala_env.errors import (
     MancalaError,
     printable,
 )
-from mancala_env.games.notation import LETTERS, turn_text
+from mancala_env.games.notation import LETTERS, turn_text, words_of
 from mancala_env.games.position import PLAYERS, Position, Turn
 from mancala_env.rulesets import Ruleset, lookup, names
 
@@ -560,7 +560,7 @@ def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
         word.lower(): headers[word] for word in ("Title", "Region", "Source") if word in headers
     }
     kinds = {dial: type(value) for dial, value in Ruleset().dials.items()}
-    for word in headers.get("Dials", "").split():
+    for word in words_of(headers.get("Dials", "")):
         dial, _, text = word.partition("=")
         if dial not in kinds:
             raise InvalidRuleset(f"{word!r} is no dial; the dials are {', '.join(kinds)}")

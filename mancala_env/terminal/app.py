@@ -35,6 +35,7 @@ from mancala_env.terminal.hints import Analysis, Analyst
 
 TURNS_FROM = 110
 """Columns from which the list of turns stands beside the board."""
+_LEAST_STATUS = len("▼ South to move")
 _WAIT_SECONDS = 2.0  # between rounds, where nobody is there to press a key
 
 HELP = """\
@@ -108,6 +109,7 @@ class Board(Widget):
         self.ruleset = position.ruleset
         self.view = View(position.state)
         self._strips: list[Strip] | None = None
+        self._drawn_size = self.size
 
     def show(self, view: View) -> None:
         """Show something else."""
@@ -119,15 +121,14 @@ class Board(Widget):
         self._strips = None
         self.refresh()
 
-    def on_resize(self, _: Resize) -> None:
-        """Draw as large as there is room for."""
-        self.repaint()
-
     def render_line(self, y: int) -> Strip:
         """Return a row of the board."""
-        if self._strips is None:
+        # Textual may ask for lines of a new size before it reports that size.
+        if self._strips is None or self._drawn_size != self.size:
+            self._drawn_size = self.size
             self._strips = self._drawn()
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        # Every segment has a style: the filter of NO_COLOR needs one.
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
 
     def _drawn(self) -> list[Strip]:
         canvas = draw(self.ruleset, self.view, self.size.width, self.size.height)
@@ -156,6 +157,26 @@ class Board(Widget):
         hole = self.hole_at(event.x, event.y)
         if hole >= 0:
             self.post_message(self.Pointed(hole))
+
+
+class Status(Static):
+    """A line that says what is going on, with the counts beside it if there is room for both."""
+
+    _what, _counts = "", ""
+
+    def show(self, what: str, counts: str) -> None:
+        """Show something else."""
+        self._what, self._counts = what, counts
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Write as much as fits."""
+        width = self.size.width
+        room = width - len(self._counts) - 1
+        if room < _LEAST_STATUS:
+            self.update(self._what[:width])
+        else:
+            self.update(f"{self._what[:room]:<{room}} {self._counts}")
 
 
 class Help(ModalScreen[None]):
@@ -269,7 +290,7 @@ class PlayApp(App[None]):
             yield Board(self.game.position)
             with VerticalScroll(id="side", can_focus=False):
                 yield Static(id="turns", markup=False)
-        yield Static(id="status", markup=False)
+        yield Status(id="status", markup=False)
         yield Static(id="said", markup=False)
         yield Footer(compact=True)
 
@@ -279,7 +300,8 @@ class PlayApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Show the list of turns where there is room."""
-        self.screen.set_class(event.size.width >= TURNS_FROM, "wide")
+        # The screen below a help text is laid out, too.
+        self.screen_stack[0].set_class(event.size.width >= TURNS_FROM, "wide")
 
     @property
     def _board(self) -> Board:
@@ -437,13 +459,11 @@ class PlayApp(App[None]):
     def _status(self, player: int, text: str) -> None:
         shown = self._shown()
         south, north = shown.counts
-        count = f"South {south} : {north} North"
         mark = "■" if self.stage in ("over", "round") else "▼▲"[player]
-        room = max(0, self.size.width - 2 - len(count) - 1)
         line = f"{mark} {text}"
         if self.game.rounds != 1 and self.stage != "round":
             line += f" · round {shown.round}"
-        self.query_one("#status", Static).update(f"{line[:room]:<{room}} {count}")
+        self.query_one("#status", Status).show(line, f"South {south} : {north} North")
 
     def _shown(self) -> Position:
         """Return the position that is shown, or that seeds are moving from."""

@@ -40,7 +40,7 @@ export function writeDial(name, value) {
 
 /** Read what {@link writeDial} wrote, as [name, value]. */
 export function readDial(text) {
-  const [name, value = ""] = text.split("=");
+  const [name] = text.split("=", 1), value = text.slice(name.length + 1);
   if (value === "yes" || value === "no") return [name, value === "yes"];
-  return [name, /^\d{1,3}$/.test(value) ? Number(value) : value];
+  return [name, /^[0-9]{1,3}$/.test(value) ? Number(value) : value];
 }

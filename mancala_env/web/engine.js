@@ -899,12 +899,22 @@ function wholeNumbers(name, values, length, least, most) {
 
 const FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] [debts=..] [territory=..]";
 
-/** Read a line of text as the name of a ruleset and the arguments of {@link Engine#setUp}. */
+const MOST_DIGITS = 40;
+
+/** Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
+ * @param {string} text @returns {string[]}
+ */
+export function wordsOf(text) {
+  return text.replace(/^\ufeff/, "").match(/[^ \t-\r]+/g) ?? [];
+}
+
+/** Read a line of text as the name of a ruleset and the arguments of {@link Engine#setUp}; notation.py has the grammar. */
 function parsePosition(text) {
-  const words = text.trim().split(/\s+/);
+  const words = wordsOf(text);
   if (words.length < 4) throw new InvalidInput(`"${text}" is not a position; the form is: ${FORM}`);
   const number = (word, what) => {
-    if (!/^\d+$/.test(word)) throw new InvalidInput(`${what}: "${word}" is not a whole number`);
+    if (!/^[0-9]+$/.test(word)) throw new InvalidInput(`${what}: "${word}" is not a whole number`);
+    if (word.length > MOST_DIGITS) throw new InvalidInput(`${what}: no game has a number of ${word.length} digits`);
     return Number(word);
   };
   const player = (letter, what) => {
@@ -927,7 +937,7 @@ function parsePosition(text) {
     player: player(mover, "player"),
   };
   for (const option of options) {
-    const [key, value = ""] = option.split("=");
+    const [key] = option.split("=", 1), value = option.slice(key.length + 1);
     if (key === "stall" || key === "round") position[key] = number(value, key);
     else if (key === "starter") position.starter = player(value, key);
     else if (key === "debts") position.debts = pair(value, key);

@@ -1,12 +1,13 @@
 /** Game records as docs/records.md describes them: the files of `mancala replay` and of Python's read_games. */
 
 import { readDial, writeDial } from "./address.js";
-import { InvalidInput } from "./engine.js";
+import { InvalidInput, wordsOf } from "./engine.js";
 import { GameLine, MATCH, turnText } from "./game.js";
 
 const PLAYERS = ["South", "North"];
 const RESIGNED = "resigned";
 const MOST_CHARACTERS = 10_000_000;
+const MOST_ROUNDS = 1000;
 const TURNS_A_LINE = 10;
 
 /** A game's ruleset from its dials: the catalogue's where nothing differs, else one's own. */
@@ -96,15 +97,20 @@ class GameLineEnd {
  */
 export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
-  const dials = headers.Dials && Object.fromEntries(headers.Dials.split(/\s+/).filter(Boolean).map(readDial));
+  const dials = headers.Dials === undefined ? undefined : Object.fromEntries(wordsOf(headers.Dials).map(readDial));
   for (const word of ["Title", "Region", "Source"]) if (dials && headers[word]) dials[word.toLowerCase()] = headers[word];
   const ruleset = rulesetOf(engine, headers.Ruleset, dials);
   const start = headers.Start ? engine.fromText(headers.Start, ruleset) : engine.newGame(ruleset);
-  const rounds = headers.Rounds === "match" ? MATCH : Number(headers.Rounds ?? 1);
-  if (!(rounds >= 1)) throw new InvalidInput(`Rounds must be a whole number or match, not ${headers.Rounds}`);
+  const said = headers.Rounds ?? "1";
+  const rounds = said === "match" ? MATCH : /^[0-9]{1,4}$/.test(said) ? Number(said) : 0;
+  if (rounds < 1 || (rounds > MOST_ROUNDS && rounds !== MATCH))
+    throw new InvalidInput(`Rounds must be a whole number from 1 to ${MOST_ROUNDS} or match, not "${said}"`);
   const line = new GameLine(start, rounds);
   for (const word of words) take(line, word);
-  if (headers.End === RESIGNED) line.resigned = 1 - Math.max(0, PLAYERS.indexOf(headers.Result));
+  if (headers.End === RESIGNED) {
+    if (!PLAYERS.includes(headers.Result)) throw new InvalidInput(`header Result must be South or North where the other resigned, not "${headers.Result ?? "*"}"`);
+    line.resigned = 1 - PLAYERS.indexOf(headers.Result);
+  }
   for (const [name, found] of [["Result", resultOf(line)], ["End", endOf(line)]])
     if (headers[name] !== undefined && headers[name] !== found)
       throw new InvalidInput(`header ${name} says "${headers[name]}", but the turns end in "${found}"`);
@@ -126,7 +132,17 @@ function take(line, word) {
     if (line.lastTurn) line.lastTurn.note = [line.lastTurn.note, note].filter(Boolean).join(" ");
     return;
   }
-  const found = /^([SN])([1-9]\d{0,3})$/.exec(word.text);
+  if (word.number !== undefined) {
+    if (word.number !== line.turns.length + 1) throw new InvalidInput(`turn ${line.turns.length + 1} comes next, not turn ${word.number}`);
+    return;
+  }
+  if (word.round !== undefined) {
+    const { round } = line.game;
+    if (word.round !== round || line.lastTurn?.before.round === round)
+      throw new InvalidInput(`round ${word.round} does not begin here: it is round ${round}`);
+    return;
+  }
+  const found = /^([SN])([1-9][0-9]{0,3})$/.exec(word.text);
   const { game } = line, where = `turn ${line.turns.length + 1}`;
   const legal = game.isOver ? "the game is over" : `legal: ${game.legal.map((action) => turnText({ player: game.player, action })).join(" ")}`;
   if (!found) throw new InvalidInput(`${where}: "${word.text}" is not a turn: S or N and a hole from 1; ${legal}`);
@@ -163,21 +179,30 @@ function oneGame(text, from) {
     if (found) at = pattern.lastIndex;
     return found;
   };
-  while (next(/\s+/y) || at < text.length) {
+  // Spaces and digits of ASCII, as in records.py.
+  while (next(/[ \t-\r]+/y) || at < text.length) {
     const here = at;
     let found;
-    if ("Ruleset" in headers && next(/\[Ruleset\s/y)) return { headers, words, to: here };
-    if ((found = next(/\[(\w{1,40})\s+"((?:[^"\\\n]|\\.)*)"\][ \t]*(?=\n|\r|$)/y))) {
-      if (found[1] in headers) throw new InvalidInput(`header ${found[1]} is there twice`);
+    if ("Ruleset" in headers && next(/\[Ruleset[ \t-\r]/y)) return { headers, words, to: here };
+    if ((found = next(/\[([A-Z][A-Za-z0-9]{0,39})[ \t\v\f]+"((?:[^"\\\n\r]|\\.)*)"\][ \t\v\f]*(?=\n|\r|$)/y))) {
+      if (words.length) throw new InvalidInput(`header ${found[1]} comes after the turns; a new game begins with Ruleset`);
+      if (Object.hasOwn(headers, found[1])) throw new InvalidInput(`header ${found[1]} is there twice`);
       headers[found[1]] = unescaped(found[2]);
-    } else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(found[1].replace(/\s+/g, " ").trim()) });
-    else if (next(/(?:Round\s+\d{1,9}:|\d{1,9}\.)/y)) continue;
-    else if ((found = next(/[^\s{]+/y))) words.push({ text: found[0] });
+    } else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(inOneLine(found[1])) });
+    else if ((found = next(/Round[ \t\v\f]+([0-9]{1,9}):/y))) words.push({ round: Number(found[1]) });
+    else if ((found = next(/([0-9]{1,9})\./y))) words.push({ number: Number(found[1]) });
+    else if ((found = next(/[^ \t-\r{]+/y))) words.push({ text: found[0] });
     else if (at < text.length) throw new InvalidInput("a comment has no end: } is missing");
     if (words.length && !("Ruleset" in headers)) break;
   }
   if (!("Ruleset" in headers)) throw new InvalidInput('a game begins with [Ruleset "..."]');
   return { headers, words, to: at };
+}
+
+/** A comment's text: what is a kind of space becomes one, and a new line one with what is around it. */
+function inOneLine(text) {
+  const [first, ...more] = text.split(/\r\n|\n|\r/).map((part) => part.replace(/[\t-\r\x1c-\x1f\x85\p{Z}]/gu, " "));
+  return more.reduce((whole, part) => `${whole} ${part.trim()}`.trim(), first);
 }
 
 const escaped = (text, closing) => text.replaceAll("\\", "\\\\").replaceAll(closing, `\\${closing}`);

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from small_disk import READ_ONLY, largest_file
 
 import mancala_env
 from mancala_env.engine.jit import decorator
@@ -51,11 +53,16 @@ def site(tmp_path):
     return folder
 
 
-def run(site, cache):
-    """Ask a fresh process, with the package in `site`, which holes are legal."""
+def run(site, cache, before=""):
+    """Ask a fresh process, with the package in `site`, which holes are legal; it executes `before` first."""
     variables = os.environ | {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(cache)}
     process = subprocess.run(
-        [sys.executable, "-c", _LEGAL], env=variables, cwd=site, check=True, capture_output=True, text=True
+        [sys.executable, "-c", before + _LEGAL],
+        env=variables,
+        cwd=site,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     answer = json.loads(process.stdout)
     assert Path(answer["package"]).is_relative_to(site)
@@ -226,3 +233,227 @@ def test_a_kernel_may_stand_in_a_file_of_ones_own(tmp_path, monkeypatch):
     before = decorator.source_digest(file)
     file.write_text(file.read_text().replace("+ 1", "+ 2"))
     assert decorator.source_digest(file) != before
+
+
+_OWN_KERNELS = """
+from mancala_env.engine.jit.decorator import kernel
+
+
+@kernel
+def one_more(number):
+    return number + 1
+
+
+@kernel
+def two_more(number):
+    return number + 2
+"""
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Return a function that loads a file with two kernels, as a process does that has just started."""
+    (tmp_path / "two_kernels.py").write_text(_OWN_KERNELS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(decorator._numba_config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def load_again():
+        decorator.cache_folder.cache_clear()
+        sys.modules.pop("two_kernels", None)
+        return importlib.import_module("two_kernels")
+
+    yield load_again
+    sys.modules.pop("two_kernels", None)
+    decorator.cache_folder.cache_clear()
+
+
+def num_hits(function):
+    return sum(function.stats.cache_hits.values())
+
+
+def files_of(tmp_path):
+    return sorted(path for path in (tmp_path / "cache").rglob("*") if not path.is_dir())
+
+
+def test_a_kernel_is_compiled_once_for_each_signature(start):
+    first = start()
+    assert (first.one_more(1), first.one_more(0.5)) == (2, 1.5)
+    assert num_hits(first.one_more) == 0
+    second = start()
+    assert (second.one_more(0.5), second.one_more(1)) == (1.5, 2)
+    assert num_hits(second.one_more) == 2
+    assert second.two_more(1) == 3
+    assert num_hits(second.two_more) == 0
+
+
+@pytest.mark.parametrize("size", [0, 16, 1000])
+def test_a_full_disk_costs_the_cache_only(start, tmp_path, size):
+    with largest_file(size):
+        assert start().one_more(1) == 2
+    assert files_of(tmp_path) == []  # half a file is no use to anybody
+    assert start().one_more(1) == 2
+    last = start()
+    assert (last.one_more(1), num_hits(last.one_more)) == (2, 1)
+
+
+def test_the_rules_are_there_on_a_full_disk(site, tmp_path):
+    pytest.importorskip("resource")
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    answer = run(site, tmp_path / "cache", full)
+    assert (answer["legal"], answer["hits"]) == ([0, 1, 2, 3], 0)
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def halved(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def zeroed(path):
+    """Write the zeros that a crash of the machine leaves where data was not on the disk yet."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-4096] + bytes(4096))
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+def garbled(path):
+    path.write_bytes(np.random.default_rng(1).bytes(5000))
+
+
+def of_somebody_else(path):
+    """Put the compiled code of another kernel there."""
+    other = next(
+        other for other in path.parent.iterdir() if "two_more" in other.name and other.suffix == ".nbc"
+    )
+    path.write_bytes(other.read_bytes())
+
+
+def unreadable(path):
+    """Put a link to itself there, which not even root can read."""
+    path.unlink()
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    "damage", [emptied, cut, halved, zeroed, flipped, garbled, of_somebody_else, unreadable]
+)
+def test_a_damaged_file_is_compiled_again(start, tmp_path, damage):
+    first = start()
+    assert (first.one_more(1), first.two_more(1)) == (2, 3)
+    damaged = [path for path in files_of(tmp_path) if "one_more" in path.name]
+    assert damaged
+    for path in damaged:
+        damage(path)
+    second = start()
+    assert (second.one_more(1), second.two_more(1)) == (2, 3)
+    assert num_hits(second.one_more) == 0
+    third = start()
+    assert (third.one_more(1), num_hits(third.one_more)) == (2, 1), "the damaged file is still there"
+
+
+def test_a_file_that_cannot_be_replaced_is_done_without(start, tmp_path):
+    assert start().one_more(1) == 2
+    for path in files_of(tmp_path):
+        path.unlink()
+        path.mkdir()
+        (path / "kept").touch()
+    for _ in range(2):
+        again = start()
+        assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
+
+
+def test_a_pickle_that_does_not_fit_is_compiled_again(start, monkeypatch):
+    """So it is after an upgrade of a library whose classes are in the file, under other names."""
+    assert start().one_more(1) == 2
+
+    def refuse(*_):
+        raise ModuleNotFoundError("no module named numpy.core")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pickle, "loads", refuse)
+        again = start()
+        assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["numba", "llvmlite", "numpy"])
+def test_code_of_another_version_of_a_library_is_not_used(start, monkeypatch, name):
+    from mancala_env.engine import kernel_cache
+
+    assert start().one_more(1) == 2
+    at = ["numba", "llvmlite", "numpy"].index(name)
+    other = tuple("0.0" if i == at else version for i, version in enumerate(kernel_cache._VERSIONS))
+    monkeypatch.setattr(kernel_cache, "_VERSIONS", other)
+    again = start()
+    assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
+
+
+def test_a_folder_that_is_removed_meanwhile_is_made_again(start, tmp_path):
+    first = start()
+    assert first.one_more(1) == 2
+    shutil.rmtree(tmp_path / "cache")
+    assert (first.one_more(0.5), first.two_more(1)) == (1.5, 3)
+    again = start()
+    assert (again.one_more(0.5), again.two_more(1)) == (1.5, 3)
+    assert (num_hits(again.one_more), num_hits(again.two_more)) == (1, 1)
+
+
+def test_a_read_only_folder_is_read(site, tmp_path):
+    cache = tmp_path / "cache"
+    run(site, cache)
+    before = files_of(tmp_path)
+    answer = run(site, cache, READ_ONLY)
+    assert (answer["legal"], answer["hits"], answer["misses"]) == ([0, 1, 2, 3], 1, 0)
+    for path in before:
+        emptied(path)
+    answer = run(site, cache, READ_ONLY)
+    assert (answer["legal"], answer["hits"]) == ([0, 1, 2, 3], 0)
+    assert files_of(tmp_path) == before
+
+
+def test_processes_that_start_together_share_a_cache(tmp_path):
+    """numba's index file is written whole by each process, so that one loses what another has added."""
+    (tmp_path / "two_kernels.py").write_text(_OWN_KERNELS)
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    variables["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{PACKAGE.parent}"
+
+    def begin(call):
+        script = f"from two_kernels import *; print({call}, sum(one_more.stats.cache_hits.values()))"
+        return subprocess.Popen(
+            [sys.executable, "-c", script], env=variables, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+
+    calls = ["one_more(1)", "one_more(0.5)", "one_more(1j)", "one_more(1)"]
+    together = [begin(call) for call in calls]
+    for process, value in zip(together, ["2", "1.5", "(1+1j)", "2"]):
+        assert process.communicate()[0].split()[0] == value
+    after = begin("(one_more(1), one_more(0.5), one_more(1j))")
+    assert after.communicate()[0].split()[-1] == "3"
+
+
+def test_a_closure_is_not_cached(tmp_path, monkeypatch):
+    """What it closes over is compiled into it, and is not in the digest of its sources."""
+    monkeypatch.setattr(decorator._numba_config, "CACHE_DIR", str(tmp_path / "cache"))
+    decorator.cache_folder.cache_clear()
+
+    def adder(amount):
+        @decorator.kernel
+        def add(number):
+            return number + amount
+
+        return add
+
+    assert (adder(1)(1), adder(2)(1)) == (2, 3)
+    assert files_of(tmp_path) == []
+    decorator.cache_folder.cache_clear()

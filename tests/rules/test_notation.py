@@ -1,7 +1,10 @@
 """Text for positions, turns and games."""
 
+import re
+
 import pytest
 from boards import NORTH, finished, position
+from position_texts import INVALID, VALID
 
 from mancala_env import InvalidPosition, Position, Ruleset, rulesets
 from mancala_env.games import notation
@@ -98,16 +101,28 @@ def test_a_text_that_is_no_position_is_refused_with_the_part(text, why):
         Position.from_text(text)
 
 
+@pytest.mark.parametrize("text", VALID)
+def test_a_text_of_the_grammar_is_a_position(text):
+    assert Position.from_text(text).to_text() == VALID[text]
+
+
+@pytest.mark.parametrize("text", INVALID)
+def test_a_text_outside_of_the_grammar_is_refused(text):
+    with pytest.raises(InvalidPosition):
+        Position.from_text(text)
+
+
 def test_turns():
     assert notation.turn_text(0, 9) == "S10"
     assert notation.turn_text(1, 0) == "N1"
     assert notation.parse_turns("S10 N1  S3\n") == [(0, 9), (1, 0), (0, 2)]
     assert notation.parse_turns("") == []
+    assert notation.parse_turns("\ufeffS1\r\nN1") == [(0, 0), (1, 0)]
 
 
-@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣"])
+@pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣", "S1\u00a0N1", "S1\x1f"])
 def test_a_word_that_is_no_turn_is_refused(word):
-    with pytest.raises(InvalidPosition, match=f"{word!r} is not a turn: S or N and a hole from 1"):
+    with pytest.raises(InvalidPosition, match=re.escape(f"{word!r} is not a turn: S or N and a hole from 1")):
         notation.parse_turns(f"S1 {word}")
     with pytest.raises(InvalidPosition, match=r"'S9{39}\.\.\.' is not a turn"):
         notation.parse_turns("S" + "9" * 5000)

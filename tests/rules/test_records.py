@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded_games import RECORDINGS, recorded
+from record_texts import INVALID, VALID
 from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 
@@ -507,3 +508,15 @@ def test_a_record_with_a_turn_that_does_not_fit_is_not_written(tmp_path):
         write_games(tmp_path / "games.txt", [GameRecord("leyla"), game])
     with pytest.raises(InvalidRecord, match="the text holds 0 games"):
         GameRecord.from_text("")
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_a_record_of_the_grammar_is_read_and_written(text):
+    written = GameRecord.from_text(text).to_text()
+    assert GameRecord.from_text(written).to_text() == written
+
+
+@pytest.mark.parametrize("text", INVALID)
+def test_a_record_outside_of_the_grammar_is_refused(text):
+    with pytest.raises(MancalaError):
+        GameRecord.from_text(text)

@@ -8,7 +8,7 @@ const read = (name) => fs.readFileSync(`${process.argv[2]}/${name}`);
 const texts = await at("texts.js");
 texts.useTexts(JSON.parse(read("texts/en.json")));
 const scene = await at("scene.js"), motion = await at("motion.js"), records = await at("record.js");
-const { Engine } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
+const { Engine, InvalidInput } = await at("engine.js"), { GameLine } = await at("game.js"), { Book } = await at("book.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 
 const ANSWERS = {
@@ -34,6 +34,14 @@ const ANSWERS = {
     const about = { south: headers.South, north: headers.North, date: headers.Date, headers: "Event" in headers ? { Event: headers.Event } : {} };
     return records.writeRecord(line, about);
   },
+  recordOrError({ text }) {
+    try {
+      return ANSWERS.record({ text });
+    } catch (error) {
+      if (error instanceof InvalidInput) return null;
+      throw error;
+    }
+  },
   list({ text }) {
     return records.listGames(text).map((game) => [game.headers.South ?? "", records.readRecord(engine, game.text).line.turns.length]);
   },
@@ -48,6 +56,16 @@ const ANSWERS = {
   book({ name, texts: positions }) {
     const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
     return positions.map((text) => [book.value(engine.fromText(text)), book.values(engine.fromText(text))]);
+  },
+  positions({ texts }) {
+    return texts.map((text) => {
+      try {
+        return engine.fromText(text).text;
+      } catch (error) {
+        if (error instanceof InvalidInput) return null;
+        throw error;
+      }
+    });
   },
   line({ text, rounds, actions }) {
     const line = new GameLine(engine.fromText(text), rounds ?? Infinity);

@@ -1,4 +1,4 @@
-"""A disk that is full, as far as a test can have one."""
+"""A disk that is full or read-only, as far as a test can have one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,3 +16,18 @@ def largest_file(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# What a script begins with that may write nothing under NUMBA_CACHE_DIR. Permissions do not bind root.
+READ_ONLY = """
+import errno, os, sys
+
+def _refuse_to_write(event, arguments):
+    is_written = event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.utime") or (
+        event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    )
+    if is_written and str(arguments[0]).startswith(os.environ["NUMBA_CACHE_DIR"]):
+        raise OSError(errno.EROFS, "Read-only file system", str(arguments[0]))
+
+sys.addaudithook(_refuse_to_write)
+"""

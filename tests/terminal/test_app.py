@@ -341,6 +341,80 @@ async def test_any_size_of_terminal_is_drawn():
         assert app.screen.has_class("wide")
 
 
+SIZES = [
+    (20, 6),
+    (60, 20),
+    (5, 3),
+    (200, 60),
+    (20, 6),
+    (109, 24),
+    (110, 24),
+    (1, 1),
+    (60, 20),
+    (20, 60),
+    (200, 6),
+]
+
+
+def seen(app):
+    """Return what the terminal shows: text and style of every line."""
+    strips = app.screen._compositor.render_strips()
+    return [[(segment.text, segment.style) for segment in strip.simplify()] for strip in strips]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("has_colours", [True, False])
+@pytest.mark.parametrize(
+    ("game", "keys"),
+    [
+        ("leyla", []),
+        ("leyla", ["right"]),
+        ("leyla", ["space", "3", "full_stop", "full_stop"]),
+        ("leyla", ["question_mark"]),
+        ("layli_goobalay_long", ["3"]),
+        (ONE_TURN, ["2"]),
+    ],
+)
+async def test_a_terminal_that_changes_its_size_shows_what_a_new_one_does(
+    game, keys, has_colours, monkeypatch
+):
+    """NO_COLOR's filter raised an error at what was drawn for another size, and the status stayed cut."""
+
+    def program():
+        if not has_colours:
+            monkeypatch.setenv("NO_COLOR", "1")  # Textual takes it out of the environment
+        position = Position.from_text(game) if " " in game else Position(game)
+        app = PlayApp(Game(position), 0.1 if "space" in keys else 0)
+        assert app.no_color != has_colours
+        return app
+
+    wanted = {}
+    for size in set(SIZES):
+        app = program()
+        async with app.run_test(size=size) as pilot:
+            await pilot.press(*keys)
+            await pilot.pause()
+            wanted[size] = seen(app)
+    app = program()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press(*keys)
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert seen(app) == wanted[size], size
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("width", [17, 20, 30, 38, 39, 40, 60, 200])
+async def test_who_is_to_move_is_seen_at_any_width(width):
+    app = PlayApp(Game("leyla"), 0)
+    async with app.run_test(size=(width, 6)) as pilot:
+        await pilot.press("right")
+        assert "South to move" in status(app)
+        assert len(status(app)) <= width - 2
+        assert ("South 24 : 24 North" in status(app)) == (width >= 38)
+
+
 @pytest.mark.asyncio
 async def test_a_fault_of_an_agent_is_not_lost(monkeypatch):
     game = Game("leyla", "greedy", "human", seed=1)

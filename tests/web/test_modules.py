@@ -4,8 +4,11 @@ import random
 
 import pytest
 from page_in_node import answers
+from position_texts import INVALID, VALID, mutants
+from record_texts import INVALID as INVALID_RECORDS
+from record_texts import VALID as VALID_RECORDS
 
-from mancala_env import Position, rulesets
+from mancala_env import InvalidPosition, Position, rulesets
 from mancala_env.games import records
 from mancala_env.solver.book import load_book, rulesets_with_book, sure_part
 
@@ -31,6 +34,22 @@ def test_the_books_have_the_same_values() -> None:
 
 def _value(rest: int | None, position: Position) -> int | None:
     return None if rest is None else rest + sure_part(position)
+
+
+def test_the_page_reads_the_positions_that_python_reads() -> None:
+    changed = mutants(4000, seed=6)
+    wanted = [*VALID.values(), *[None] * len(INVALID), *map(_as_read, changed)]
+    assert sum(text is not None for text in wanted) > 100
+    (found,) = answers([("positions", {"texts": [*VALID, *INVALID, *changed]})])
+    for text, ours, theirs in zip([*VALID, *INVALID, *changed], wanted, found, strict=True):
+        assert theirs == ours, text
+
+
+def _as_read(text: str) -> str | None:
+    try:
+        return Position.from_text(text).to_text()
+    except InvalidPosition:
+        return None
 
 
 def test_a_match_goes_on_and_ends_as_in_python() -> None:
@@ -100,6 +119,17 @@ def test_records_are_read_and_written_as_python_does() -> None:
     file = "\ufeff" + "\r\n\n".join(texts) + "\n\n"
     (listed,) = answers([("list", {"text": file})])
     assert listed == [[game.south or "", len(game.turns)] for game in records.parse_games(file)]
+
+
+def test_the_page_reads_the_records_that_python_reads() -> None:
+    texts = [*VALID_RECORDS, *INVALID_RECORDS]
+    wanted = [
+        *(records.GameRecord.from_text(text).to_text() for text in VALID_RECORDS),
+        *[None] * len(INVALID_RECORDS),
+    ]
+    found = answers([("recordOrError", {"text": text}) for text in texts])
+    for text, ours, theirs in zip(texts, wanted, found, strict=True):
+        assert theirs == ours, text
 
 
 @pytest.mark.parametrize(

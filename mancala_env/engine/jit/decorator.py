@@ -3,7 +3,8 @@
 numba's own disk cache looks at one file: the one the function stands in. A kernel that calls into
 another file keeps running the old rules after that file was edited. Here the cache folder of a kernel
 is named by a digest of its file and of every file of the package that is imported from there, directly
-or not: an edit or an upgrade simply starts an empty folder.
+or not: an edit or an upgrade simply starts an empty folder. What is in the folder is the business of
+:mod:`mancala_env.engine.kernel_cache`.
 """
 
 import hashlib
@@ -11,7 +12,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,6 +24,7 @@ from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
 from mancala_env.engine.jit.interrupts import hearing_ctrl_c
+from mancala_env.engine.kernel_cache import KernelCache
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -85,22 +86,28 @@ def _cache_root() -> Path:
 
 @lru_cache
 def cache_folder(path: Path) -> str | None:
-    """Make the cache folder of a file's kernels and return it; None where nothing can be written.
+    """Return the cache folder of a file's kernels, and make it; None if there can be no such folder.
 
-    Without one, each process compiles anew.
+    Without one, each process compiles again. A folder that cannot be written is still read.
     """
     try:
         root = _cache_root()
         folder = root / source_digest(path)
         folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        os.utime(folder)
-        for other in root.iterdir():
-            if other.is_dir() and time.time() - other.stat().st_mtime > _KEEP_SECONDS:
-                shutil.rmtree(other, ignore_errors=True)
-        return str(folder)
     except (OSError, RuntimeError):  # no home folder, read-only disk, ...
         return None
+    try:
+        os.utime(folder)
+        _drop_old_folders(root)
+    except OSError:  # not ours to write, or another process drops the same folders
+        pass
+    return str(folder)
+
+
+def _drop_old_folders(root: Path) -> None:
+    for folder in root.iterdir():
+        if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,21 +117,16 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     stays plain Python.
     """
     _announce_compilation()
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_COUNTS_NO_REFERENCES)(
+        function
+    )
+    if _numba_config.DISABLE_JIT:
+        return compiled
     folder = cache_folder(Path(function.__code__.co_filename).resolve())
-    before = _numba_config.CACHE_DIR
-    _numba_config.CACHE_DIR = folder or ""
-    try:
-        compile_it = numba.njit(
-            cache=folder is not None,
-            nogil=True,
-            error_model="numpy",
-            forceinline=True,
-            **_COUNTS_NO_REFERENCES,
-        )
-        compiled = compile_it(function)
-        return compiled if _numba_config.DISABLE_JIT else hearing_ctrl_c(compiled)
-    finally:
-        _numba_config.CACHE_DIR = before
+    # Of a closure, the file does not say what it is compiled from.
+    if folder is not None and function.__closure__ is None:
+        compiled._cache = KernelCache(function, folder)
+    return hearing_ctrl_c(compiled)
 
 
 class _Announcer(Listener):
@@ -153,7 +155,8 @@ def _announce_compilation() -> None:
 
 
 def _has_cache() -> bool:
-    return cache_folder(Path(__file__).resolve()) is not None
+    folder = cache_folder(Path(__file__).resolve())
+    return folder is not None and os.access(folder, os.W_OK)
 
 
 def _is_somebody_watching() -> bool:

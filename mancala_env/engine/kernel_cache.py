@@ -1,0 +1,89 @@
+"""Compiled kernels on disk, one file for each function, signature and processor.
+
+This replaces numba's own cache. That one raises an error when the disk is full or a file is damaged, and
+needs a writable folder even if every kernel is already there. Its index file also loses entries when two
+processes compile at once. Here, a cache that cannot be read or written costs compile time only.
+"""
+
+import hashlib
+import pickle
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+_VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__)
+_CHECKSUM_SIZE = 16
+
+
+class KernelCache:
+    """The compiled versions of one function, in a folder that belongs to the function's sources.
+
+    A dispatcher of numba takes it in place of ``numba.core.caching.FunctionCache``.
+
+    Args:
+        function: The Python function. It closes over nothing.
+        folder: Where its files are. The folder is made when something is saved.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:
+        code = function.__code__
+        self._folder = Path(folder)
+        self._stem = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
+        self._code = hashlib.sha256(code.co_code).hexdigest()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return the compiled function of a signature; None if it is not there or cannot be used."""
+        context.refresh()
+        key, path = self._place(signature, context.codegen())
+        try:
+            content = path.read_bytes()
+            checksum, data = content[:_CHECKSUM_SIZE], content[_CHECKSUM_SIZE:]
+            # Machine code with a few wrong bytes would crash the process.
+            if checksum != _checksum(data):
+                return None
+            found, result = pickle.loads(data)
+            return CompileResult._rebuild(context, *result) if found == key else None
+        except Exception:  # no file, no permission, or a pickle of classes that are not there any more
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Save the compiled function of a signature, in place of what is there; do nothing if that fails."""
+        if result.library.has_dynamic_globals or not all(lifted.can_cache for lifted in result.lifted):
+            return
+        key, path = self._place(signature, result.codegen)
+        data = dumps((key, result._reduce()))
+        new = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                new.write_bytes(_checksum(data) + data)
+                new.replace(path)
+            finally:
+                new.unlink(missing_ok=True)
+        except OSError:  # a full disk, a quota, a folder that cannot be written
+            pass
+
+    def flush(self) -> None:
+        """Do nothing: `recompile` saves over what is there."""
+
+    def _place(self, signature: Any, codegen: Any) -> tuple[Any, Path]:
+        """Return what identifies a compiled function, and its file."""
+        key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS)
+        name = f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}.nbc"
+        return key, self._folder / name.replace("<", "").replace(">", "")
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_CHECKSUM_SIZE).digest()
