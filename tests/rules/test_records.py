@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded_games import RECORDINGS, recorded
 from record_texts import INVALID, VALID
+from recorded_games import RECORDINGS, recorded
 from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 
