@@ -3,9 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
+# Words before the tests alone, such as `env HOME=...`; .ci/run gives them empty folders.
+TEST_ENV ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench soak notebooks docs site wasm lint format dist matrix clean
+.PHONY: help setup run check test bench soak notebooks docs site wasm lint format dist matrix clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,8 +34,11 @@ setup: .venv/.installed  ## make .venv and install everything into it
 run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show the result (about two minutes)
 	$(BIN)/python training/train.py --config configs/run.yaml
 
+check: setup lint  ## linters and every test that is not slow
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
 test: setup lint  ## everything that must pass
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: setup  ## measure turns, steps and frames per second beside other libraries
 	-$(MAKE) .venv/.bench-installed

@@ -92,6 +92,14 @@ def agilerl(session: nox.Session) -> None:
 
 
 @nox.session(python="3.11")
+def fresh(session: nox.Session) -> None:
+    """Every test twice, in random order, as on a machine where nothing was ever run before."""
+    everything = ".[ray,openspiel,window,play,serve,onnx]"
+    session.install("-c", "constraints.txt", "-e", everything, "--group", "test", "--group", "docs")
+    session.run("python", "tests/support/fresh.py", *session.posargs)
+
+
+@nox.session(python="3.11")
 def wheel(session: nox.Session) -> None:
     """The wheel in an environment with nothing else, all dependencies installed anew."""
     session.install("-c", "constraints.txt", "build", "hatchling", "pip", *TOOLS)

@@ -1,10 +1,9 @@
 """Agents that look at most one turn ahead, and how a spec becomes an agent."""
 
-import re
-
 import numpy as np
 import pytest
 from boards import NORTH, SOUTH, finished, position
+from error_checks import raises
 from hypothesis import assume, given
 from strategies import reached
 
@@ -104,25 +103,25 @@ def test_greedy_beats_random():
 def test_there_is_nothing_to_choose_when_the_round_is_over(spec):
     agent = agents.make(spec, "leyla")
     over = finished("leyla", (24, 24))
-    with pytest.raises(IllegalMove, match=r"the round is over \(stuck\); there is nothing to choose"):
+    with raises(IllegalMove, "stuck"):
         agent.choose(over)
-    with pytest.raises(IllegalMove, match="the round of game 1 is over; there is nothing to choose"):
+    with raises(IllegalMove, "game 1"):
         agent.act(np.concatenate([Position("leyla").games, over.games]))
 
 
 def test_an_agent_plays_its_own_ruleset_only():
-    with pytest.raises(agents.InvalidSpec, match="random plays leyla, not gabata_i"):
+    with raises(agents.InvalidSpec, "random", "leyla", "gabata_i"):
         agents.make("random", "leyla").choose(Position("gabata_i"))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (Position("leyla"), "not Position"),
-        (None, "not NoneType"),
-        (Position("leyla").games[0], "not uint64 of shape"),
-        (Position("leyla").games.astype(np.int64), "not int64 of shape"),
-        (Position("leyla").games[:, :5], r"not uint64 of shape \(1, 5\)"),
+        (Position("leyla"), "Position"),
+        (None, "NoneType"),
+        (Position("leyla").games[0], f"({Position('leyla').games.shape[1]},)"),
+        (Position("leyla").games.astype(np.int64), "int64"),
+        (Position("leyla").games[:, :5], "(1, 5)"),
     ],
 )
 @pytest.mark.parametrize(
@@ -130,15 +129,15 @@ def test_an_agent_plays_its_own_ruleset_only():
 )
 def test_what_is_no_array_of_games_is_refused(spec, wrong, said):
     agent = agents.make(spec, "leyla")
-    with pytest.raises(InvalidPosition, match=rf"games must be uint64 of shape \(B, \d+\), {said}"):
+    with raises(InvalidPosition, "games", "uint64", said):
         agent.act(wrong)
     if isinstance(agent, MinimaxAgent):
-        with pytest.raises(InvalidPosition, match=rf"games must be uint64 .*, {said}"):
+        with raises(InvalidPosition, "games", "uint64", said):
             agent.action_values(wrong)
 
 
 def test_one_game_to_choose_in_is_a_position():
-    with pytest.raises(InvalidArgument, match=r"such as Position\('leyla'\), not 'leyla'"):
+    with raises(InvalidArgument, "Position('leyla')", "'leyla'"):
         agents.make("random", "leyla").choose("leyla")  # type: ignore[arg-type]
 
 
@@ -155,24 +154,24 @@ def test_make():
 def test_an_agent_is_made_of_itself():
     agent = agents.make("random", "leyla")
     assert agents.make(agent, "leyla") is agent
-    with pytest.raises(agents.InvalidSpec, match="random plays leyla, not gabata_i"):
+    with raises(agents.InvalidSpec, "random", "leyla", "gabata_i"):
         agents.make(agent, "gabata_i")
 
 
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("greed", "no agent 'greed' and no such file; did you mean greedy?"),
-        ("Random", "did you mean random"),
-        ("alphazero", "no agent 'alphazero' and no such file; specs: "),
-        ("", "no agent '' and no such file"),
-        ("random:3", "spec 'random:3': the form is random"),
-        ("greedy:", "spec 'greedy:': the form is greedy"),
-        ("minimax", "spec 'minimax': the form is minimax:DEPTH"),
+        ("greed", "greed"),
+        ("Random", "random"),
+        ("alphazero", "alphazero"),
+        ("", "''"),
+        ("random:3", "random:3"),
+        ("greedy:", "greedy:"),
+        ("minimax", "minimax:DEPTH"),
     ],
 )
 def test_a_spec_that_names_no_agent_is_refused(spec, why):
-    with pytest.raises(agents.InvalidSpec, match=re.escape(why)):
+    with raises(agents.InvalidSpec, why):
         agents.make(spec, "leyla")
 
 
@@ -186,23 +185,23 @@ def test_the_answer_to_a_wrong_spec_lists_all_forms():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
-        ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
-        ({"seed": "1"}, "seed must be a whole number of at least 0, not '1'"),
-        ({"num_threads": 0}, "num_threads must be a whole number from 1 to 1024, not 0"),
-        ({"num_threads": "2"}, "num_threads must be a whole number from 1 to 1024, not '2'"),
+        ({"seed": -1}, ["seed", 0, -1]),
+        ({"seed": 1.5}, ["seed", 0, 1.5]),
+        ({"seed": "1"}, ["seed", 0, "1"]),
+        ({"num_threads": 0}, ["num_threads", 1, 1024, 0]),
+        ({"num_threads": "2"}, ["num_threads", 1, 1024, "2"]),
     ],
 )
 def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(spec, wrong, said):
-    with pytest.raises(InvalidArgument, match=re.escape(said)):
+    with raises(InvalidArgument, said):
         agents.make(spec, "leyla", **wrong)
     if "seed" in wrong:
-        with pytest.raises(InvalidArgument, match=re.escape(said)):
+        with raises(InvalidArgument, said):
             agents.make(spec, "leyla").seed(wrong["seed"])
 
 
 def test_an_unknown_ruleset_is_refused():
-    with pytest.raises(InvalidRuleset, match="did you mean 'leyla'"):
+    with raises(InvalidRuleset, "leyla"):
         agents.make("random", "leila")
 
 

@@ -3,7 +3,6 @@
 import bz2
 import io
 import json
-import re
 import struct
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 import torch
 from checkpoint_fuzzing import fuzz, members, packed
 from checkpoints import LAYLI, identity_of, weights_file, write_checkpoint
+from error_checks import raises
 
 from mancala_env import Position, agents
 from mancala_env.networks.checkpoint import Identity, InvalidCheckpoint, load_value_weights, read_identity
@@ -185,7 +185,7 @@ def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, t
 def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, changes: dict) -> None:
     path = tmp_path / "agent.zip"
     path.write_bytes(altered(honest, **changes))
-    with pytest.raises(InvalidCheckpoint, match=re.escape(str(path))) as caught:
+    with raises(InvalidCheckpoint, path) as caught:
         agents.make(f"policy+minimax:2:{path}", LAYLI)  # reads the value network too
     assert str(caught.value).isprintable()
 
@@ -196,7 +196,7 @@ def test_a_deep_config_is_refused(honest: bytes, tmp_path: Path) -> None:
     for _ in range(500):
         config = {"inner": config}
     path.write_bytes(altered(honest, config=config))
-    with pytest.raises(InvalidCheckpoint, match="nested more than 20 deep"):
+    with raises(InvalidCheckpoint, 20):
         read_identity(path)
 
 
@@ -208,7 +208,7 @@ def test_names_that_are_not_printable_are_refused(
     path = tmp_path / "agent.zip"
     ruleset = json.loads(identity_of().to_json())["ruleset"] | {word: text}
     path.write_bytes(altered(honest, ruleset=ruleset))
-    with pytest.raises(InvalidCheckpoint, match=f"{word} must be") as caught:
+    with raises(InvalidCheckpoint, word) as caught:
         read_identity(path)
     assert str(caught.value).isprintable()
 
@@ -218,7 +218,7 @@ def test_a_member_that_is_there_twice_is_refused(honest: bytes, tmp_path: Path) 
     path.write_bytes(honest)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("identity.json", b"{}")
-    with pytest.raises(InvalidCheckpoint, match=r"member identity\.json twice"):
+    with raises(InvalidCheckpoint, "identity.json"):
         read_identity(path)
 
 
@@ -228,7 +228,7 @@ def test_weights_so_large_that_nothing_comes_of_them_are_refused(tmp_path: Path)
     weights = torch.load(io.BytesIO(members(path.read_bytes())["policy.pth"]), weights_only=True)
     huge = {name: torch.full_like(value, 3e38) for name, value in weights.items()}
     path = write_checkpoint(tmp_path / "huge.zip", identity, weights_file(huge))
-    with pytest.raises(InvalidCheckpoint, match="so large that its outputs are not finite"):
+    with raises(InvalidCheckpoint, "finite"):
         agents.make(str(path), LAYLI).choose(Position(LAYLI))
 
 
@@ -239,7 +239,7 @@ def test_a_value_network_of_another_size_is_refused(tmp_path: Path) -> None:
         path = write_checkpoint(
             tmp_path / "agent.zip", identity, weights=b"", extra={"value_network.f32": content}
         )
-        with pytest.raises(InvalidCheckpoint, match=r"value_network\.f32 claims"):
+        with raises(InvalidCheckpoint, "value_network.f32"):
             load_value_weights(path, identity)
 
 
@@ -248,7 +248,7 @@ def test_a_model_of_stable_baselines_is_named(tmp_path: Path) -> None:
 
     model = MaskablePPO("MlpPolicy", "mancala/Leyla-v0", n_steps=16, batch_size=16, device="cpu")
     model.save(tmp_path / "mine.zip")
-    with pytest.raises(InvalidCheckpoint, match=r"Stable-Baselines3 saved; .* agents\.from_policy"):
+    with raises(InvalidCheckpoint, "Stable-Baselines3", "agents.from_policy"):
         agents.make(str(tmp_path / "mine.zip"), "leyla")
 
 
@@ -277,10 +277,10 @@ def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> No
         {"format": [1]},
     ):
         path.write_text(json.dumps(line | changes) + "\n")
-        with pytest.raises(InvalidResults, match="line 1"):
+        with raises(InvalidResults, "line 1"):
             round_robin(["random", "greedy"], "leyla", games=2, results=path)
     path.write_text("[" * 100_000 + "\n")
-    with pytest.raises(InvalidResults, match="line 1"):
+    with raises(InvalidResults, "line 1"):
         round_robin(["random", "greedy"], "leyla", games=2, results=path)
 
 

@@ -1,12 +1,12 @@
 """match+mcts and the values it plays for: states of a match, what follows them, what they are worth."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from boards import position
+from error_checks import raises
 
 from mancala_env import Position, agents, rulesets
 from mancala_env._util.package_data import rulesets_with, shipped_file
@@ -152,22 +152,22 @@ def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        (np.full(49, np.nan, np.float32), "-1 to 1 would be right"),
-        (np.full(49, 1.5, np.float32), "-1 to 1 would be right"),
-        (np.zeros(48, np.float32), "(49,) would be right"),
-        (np.zeros(49), "float32 (49,) would be right"),
+        (np.full(49, np.nan, np.float32), [-1, 1]),
+        (np.full(49, 1.5, np.float32), [-1, 1]),
+        (np.zeros(48, np.float32), "(49,)"),
+        (np.zeros(49), ["float32", "(49,)"]),
     ],
 )
 def test_a_file_of_other_numbers_is_refused(tmp_path: Path, values, why):
     path = tmp_path / "match_leyla.npz"
     np.savez(path, values=values, dials=dials_in_bytes(rulesets.lookup("leyla")))
-    with pytest.raises(NoMatchValues, match=re.escape(why)):
+    with raises(NoMatchValues, why):
         read_values(path, rulesets.lookup("leyla"))
 
 
 def test_values_of_other_rules_are_refused():
     table = shipped_file("match", "leyla")
-    with pytest.raises(NoMatchValues, match=r"other rules than layli_goobalay's: .* match=loan"):
+    with raises(NoMatchValues, "layli_goobalay", "match=loan"):
         agents.make(f"match+mcts:10:{table}", "layli_goobalay")
     same = replace(rulesets.lookup("leyla"), name="mine")
     assert (read_values(table, same) == read_values(table, rulesets.lookup("leyla"))).all()
@@ -175,15 +175,15 @@ def test_values_of_other_rules_are_refused():
 
 @pytest.mark.parametrize("path", ["no/such.npz", ".", "\0"])
 def test_what_is_no_file_holds_no_values(path):
-    with pytest.raises(NoMatchValues, match="holds no values of match states"):
+    with pytest.raises(NoMatchValues):
         agents.make(f"match+mcts:10:{path}", "leyla")
 
 
 def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
-    with pytest.raises(agents.InvalidSpec, match=r"layli_goobalay_8 has none \(match='single'\); mcts plays"):
+    with raises(agents.InvalidSpec, "layli_goobalay_8", "match='single'"):
         agents.make("match+mcts:10", "layli_goobalay_8")
     own = replace(rulesets.lookup("layli_goobalay"), name="own", seeds_per_hole=3)
-    with pytest.raises(agents.InvalidSpec, match=r"of own; python -m tools.make_match_values"):
+    with raises(agents.InvalidSpec, "own", "tools.make_match_values"):
         agents.make("match+mcts:10", own)
     assert make_match_values.main(["layli_goobalay_8"]) == 2
     assert "layli_goobalay_8 has no match" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from checkpoints import identity_of, write_checkpoint
+from error_checks import raises
 from gymnasium.wrappers import FlattenObservation
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
@@ -73,7 +74,7 @@ def test_it_is_an_opponent_and_an_entrant(tmp_path):
 @pytest.mark.parametrize("action", [True, 1.9, "3", None, 99, -1, [0]])
 def test_what_is_no_legal_action_is_refused(action):
     agent = agents.from_function(lambda position: action, "leyla", name="odd")
-    with pytest.raises(IllegalMove, match=r"odd (chose action|must choose a whole number)"):
+    with raises(IllegalMove, "odd"):
         agent.choose(Position("leyla"))
 
 
@@ -90,21 +91,21 @@ def test_a_random_legal_action_plays_where_that_is_wanted():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: agents.from_function(odd(3), "leyla"), "takes a function, not 3"),
-        (lambda: agents.from_function(first_legal, "leyla", name="random"), "'random' is that of another"),
+        (lambda: agents.from_function(odd(3), "leyla"), 3),
+        (lambda: agents.from_function(first_legal, "leyla", name="random"), "random"),
         (
             lambda: agents.from_function(first_legal, "leyla", name="minimax:2"),
-            "'minimax:2' is that of another",
+            "minimax:2",
         ),
-        (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal must be"),
-        (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation must be"),
-        (lambda: agents.from_function(first_legal, "leyla", name="a\nb"), "name must be a printable text"),
-        (lambda: agents.from_function(first_legal, "leyla", name=odd(3)), "name must be a printable text"),
-        (lambda: agents.from_policy(3, "leyla"), "a Stable-Baselines3 model or a torch module, not 3"),
+        (lambda: agents.from_function(first_legal, "leyla", illegal=odd("lose")), "illegal"),
+        (lambda: agents.from_function(first_legal, "leyla", observation="pixels"), "observation"),
+        (lambda: agents.from_function(first_legal, "leyla", name="a\nb"), "name"),
+        (lambda: agents.from_function(first_legal, "leyla", name=odd(3)), "name"),
+        (lambda: agents.from_policy(3, "leyla"), 3),
     ],
 )
 def test_wrong_arguments_are_refused(call, said):
-    with pytest.raises(InvalidArgument, match=re.escape(said)):
+    with raises(InvalidArgument, said):
         call()
 
 
@@ -155,24 +156,23 @@ def test_a_model_that_was_trained_on_is_another_entrant():
 
 def test_a_policy_of_single_rounds_is_refused_before_the_first_game_of_a_match():
     network = Network(Observer("gabata_i").shape[0], 6)
-    said = r"mine knows actions 0 to 5; games of rounds=2 have 0 to 11; give rounds=\"match\""
-    with pytest.raises(InvalidSpec, match=said):
+    with raises(InvalidSpec, "mine", 5, "rounds=2", 11, 'rounds="match"'):
         play_matches(agents.from_policy(network, "gabata_i", name="mine"), "random", "gabata_i", rounds=2)
     agents.from_policy(network, "gabata_i", rounds="match", name="mine").check_rounds(2)
 
 
 def test_logits_of_another_shape_are_refused():
     agent = agents.from_policy(Network(Observer("leyla").shape[0], 4), "leyla")
-    with pytest.raises(InvalidSpec, match=r"logits of shape \(1, 4\), not \(1, 6\)"):
+    with raises(InvalidSpec, "(1, 4)", "(1, 6)"):
         agent.choose(Position("leyla"))
 
 
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (torch.tensor([[0, 0, float("nan"), 0, 0, 0]]), "returned NaN"),
-        (None, "must return logits, a tensor, not NoneType"),
-        ((), "must return logits, a tensor, not tuple"),
+        (torch.tensor([[0, 0, float("nan"), 0, 0, 0]]), "NaN"),
+        (None, "NoneType"),
+        ((), "tuple"),
     ],
 )
 def test_what_is_no_logits_is_refused(returned, said):
@@ -180,7 +180,7 @@ def test_what_is_no_logits_is_refused(returned, said):
         def forward(self, seen: torch.Tensor):
             return returned
 
-    with pytest.raises(InvalidSpec, match=said):
+    with raises(InvalidSpec, said):
         agents.from_policy(Broken(), "leyla").choose(Position("leyla"))
 
 
@@ -197,9 +197,9 @@ def test_a_masked_model_plays_what_it_predicts():
     wanted, _ = model.predict(seen, action_masks=batch.legal_mask == 1, deterministic=True)
     assert (agent.act(batch.games) == wanted).all()
     assert agent.spec == "MaskablePPO"
-    with pytest.raises(InvalidSpec, match=r"trained on observations of shape .* has shape"):
+    with pytest.raises(InvalidSpec):
         agents.from_policy(model, "leyla", observation="board")
-    with pytest.raises(InvalidSpec, match="trained on observations of shape"):
+    with pytest.raises(InvalidSpec):
         agents.from_policy(model, "gabata_i", observation="replies")
 
 
@@ -211,7 +211,7 @@ def test_a_model_without_masks_may_play_a_random_action_instead(kind):
     wanted = model.predict(seen, deterministic=True)[0]
     is_legal = batch.legal_mask[np.arange(50), wanted] == 1
     assert not is_legal.all(), "untrained, it does not know the rules"
-    with pytest.raises(IllegalMove, match=r'chose action .* illegal="random" plays'):
+    with raises(IllegalMove, 'illegal="random"'):
         agents.from_policy(model, "leyla").act(batch.games)
     chosen = agents.from_policy(model, "leyla", illegal="random", seed=1).act(batch.games)
     assert (chosen[is_legal] == wanted[is_legal]).all()
@@ -249,17 +249,17 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
     assert agent.num_threads == 1
     assert agent.choose(Position("leyla")) == 0
     assert play_matches(spec, "random", "leyla", games=4, seed=1).games == 4
-    with pytest.raises(InvalidSpec, match=r"my_agent\.py has no function make_agents"):
+    with raises(InvalidSpec, "my_agent.py", "make_agents"):
         agents.make(spec + "s", "leyla")
-    with pytest.raises(InvalidSpec, match="make_nothing must return an Agent that plays leyla"):
+    with raises(InvalidSpec, "make_nothing", "leyla"):
         agents.make(f"python:{path}:make_nothing", "leyla")
-    with pytest.raises(InvalidSpec, match="there is no file"):
+    with pytest.raises(InvalidSpec):
         agents.make("python:nothing.py:make_agent", "leyla")
     path.write_text("def make_agent():\n    pass\n")
-    with pytest.raises(InvalidSpec, match="make_agent must take one argument, the ruleset: too many"):
+    with raises(InvalidSpec, "make_agent"):
         agents.make(spec, "leyla")
     path.write_text("def make_agent(ruleset)\n")
-    with pytest.raises(InvalidSpec, match=r"my_agent\.py, line 1: expected ':'"):
+    with raises(InvalidSpec, "my_agent.py", "line 1"):
         agents.make(spec, "leyla")
 
 

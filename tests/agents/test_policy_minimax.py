@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from boards import position
 from checkpoints import identity_of, write_checkpoint
+from error_checks import raises
 from value_checkpoints import checkpoint_of, weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
@@ -165,27 +166,27 @@ def test_where_territory_has_changed_hands_leaves_are_counted(tmp_path):
 
 def test_a_checkpoint_without_a_value_network_is_told_the_command(tmp_path):
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
-    with pytest.raises(InvalidCheckpoint, match=r"no value network .* mancala fit-value .*agent\.zip"):
+    with raises(InvalidCheckpoint, "fit-value", "agent.zip"):
         search(4, path)
 
 
 def test_another_ruleset_is_refused(tmp_path):
     path = checkpoint_of(tmp_path / "agent.zip")
-    with pytest.raises(InvalidCheckpoint, match="trained on layli_goobalay, not leyla"):
+    with raises(InvalidCheckpoint, "layli_goobalay", "leyla"):
         search(4, path, "leyla")
 
 
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("policy+minimax:6", "the form is policy\\+minimax:DEPTH:CHECKPOINT"),
-        ("policy+minimax:6:", "the form is policy\\+minimax:DEPTH:CHECKPOINT"),
-        ("policy+minimax:x:{path}", "after the colon comes DEPTH"),
+        ("policy+minimax:6", "policy+minimax:DEPTH:CHECKPOINT"),
+        ("policy+minimax:6:", "policy+minimax:DEPTH:CHECKPOINT"),
+        ("policy+minimax:x:{path}", "DEPTH"),
     ],
 )
 def test_a_wrong_spec_is_refused(tmp_path, spec, says):
     path = checkpoint_of(tmp_path / "agent.zip")
-    with pytest.raises(agents.InvalidSpec, match=says):
+    with raises(agents.InvalidSpec, says):
         agents.make(spec.format(path=path), "layli_goobalay")
 
 
@@ -211,14 +212,14 @@ def test_a_damaged_value_network_is_refused(tmp_path):
     numbers[0] = np.nan
     huge = good.unit_weights * 1e9
     for content, says in (
-        (None, f"no member {VALUE_NETWORK_MEMBER}"),
-        (good.to_bytes()[:-4], "bytes; .* would be right"),
-        (b"cos\nsystem\n(S'false'\ntR.", "bytes; .* would be right"),
-        (good._replace(bias=numbers).to_bytes(), "not finite"),
-        (good._replace(unit_weights=huge).to_bytes(), "beyond 10000"),
+        (None, VALUE_NETWORK_MEMBER),
+        (good.to_bytes()[:-4], "bytes"),
+        (b"cos\nsystem\n(S'false'\ntR.", "bytes"),
+        (good._replace(bias=numbers).to_bytes(), "finite"),
+        (good._replace(unit_weights=huge).to_bytes(), 10000),
     ):
         checkpoint_of(path)
-        with pytest.raises(InvalidCheckpoint, match=says):
+        with raises(InvalidCheckpoint, says):
             search(4, with_member(path, content))
 
 
@@ -234,7 +235,7 @@ def test_another_version_or_board_is_refused(tmp_path):
     ):
         checkpoint_of(path)
         with_member(path, weights_of("layli_goobalay").to_bytes(), replace(identity, value_network=wrong))
-        with pytest.raises(InvalidCheckpoint, match=r"version=.* would be right; fit it again"):
+        with raises(InvalidCheckpoint, "version"):
             search(4, path)
 
 
@@ -302,6 +303,6 @@ def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_
         assert (out, said.count("\n")) == ("", 1)
         assert f"must be a new file, or one of the same kind to replace, not {other}" in said
         assert other.read_bytes() == content
-    with pytest.raises(InvalidCheckpoint, match="as safetensors files do not"):
+    with raises(InvalidCheckpoint, "safetensors"):
         agents.make(f"policy+minimax:2:{tmp_path / 'a.safetensors'}", read_identity(fitted).ruleset)
     assert fitted.read_bytes() == before

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from error_checks import raises
 
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util.package_data import rulesets_with, shipped_file
@@ -70,14 +71,11 @@ def test_a_spec_takes_the_shipped_one_or_a_file() -> None:
 def test_it_plays_rulesets_of_the_same_dials_and_no_others() -> None:
     mine = replace(LAYLI, name="mine", title="Mine")
     assert agents.make("trained", mine).choose(Position(mine)) in range(6)
-    with pytest.raises(
-        NoTrainedNetwork,
-        match=r"no trained network of mine .*mancala train makes one of a ruleset of the cat",
-    ):
+    with raises(NoTrainedNetwork, "mine", "mancala train"):
         agents.make("trained", replace(mine, seeds_per_hole=3))
-    with pytest.raises(InvalidCheckpoint, match="was trained on layli_goobalay, not leyla"):
+    with raises(InvalidCheckpoint, "layli_goobalay", "leyla"):
         agents.make(f"trained:{shipped_policy(LAYLI)}", "leyla")
-    with pytest.raises(InvalidSpec, match=r"the form is trained\[:CHECKPOINT\]"):
+    with raises(InvalidSpec, "trained[:CHECKPOINT]"):
         Spec.parse("trained:")
 
 
@@ -90,5 +88,5 @@ def test_kinds_that_take_a_checkpoint_take_the_shipped_one_where_none_is_named(s
     games = Batch(LAYLI, 16, opening_turns=4, seed=1).games
     assert (agent.act(games) == named.act(games)).all()
     assert play_matches(spec, "random", LAYLI, games=40, seed=3).win_rate > 0.7
-    with pytest.raises(NoTrainedNetwork, match="no trained network of mine is shipped"):
+    with raises(NoTrainedNetwork, "mine"):
         agents.make(spec, replace(LAYLI, name="mine", seeds_per_hole=3))

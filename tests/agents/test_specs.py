@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkpoints import identity_of, write_checkpoint
+from error_checks import raises
 
 import mancala_env
 from mancala_env import Batch, InvalidPosition, agents, rulesets
@@ -55,43 +56,43 @@ def test_a_time_is_written_in_one_way():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("greedy:1", "the form is greedy"),
-        ("minimax", "the form is minimax:DEPTH"),
-        ("minimax:", "after the colon comes DEPTH, a whole number from 1 to 99, .* not ''"),
-        ("minimax:0", "after the colon comes DEPTH"),
-        ("minimax:100", "from 1 to 99"),
-        ("minimax:٣", "after the colon comes DEPTH"),
-        ("minimax:0s", "after the colon comes DEPTH"),
-        ("minimax:٠.١s", "after the colon comes DEPTH"),
-        ("mcts:" + 400 * "9" + "s", "after the colon comes SIMULATIONS"),
-        ("perfect:3", "the time for one position, such as 0.5s; not '3'"),
-        ("perfect:", "the time for one position"),
-        ("perfect+traps:3", "the time for one position, such as 0.5s; not '3'"),
-        ("sample:", r"the form is sample\[:CHECKPOINT\]"),
-        ("sample:trained", "CHECKPOINT is the path of a file; left out, the shipped"),
-        ("policy+minimax:4:trained", "CHECKPOINT is the path of a file; value.minimax takes"),
-        ("policy+minimax:6", "the form is policy"),
-        ("policy+minimax:6:", "the form is policy"),
-        ("policy+mcts:x:y.zip", "after the colon comes SIMULATIONS"),
-        ("python:mine.py", "the form is python:FILE.py:FUNCTION"),
-        ("python:mine.py:not a name", "the form is python:FILE.py:FUNCTION"),
-        ("python::make", "the form is python:FILE.py:FUNCTION"),
-        ("checkpoint", "no agent 'checkpoint' and no such file"),
-        ("\0", "no agent"),
-        ("x" * 10_000, "no agent"),
-        (3, "a spec is a text"),
-        (None, "a spec is a text"),
+        ("greedy:1", "greedy"),
+        ("minimax", "minimax:DEPTH"),
+        ("minimax:", ["DEPTH", 99, "''"]),
+        ("minimax:0", "DEPTH"),
+        ("minimax:100", 99),
+        ("minimax:٣", "DEPTH"),
+        ("minimax:0s", "DEPTH"),
+        ("minimax:٠.١s", "DEPTH"),
+        ("mcts:" + 400 * "9" + "s", "SIMULATIONS"),
+        ("perfect:3", ["0.5s", "'3'"]),
+        ("perfect:", "0.5s"),
+        ("perfect+traps:3", ["0.5s", "'3'"]),
+        ("sample:", "sample[:CHECKPOINT]"),
+        ("sample:trained", "CHECKPOINT"),
+        ("policy+minimax:4:trained", "CHECKPOINT"),
+        ("policy+minimax:6", "policy"),
+        ("policy+minimax:6:", "policy"),
+        ("policy+mcts:x:y.zip", "SIMULATIONS"),
+        ("python:mine.py", "python:FILE.py:FUNCTION"),
+        ("python:mine.py:not a name", "python:FILE.py:FUNCTION"),
+        ("python::make", "python:FILE.py:FUNCTION"),
+        ("checkpoint", "checkpoint"),
+        ("\0", "agent"),
+        ("x" * 10_000, "agent"),
+        (3, []),
+        (None, []),
     ],
 )
 def test_what_is_no_spec_is_refused(text, said):
-    with pytest.raises(InvalidSpec, match=said):
+    with raises(InvalidSpec, said):
         Spec.parse(text)
 
 
 @pytest.mark.parametrize("form", ["{}", "sample:{}", "policy+minimax:6:{}", "policy+mcts:100:{}"])
 def test_the_folder_of_a_run_is_named_with_its_checkpoint(form, tmp_path):
     (tmp_path / "final.zip").touch()
-    with pytest.raises(InvalidSpec, match=r"is the folder of a run; its checkpoint is .*final\.zip"):
+    with raises(InvalidSpec, "final.zip"):
         Spec.parse(form.format(tmp_path))
 
 
@@ -112,7 +113,7 @@ def test_a_changed_file_is_another_entrant(form, tmp_path):
     path.write_bytes(b"other")
     assert spec.identity != before
     path.unlink()
-    with pytest.raises(InvalidSpec, match=r"policy\.zip cannot be read: No such file"):
+    with raises(InvalidSpec, "policy.zip"):
         _ = spec.identity
 
 
@@ -191,11 +192,11 @@ def test_a_kind_is_loaded_when_it_is_asked_for():
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ("layli_goobalay_8", "game 0 is no game of layli_goobalay: seeds lie in holes"),
-        ("leyla_gobale_ii", "game 0 is no game of layli_goobalay: it holds more seeds"),
+        ("layli_goobalay_8", ["game 0", "layli_goobalay", "holes"]),
+        ("leyla_gobale_ii", ["game 0", "layli_goobalay", "seeds"]),
     ],
 )
 def test_games_of_another_board_or_of_more_seeds_are_refused(spec, other, said):
     agent = agents.make(spec, "layli_goobalay", num_threads=1)
-    with pytest.raises(InvalidPosition, match=said):
+    with raises(InvalidPosition, said):
         agent.act(Batch(other, 2, seed=1).games)

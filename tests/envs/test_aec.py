@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 from gymnasium.error import ResetNeeded
 from pettingzoo.utils import wrappers
 from pettingzoo.utils.env_logger import EnvLogger
@@ -196,7 +197,7 @@ def test_raw_env_raises_at_an_illegal_action_and_stays_as_it_was(action):
     before = env.position
     if action is True:
         action = np.bool_(True)
-    with pytest.raises(IllegalMove, match="legal holes: 0"):
+    with raises(IllegalMove, 0):
         env.step(action)
     assert env.position == before
     assert env.agent_selection == "player_0"
@@ -217,7 +218,7 @@ def test_env_refuses_what_is_no_action_at_all():
     env: Any = layli_goobalay_v0.env()
     env.reset()
     for action in (6, -1, 10**30, True, np.True_, 1.0, "1", None):
-        with pytest.raises(AssertionError, match="not in action space"):
+        with raises(AssertionError, "action space"):
             env.step(action)
     for action in (0, np.int64(0), np.array(0)):
         env.reset()
@@ -226,9 +227,9 @@ def test_env_refuses_what_is_no_action_at_all():
 
 def test_nothing_works_before_reset():
     env: Any = layli_goobalay_v0.env()
-    with pytest.raises(AttributeError, match="before reset"):
+    with raises(AttributeError, "reset"):
         _ = env.agent_selection
-    with pytest.raises(AttributeError, match="before reset"):
+    with raises(AttributeError, "reset"):
         _ = env.position
 
 
@@ -278,17 +279,17 @@ def test_render_without_a_mode_warns():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
-        ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
-        ({"reward": "win"}, "reward must be 'outcome' or 'margin', not 'win'"),
-        ({"first_player": "south"}, "first_player must be 0 or 1 or 'random', not 'south'"),
-        ({"first_player": True}, "first_player must be 0 or 1 or 'random', not True"),
-        ({"render_mode": "text"}, "one of 'ansi', 'svg', 'rgb_array', 'human', not 'text'"),
-        ({"ruleset": "layli"}, "or 'layli_goobalay' or"),
+        ({"rounds": 0}, ["rounds", 1, 1000, "match", 0]),
+        ({"rounds": "all"}, ["rounds", 1, 1000, "match", "all"]),
+        ({"reward": "win"}, ["reward", "outcome", "margin", "win"]),
+        ({"first_player": "south"}, ["first_player", 0, 1, "random", "south"]),
+        ({"first_player": True}, ["first_player", 0, 1, "random", True]),
+        ({"render_mode": "text"}, ["ansi", "svg", "rgb_array", "human", "text"]),
+        ({"ruleset": "layli"}, "layli_goobalay"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError, message):
         layli_goobalay_v0.env(**options)
 
 
@@ -307,7 +308,7 @@ def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():
                 assert raw_env(ruleset).ruleset == ruleset
                 continue
             right = FAMILY_OF[ruleset.landing].__name__.removeprefix("mancala_env.")
-            with pytest.raises(InvalidRuleset, match=f"is played through {right}"):
+            with raises(InvalidRuleset, right):
                 module.env(ruleset=ruleset)
 
 
@@ -326,9 +327,7 @@ def test_a_ruleset_can_be_given_by_place():
 
 
 def test_an_argument_that_does_not_exist_names_the_nearest():
-    with pytest.raises(
-        TypeError, match="unexpected keyword argument 'first_players'; did you mean 'first_player'"
-    ):
+    with raises(TypeError, "first_players", "first_player"):
         layli_goobalay_v0.env(first_players=1)  # pyright: ignore[reportCallIssue]
 
 
@@ -351,14 +350,14 @@ def test_an_episode_starts_from_a_position_or_after_random_turns():
 def test_raw_env_says_what_is_missing_before_reset():
     env: Any = layli_goobalay_v0.raw_env()
     for call in (lambda: env.step(0), lambda: env.observe("player_0")):
-        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+        with raises(ResetNeeded, "reset()"):
             call()
 
 
 def test_who_does_not_play_is_named_and_those_who_do():
     env = layli_goobalay_v0.raw_env()
     env.reset(seed=1)
-    with pytest.raises(InvalidArgument, match=r"agent must be .*player_0.*player_1.*, not 'player_2'"):
+    with raises(InvalidArgument, "agent", "player_0", "player_1", "player_2"):
         env.observe("player_2")
 
 
@@ -431,5 +430,5 @@ def test_an_action_beyond_64_bits_is_an_illegal_move(render_mode):
     env = layli_goobalay_v0.raw_env(render_mode=render_mode)
     env.reset(seed=1)
     for action in (2**70, -(2**70)):
-        with pytest.raises(IllegalMove, match="legal"):
+        with raises(IllegalMove, "legal"):
             env.step(action)

@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from error_checks import raises
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
@@ -104,11 +105,11 @@ def test_a_vector_step_is_whole_or_none():
     assert raised > 10
 
 
-@pytest.mark.parametrize(("choice", "message"), [(1.9, "must choose 1 integers"), (7, "chose action 7")])
+@pytest.mark.parametrize(("choice", "message"), [(1.9, []), (7, "action 7")])
 def test_an_agent_that_chooses_no_action_is_named(choice, message):
     env = MancalaEnv(opponent=Wrong("layli_goobalay", choice), opening_turns=0)
     env.reset(seed=0)
-    with pytest.raises(IllegalMove, match=f"opponent wrong {message}"):
+    with raises(IllegalMove, "wrong", message):
         env.step(0)
 
 
@@ -184,7 +185,7 @@ def test_disabled_autoreset_waits_for_the_caller():
     b = int(np.flatnonzero(ended)[0])
     assert infos["_winner"].tolist() == ended.tolist()
     assert not infos["action_mask"][b].any()
-    with pytest.raises(gymnasium.error.ResetNeeded, match=f"the episode of game {b} is over"):
+    with raises(gymnasium.error.ResetNeeded, f"game {b}"):
         envs.step([0, 0, 0])
     standing = [envs.position(i) for i in range(3)]
     _, infos = envs.reset(options={"reset_mask": ended})
@@ -196,24 +197,24 @@ def test_disabled_autoreset_waits_for_the_caller():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reset_mask": [0, 1]}, "reset_mask must be 2 values of type bool"),
-        ({"reset_mask": [False, False]}, "at least one"),
-        ({"reset_masks": None}, r"did you mean 'reset_mask'\?"),
-        ({"position": ["", "", ""]}, "position must be one for all games or 2, not 3"),
-        ({"seat": "east"}, "seat must be"),
-        ({"seat": "other"}, "seat must be 'south' or 'north' or 'random', not 'other'"),
+        ({"reset_mask": [0, 1]}, ["reset_mask", 2]),
+        ({"reset_mask": [False, False]}, []),
+        ({"reset_masks": None}, "reset_mask"),
+        ({"position": ["", "", ""]}, ["position", 2, 3]),
+        ({"seat": "east"}, "seat"),
+        ({"seat": "other"}, ["seat", "south", "north", "random", "other"]),
     ],
 )
 def test_reset_options_of_vector_environments_are_checked(options, message):
     envs = MancalaVectorEnv(2)
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError, message):
         envs.reset(options=options)
 
 
 @pytest.mark.parametrize("seed", [[1, 2, 3], [1, -1], "ab", 1.5, True])
 def test_seeds_of_a_vector_environment_are_one_or_one_a_game(seed):
-    with pytest.raises(ValueError, match="seed must be"):
+    with raises(ValueError, "seed"):
         MancalaVectorEnv(2).reset(seed=seed)
 
 
@@ -315,18 +316,18 @@ def test_a_position_is_gone_back_to_where_the_opponent_ends_the_episode_before_t
 @pytest.mark.parametrize(
     ("position", "message"),
     [
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "of ruleset 'leyla', not of 'layli_goobalay'"),
-        (Position("leyla"), "is of leyla, but the environment plays layli_goobalay"),
-        ("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S", "is over"),
-        (7, "position must be a Position or its text, not 7"),
-        ("nonsense", "'nonsense' is not a position"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", ["leyla", "layli_goobalay"]),
+        (Position("leyla"), ["leyla", "layli_goobalay"]),
+        ("layli_goobalay 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S", "over"),
+        (7, ["position", "Position", 7]),
+        ("nonsense", "nonsense"),
     ],
 )
 def test_positions_to_start_from_are_checked(position, message):
     env = MancalaEnv()
     env.reset(seed=0)
     before = env.position
-    with pytest.raises(InvalidPosition, match=message):
+    with raises(InvalidPosition, message):
         env.reset(options={"position": position})
     assert env.position == before
 
@@ -334,7 +335,7 @@ def test_positions_to_start_from_are_checked(position, message):
 def test_a_match_cannot_start_from_a_position_with_seeds_missing():
     text = "layli_goobalay 4,4,4,4,4,4/0,4,4,4,4,4 0-0 S"
     MancalaEnv().reset(options={"position": text})
-    with pytest.raises(InvalidPosition, match="misses 4 of 48 seeds"):
+    with raises(InvalidPosition, 4, 48):
         MancalaEnv(rounds="match").reset(options={"position": text})
 
 
@@ -343,13 +344,13 @@ def test_a_match_cannot_start_from_a_position_with_seeds_missing():
 )
 def test_seeds_and_threads_of_a_vecenv_are_whole_numbers(wrong: Any):
     for opponent in ("greedy", agents.make("greedy", "leyla")):
-        with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number"):
+        with raises(InvalidArgument, *wrong, *map(repr, wrong.values())):
             MancalaVecEnv(2, "leyla", opponent=opponent, **wrong)
 
 
 def test_a_vecenv_is_reset_before_its_first_step():
     envs = MancalaVecEnv(2, "leyla", opponent="greedy", seed=1)
-    with pytest.raises(ResetNeeded, match=r"no episode is running; call reset\(\)"):
+    with raises(ResetNeeded, "reset()"):
         envs.step(np.zeros(2, np.int64))
     envs.reset()
     envs.step(envs.action_masks().argmax(axis=1))
@@ -373,10 +374,10 @@ def test_options_of_a_vecenv_are_for_its_next_episodes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"positions": None}, r"did you mean 'position'\?"),
-        ({"seat": "other"}, "seat must be 'south' or 'north' or 'random', not 'other'"),
-        ({"position": "leyla"}, "not a position"),
-        ([{}, {}, {}], "options must be one dict or 2 of them, not 3"),
+        ({"positions": None}, "position"),
+        ({"seat": "other"}, ["seat", "south", "north", "random", "other"]),
+        ({"position": "leyla"}, "position"),
+        ([{}, {}, {}], ["options", 2, 3]),
     ],
 )
 def test_options_of_a_vecenv_are_checked(options: Any, message: str):
@@ -384,22 +385,18 @@ def test_options_of_a_vecenv_are_checked(options: Any, message: str):
     envs.reset()
     before = [envs.position(b) for b in range(2)]
     envs.set_options(options)
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError, message):
         envs.reset()
     assert [envs.position(b) for b in range(2)] == before
     envs.reset()
 
 
 def test_unknown_options_are_refused_with_the_nearest():
-    with pytest.raises(UnknownOption, match=r"no reset option 'seats'; did you mean 'seat'\?"):
+    with raises(UnknownOption, "seats", "seat"):
         MancalaEnv().reset(options={"seats": "north"})
-    with pytest.raises(
-        UnknownOption, match=r"unexpected keyword argument 'oponent'; did you mean 'opponent'"
-    ):
+    with raises(UnknownOption, "oponent", "opponent"):
         gymnasium.make("mancala/Leyla-v0", oponent="greedy")
-    with pytest.raises(
-        UnknownOption, match=r"unexpected keyword argument 'opening_turn'; did you mean 'opening_turns'"
-    ):
+    with raises(UnknownOption, "opening_turn", "opening_turns"):
         gymnasium.make_vec("mancala/Leyla-v0", num_envs=2, opening_turn=3)
 
 
@@ -416,7 +413,7 @@ def test_an_illegal_action_is_replaced_by_a_random_legal_one_where_that_is_asked
     assert len(played) >= 5
     env = MancalaEnv(illegal="random")
     env.reset(seed=0)
-    with pytest.raises(IllegalMove, match=r"it is North's; legal holes: [0-9, ]*$"):
+    with raises(IllegalMove, "North", "legal holes"):
         env.step(6)
 
 
@@ -514,6 +511,6 @@ def test_stable_baselines3_is_told_of_actions_that_are_not_one_a_game(wrong, ill
     env = MancalaVecEnv(4, "layli_goobalay", illegal=illegal, num_threads=1, seed=1)
     env.reset()
     before = [env.position(b).to_text() for b in range(4)]
-    with pytest.raises(IllegalMove, match="actions must be 4 integers, not "):
+    with raises(IllegalMove, "actions", 4):
         env.step(wrong)
     assert [env.position(b).to_text() for b in range(4)] == before

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import Position, rulesets
 from mancala_env.errors import InvalidPosition, InvalidRuleset
@@ -74,7 +75,7 @@ def test_margins_and_rulesets_of_ones_own():
 def test_a_name_stands_for_one_ruleset():
     one = rulesets.Ruleset(name="twice", row_width=3, seeds_per_hole=3)
     assert open_spiel.register(one) == open_spiel.register(one) == "mancala_twice"
-    with pytest.raises(InvalidRuleset, match="mancala_twice is registered with other rules"):
+    with raises(InvalidRuleset, "mancala_twice"):
         open_spiel.load(rulesets.Ruleset(name="twice", row_width=4, seeds_per_hole=3))
     assert open_spiel.load(one).num_distinct_actions() == 3
 
@@ -82,5 +83,5 @@ def test_a_name_stands_for_one_ruleset():
 def test_a_round_that_owns_more_than_its_row_is_refused():
     won = Position("gabata_i", [0] * 12, stores=(31, 17)).next_round()
     assert won is not None
-    with pytest.raises(InvalidPosition, match="territory"):
+    with raises(InvalidPosition, "territory"):
         open_spiel.load("gabata_i").new_initial_state(won.to_text())

@@ -5,6 +5,7 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
+from error_checks import raises
 from gymnasium.error import ResetNeeded
 
 from mancala_env import IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
@@ -163,7 +164,7 @@ def test_the_action_space_draws_legal_actions():
 def test_an_illegal_action_raises_and_changes_nothing(action):
     env = MancalaEnv("ludii_leyla_gobale_somaliland", opening_turns=0)
     env.reset(seed=0)
-    with pytest.raises(IllegalMove, match=r"legal holes: 0\. Choose by action_masks\(\)"):
+    with raises(IllegalMove, 0, "action_masks()"):
         env.step(action)
     assert env.position == Position("ludii_leyla_gobale_somaliland")
     env.step(0)
@@ -179,7 +180,7 @@ def test_an_illegal_action_loses_where_that_is_asked_for():
     assert tuple(info["counts"]) == (24, 24)
     np.testing.assert_array_equal(seen, before)
     env.reset()
-    with pytest.raises(IllegalMove, match="it is North's"):
+    with raises(IllegalMove, "North"):
         env.step(6)
 
 
@@ -209,7 +210,7 @@ def test_illegal_actions_over_and_over():
 def test_stepping_without_an_episode_raises():
     env = MancalaEnv()
     for _ in range(2):
-        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+        with raises(ResetNeeded, "reset()"):
             env.step(0)
         env.reset(seed=0)
         play_out(env, np.random.default_rng(0))
@@ -254,36 +255,36 @@ def test_an_opponent_who_always_ends_the_round_first_is_reported():
     position.play(0)
     assert position.is_over
     env = MancalaEnv(ruleset, opponent=Lowest(ruleset), seat="north", opening_turns=0)
-    with pytest.raises(ValueError, match="before the learner's first turn"):
+    with raises(ValueError, "learner"):
         env.reset()
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"opponent": "randon"}, InvalidSpec, "did you mean random"),
-        ({"opponent": None}, ValueError, "opponent must be an agent or its spec, such as 'random', not None"),
-        ({"opponent": "greedy:3"}, InvalidSpec, "the form is greedy"),
-        ({"seat": "east"}, ValueError, "seat must be 'south' or 'north' or 'random', not 'east'"),
-        ({"seat": 0}, ValueError, "seat must be 'south' or 'north' or 'random', not 0"),
-        ({"rounds": 0}, ValueError, "rounds must be a whole number from 1 to 1000"),
-        ({"reward": "win"}, ValueError, "reward must be 'outcome' or 'margin', not 'win'"),
-        ({"first_player": 2}, ValueError, "first_player must be 0 or 1 or 'random', not 2"),
-        ({"opening_turns": -1}, ValueError, "opening_turns must be a whole number from 0 to 10000, not -1"),
-        ({"illegal": "ignore"}, ValueError, "illegal must be 'raise' or 'lose' or 'random', not 'ignore'"),
-        ({"render_mode": "film"}, ValueError, "render_mode must be None or one of 'ansi', .*not 'film'"),
-        ({"game": "oware"}, ValueError, "game must be 'layli_goobalay' or 'leyla' or 'gabata', not 'oware'"),
-        ({"game": "leyla", "ruleset": "gabata_i"}, InvalidRuleset, "is played through gabata_v0"),
-        ({"ruleset": "gabata"}, InvalidRuleset, "did you mean 'gabata_i'"),
+        ({"opponent": "randon"}, InvalidSpec, "random"),
+        ({"opponent": None}, ValueError, ["opponent", "random", None]),
+        ({"opponent": "greedy:3"}, InvalidSpec, "greedy"),
+        ({"seat": "east"}, ValueError, ["seat", "south", "north", "random", "east"]),
+        ({"seat": 0}, ValueError, ["seat", "south", "north", "random", 0]),
+        ({"rounds": 0}, ValueError, ["rounds", 1, 1000]),
+        ({"reward": "win"}, ValueError, ["reward", "outcome", "margin", "win"]),
+        ({"first_player": 2}, ValueError, ["first_player", 0, 1, "random", 2]),
+        ({"opening_turns": -1}, ValueError, ["opening_turns", 0, 10000, -1]),
+        ({"illegal": "ignore"}, ValueError, ["illegal", "raise", "lose", "random", "ignore"]),
+        ({"render_mode": "film"}, ValueError, ["render_mode", None, "ansi", "film"]),
+        ({"game": "oware"}, ValueError, ["game", "layli_goobalay", "leyla", "gabata", "oware"]),
+        ({"game": "leyla", "ruleset": "gabata_i"}, InvalidRuleset, "gabata_v0"),
+        ({"ruleset": "gabata"}, InvalidRuleset, "gabata_i"),
     ],
 )
 def test_wrong_arguments_are_named(options, error, message):
-    with pytest.raises(error, match=message):
+    with raises(error, message):
         MancalaEnv(**options)
 
 
 def test_an_opponent_of_another_ruleset_is_refused():
-    with pytest.raises(InvalidSpec, match="plays leyla, not layli_goobalay"):
+    with raises(InvalidSpec, "leyla", "layli_goobalay"):
         MancalaEnv(opponent=agents.make("random", "leyla"))
 
 
@@ -297,7 +298,7 @@ def test_ids_play_their_game_and_no_other(family):
         if ruleset.landing == family.landing:
             gymnasium.make(family.gym_id, ruleset=ruleset)
         else:
-            with pytest.raises(InvalidRuleset, match="is played through"):
+            with pytest.raises(InvalidRuleset):
                 gymnasium.make(family.gym_id, ruleset=ruleset)
 
 

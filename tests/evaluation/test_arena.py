@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from error_checks import raises
 
 from mancala_env import IllegalMove, InvalidPosition, Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -191,38 +192,38 @@ def test_progress_ends_with_all_games():
 
 @pytest.mark.parametrize("games", [0, -2, 7, 2.0, True, "20"])
 def test_games_must_pair_up(games):
-    with pytest.raises(InvalidMatch, match="even whole number"):
+    with pytest.raises(InvalidMatch):
         play_matches("random", "greedy", "leyla", games=games)
 
 
 @pytest.mark.parametrize("turns", [-1, 13, 2.5])
 def test_opening_turns_out_of_range(turns):
-    with pytest.raises(InvalidMatch, match="opening_turns must be 0 to 12"):
+    with raises(InvalidMatch, "opening_turns", 0, 12):
         play_matches("random", "greedy", "leyla", games=2, opening_turns=turns)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1"])
 def test_a_seed_that_is_none_is_refused_before_anybody_plays(seed, tmp_path):
     results = tmp_path / "results.jsonl"
-    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+    with raises(InvalidArgument, "seed"):
         play_matches("random", "greedy", "leyla", games=2, seed=seed)
-    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+    with raises(InvalidArgument, "seed"):
         round_robin(["random", "greedy"], "leyla", games=2, seed=seed, results=results)
-    with pytest.raises(InvalidArgument, match="seed must be a whole number"):
+    with raises(InvalidArgument, "seed"):
         evaluate(["random", "greedy"], "leyla", games=2, seed=seed, results=results)
     assert not results.exists()
 
 
 def test_an_agent_that_breaks_the_rules_is_named():
-    with pytest.raises(IllegalMove, match=r"unlawful played action 0 in 'leyla .*legal actions: \d"):
+    with raises(IllegalMove, "unlawful", "action 0", "leyla"):
         play_matches(Unlawful("leyla", spec="unlawful"), "random", "leyla", games=20, seed=1)
 
 
 def test_agents_of_two_rulesets_cannot_meet():
-    with pytest.raises(InvalidSpec, match="plays leyla, not gabata_i"):
+    with raises(InvalidSpec, "leyla", "gabata_i"):
         play_matches(agents.make("random", "leyla"), "greedy", "gabata_i", games=2)
     one, other = agents.make("random", "leyla"), agents.make("random", "gabata_i")
-    with pytest.raises(InvalidMatch, match="plays leyla, but random plays gabata_i"):
+    with raises(InvalidMatch, "leyla", "gabata_i"):
         play_openings(one, other, openings("leyla", 1, 0, 0))
 
 
@@ -320,7 +321,7 @@ def test_a_line_that_is_there_twice_counts_once(tmp_path):
 def test_another_kind_of_file_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(InvalidResults, match=r"notes\.txt"):
+    with raises(InvalidResults, "notes.txt"):
         round_robin(["random", "greedy"], "leyla", games=4, results=path)
     assert path.read_bytes() == content
 
@@ -341,7 +342,7 @@ def test_two_processes_cannot_write_one_file(tmp_path):
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidResults, match="another process is writing"):
+        with raises(InvalidResults, "process"):
             round_robin(["random", "greedy"], "leyla", games=4, results=path)
     finally:
         holder.stdin.close()
@@ -386,29 +387,29 @@ def test_openings_and_who_plays_them_are_checked():
     greedy: Any = agents.make("greedy", "leyla")
     drawn: Any = openings("leyla", 2, 4, 1)
     nobody: Any = "random"
-    with pytest.raises(InvalidArgument, match=r"agents must be such as agents\.make.*, not 'random'"):
+    with raises(InvalidArgument, "agents", "agents.make", "random"):
         play_openings(greedy, nobody, drawn)
     wrongs: list[Any] = [None, 5, [], "x", drawn.astype(np.int64), drawn[:, :3]]
     for wrong in wrongs:
-        with pytest.raises(InvalidPosition, match="games must be uint64 of shape"):
+        with raises(InvalidPosition, "games", "uint64"):
             play_openings(greedy, greedy, wrong)
     assert play_openings(greedy, greedy, drawn).games == 4
 
 
 def test_an_agent_is_named_once():
-    with pytest.raises(InvalidMatch, match="greedy and greedy are the same agent"):
+    with raises(InvalidMatch, "greedy"):
         round_robin(["greedy", "random", "greedy"], "leyla", games=2)
     doors: list[Any] = [evaluate, round_robin]
     module = partial(torch.nn.Linear, num_features("leyla"), 6)
     namesakes = [agents.from_policy(module(), "leyla", name="mine") for _ in range(2)]
     for door in doors:
-        with pytest.raises(InvalidMatch, match="two different agents are called mine"):
+        with raises(InvalidMatch, "mine"):
             door(namesakes, "leyla")
-        with pytest.raises(InvalidArgument, match=r"specs must be .*agents.*, not None"):
+        with raises(InvalidArgument, "specs", None):
             door(None, "leyla")
-    with pytest.raises(InvalidMatch, match="specs must be agents, one or more, not none at all"):
+    with raises(InvalidMatch, "specs"):
         evaluate([], "leyla")
-    with pytest.raises(InvalidMatch, match="at least two agents, not 1"):
+    with raises(InvalidMatch, 1):
         round_robin(["greedy"], "leyla", games=2)
 
 
@@ -461,7 +462,7 @@ def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
 
 
 def test_an_anchor_that_there_is_not_cannot_be_left_out():
-    with pytest.raises(InvalidMatch, match=r"must be one of random, .*, not 'perfct'"):
+    with raises(InvalidMatch, "perfct"):
         ladder.play_ladder("leyla", games=2, left_out={"perfct": "takes hours"})
 
 
@@ -491,13 +492,13 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
 
 
 def test_a_ruleset_of_ones_own_has_no_ladder():
-    with pytest.raises(NoLadder, match="no stored ladder for 'custom', only for layli_goobalay"):
+    with raises(NoLadder, "custom", "layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidResults, match="cannot write results to"):
+    with pytest.raises(InvalidResults):
         round_robin(["random", "greedy"], "leyla", games=2, results=tmp_path / "file" / "results.jsonl")
     assert os.listdir(tmp_path) == ["file"]
 
@@ -545,14 +546,14 @@ def test_recording_changes_nothing_of_a_match(tmp_path):
 
 
 def test_records_are_refused_where_they_cannot_be_written(tmp_path):
-    with pytest.raises(OSError, match="games"):
+    with raises(OSError, "games"):
         round_robin(["random", "greedy"], "leyla", games=4, records=tmp_path / "nowhere" / "games.txt")
     checkpoint = tmp_path / "final.zip"
     checkpoint.write_bytes(b"PK and so on")
-    with pytest.raises(records.InvalidRecord, match=r"final\.zip is no file of games"):
+    with raises(records.InvalidRecord, "final.zip"):
         round_robin(["random", "greedy"], "leyla", games=4, records=checkpoint)
     assert checkpoint.read_bytes() == b"PK and so on"
-    with pytest.raises(InvalidMatch, match="games are recorded where they are played"):
+    with raises(InvalidMatch, "games"):
         round_robin(
             ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here
         )

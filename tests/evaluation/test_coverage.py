@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import agents, rulesets
 from mancala_env.evaluation import (
@@ -232,11 +233,11 @@ def test_regret_is_compared_position_by_position():
 def test_only_regrets_over_the_same_positions_are_compared():
     greedy = measure_regret(agents.make("greedy", "leyla"), "leyla")
     elsewhere = measure_regret(agents.make("greedy", "gabata_i"), "gabata_i")
-    with pytest.raises(InvalidMatch, match=r"positions of leyla, that of greedy over .* of gabata_i"):
+    with raises(InvalidMatch, "leyla", "gabata_i"):
         regret_difference(greedy, elsewhere)
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
     own = own_games_regret(agents.make("random", small), games=2, opening_turns=1, memory_mb=16, seed=2)
-    with pytest.raises(InvalidMatch, match="those of random are over its own games"):
+    with raises(InvalidMatch, "random"):
         regret_difference(own, greedy)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from checkpoints import LAYLI, identity_of, write_checkpoint
+from error_checks import raises
 
 from mancala_env import Position, agents
 from mancala_env.evaluation.matches import play_matches
@@ -55,7 +56,7 @@ def test_a_file_that_changed_on_the_way_is_found(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
     one = entrant(f"sample:{path}", LAYLI)
     write_checkpoint(path, identity_of(kind="board"))
-    with pytest.raises(InvalidMatch, match="has changed since the games began"):
+    with raises(InvalidMatch, "changed"):
         _portable(one, LAYLI)
 
 

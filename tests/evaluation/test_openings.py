@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
 from mancala_env._util.package_data import rulesets_with
@@ -95,7 +96,7 @@ def test_balanced_openings_are_no_number_of_random_turns():
         lambda **said: play_matches("greedy", "random", "leyla", games=2, **said),
         lambda **said: evaluate("greedy", "leyla", games=2, regret=False, **said),
     ):
-        with pytest.raises(InvalidMatch, match="shipped positions, not 6 random turns"):
+        with raises(InvalidMatch, 6):
             play(opening_set="balanced", opening_turns=6)
 
 
@@ -140,7 +141,7 @@ def test_environments_start_from_openings_for_training_where_that_is_asked_for()
         two.reset(seed=seed)
         games.append(two.position.games)
     assert rows_in_set(ruleset, np.concatenate(games), "training").all()
-    with pytest.raises(InvalidArgument, match="opening_set"):
+    with raises(InvalidArgument, "opening_set"):
         MancalaEnv(ruleset, opening_set=cast(Any, "held out"))
 
 
@@ -180,7 +181,7 @@ def test_a_batch_begins_with_openings_of_its_set():
         assert rows_in_set(ruleset, batch.games, opening_set).all()
         assert not (batch.games == Batch("layli_goobalay", 500, seed=1, opening_turns=4).games).all()
     assert len(rows(Batch("layli_goobalay", 50, opening_set="evaluation").games)) == 1
-    with pytest.raises(InvalidArgument, match="opening_set"):
+    with raises(InvalidArgument, "opening_set"):
         Batch("layli_goobalay", 1, opening_set=cast(Any, "held out"))
 
 
@@ -214,15 +215,15 @@ def test_many_openings_are_drawn():
 
 
 def test_a_set_that_is_empty_or_unknown_is_refused():
-    with pytest.raises(InvalidMatch, match="no opening of 1 turns of layli_goobalay is for evaluation"):
+    with raises(InvalidMatch, 1, "layli_goobalay"):
         openings("layli_goobalay", 1, 1, seed=1, opening_set="evaluation")
-    with pytest.raises(InvalidMatch, match="without opening_turns every game starts at the start"):
+    with raises(InvalidMatch, "opening_turns"):
         openings("layli_goobalay", 1, 0, seed=1, opening_set="training")
-    with pytest.raises(InvalidMatch, match='"evaluation" or "balanced", not \'test\''):
+    with raises(InvalidMatch, "evaluation", "balanced", "test"):
         openings("layli_goobalay", 1, 4, seed=1, opening_set=cast(Any, "test"))
     wrongs: list[Any] = [(-3, 0, 1), (1, -1, 1), (1, 0, -1), (1, 0, None), (1, 0, 1.5)]
     for count, start, seed in wrongs:
-        with pytest.raises(InvalidArgument, match="must be a whole number of at least 0, not"):
+        with raises(InvalidArgument, 0):
             openings("layli_goobalay", count, 4, seed, start, opening_set="balanced")
 
 
@@ -277,15 +278,15 @@ def test_games_of_balanced_openings_that_were_made_anew_are_others(tmp_path, mon
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"opening_turns": -1}, "opening_turns must be 0 to 12, not -1"),
-        ({"opening_turns": "4"}, "opening_turns must be 0 to 12, not '4'"),
-        ({"opening_set": "foo"}, "opening_set must be \"all\", .* not 'foo'"),
+        ({"opening_turns": -1}, ["opening_turns", 0, 12, -1]),
+        ({"opening_turns": "4"}, ["opening_turns", 0, 12, "4"]),
+        ({"opening_set": "foo"}, ["opening_set", "all", "foo"]),
     ],
 )
 def test_a_rating_and_a_match_refuse_the_same_openings(wrong, said):
-    with pytest.raises(InvalidMatch, match=said):
+    with raises(InvalidMatch, said):
         evaluate("greedy", "leyla", games=2, regret=False, **wrong)
-    with pytest.raises(InvalidMatch, match=said):
+    with raises(InvalidMatch, said):
         play_matches("greedy", "random", "leyla", games=2, **wrong)
 
 
@@ -302,7 +303,7 @@ def test_results_from_before_there_were_sets_are_of_all_openings(tmp_path):
     round_robin(both, "leyla", games=20, results=path, opening_set="evaluation")
     assert len(path.read_text().splitlines()) == 2
     path.write_text(json.dumps(line | {"opening_set": "some"}) + "\n")
-    with pytest.raises(InvalidResults, match="line 1: not a line of results"):
+    with raises(InvalidResults, "line 1"):
         round_robin(both, "leyla", games=20, results=path, opening_set="all")
 
 
@@ -312,7 +313,7 @@ def test_the_ladder_is_for_its_own_openings():
     assert found.opening_set == stored.opening_set == "balanced"
     refused: list[dict[str, Any]] = [{"opening_set": "evaluation"}, {"opening_turns": 4}]
     for said in refused:
-        with pytest.raises(InvalidMatch, match=r"from balanced openings, so .* from openings of 4 random"):
+        with raises(InvalidMatch, "balanced", 4):
             evaluate("greedy", "leyla", games=2, **said)
     assert (
         evaluate("greedy", "ludii_leyla", games=2, regret=False, opening_turns=4).opening_set == "evaluation"
@@ -367,7 +368,7 @@ def test_a_margin_by_the_book_is_what_the_solver_finds():
 
 def test_a_ruleset_without_balanced_openings_says_which_have_some():
     mine = Ruleset(row_width=3, seeds_per_hole=3)
-    with pytest.raises(NoBalancedOpenings, match="layli_goobalay"):
+    with raises(NoBalancedOpenings, "layli_goobalay"):
         openings(mine, 4, 4, seed=1, opening_set="balanced")
-    with pytest.raises(InvalidMatch, match="not 'even'"):
+    with raises(InvalidMatch, "even"):
         openings("leyla", 4, 4, seed=1, opening_set=cast(Any, "even"))

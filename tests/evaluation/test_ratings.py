@@ -6,6 +6,7 @@ from typing import Any
 import choix
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import InvalidMatch, MatchResult, PairCounts, fit_ratings, play_matches
@@ -91,7 +92,7 @@ def test_matches_of_one_pair_add_up():
 
 @pytest.mark.parametrize("wrong", [{"num_replicates": 0}, {"seed": -1}], ids=str)
 def test_wrong_numbers_of_a_fit_are_named(wrong):
-    with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number of at least"):
+    with raises(InvalidArgument, *wrong, *map(repr, wrong.values())):
         fit_ratings([PairCounts("random", "a", (1, 0, 0, 0, 0))], **wrong)
 
 
@@ -189,25 +190,25 @@ def test_without_the_random_agent_the_mean_is_zero():
 
 
 def test_wrong_matches_are_refused():
-    with pytest.raises(InvalidMatch, match="at least one match"):
+    with pytest.raises(InvalidMatch):
         fit_ratings([])
-    with pytest.raises(InvalidMatch, match="a is matched with itself"):
+    with raises(InvalidMatch, "a"):
         fit_ratings([PairCounts("a", "a", [1, 0, 0, 0, 0])])
     matches = [play_matches("greedy", "random", ruleset, games=2) for ruleset in ("leyla", "gabata_i")]
-    with pytest.raises(InvalidMatch, match="and the matches are of gabata_i and leyla"):
+    with raises(InvalidMatch, "gabata_i", "leyla"):
         fit_ratings(matches)
     wrongs: list[Any] = [None, 5, "x", [None], [1, 2]]
     for wrong in wrongs:
-        with pytest.raises(InvalidArgument, match=r"matches must be .*MatchResults or PairCounts, not"):
+        with raises(InvalidArgument, "matches", "MatchResults", "PairCounts"):
             fit_ratings(wrong)
 
 
 def test_a_rating_of_nobody_is_refused():
     ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
     for ask in (lambda: ratings.of("c"), lambda: ratings.difference("a", "c"), lambda: ratings.only(["c"])):
-        with pytest.raises(InvalidMatch, match="no rating of 'c', only of a, b"):
+        with raises(InvalidMatch, "c", "a, b"):
             ask()
-    with pytest.raises(InvalidMatch, match="no rating of None, only of a, b"):
+    with raises(InvalidMatch, None, "a, b"):
         ratings.of(None)  # type: ignore[arg-type]
 
 

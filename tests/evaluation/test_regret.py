@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import Position, agents, rulesets
 from mancala_env.agents import Agent, InvalidSpec
@@ -53,9 +54,9 @@ def test_optimal_moves_have_no_regret():
 
 
 def test_an_agent_is_asked_about_its_own_ruleset_alone():
-    with pytest.raises(InvalidSpec, match="greedy plays gabata_i, not leyla"):
+    with raises(InvalidSpec, "greedy", "gabata_i", "leyla"):
         measure_regret(agents.make("greedy", "gabata_i"), "leyla")
-    with pytest.raises(InvalidSpec, match="no agent 'gredy'"):
+    with raises(InvalidSpec, "gredy"):
         measure_regret("gredy", "leyla")
     assert measure_regret("greedy", "leyla").agent == "greedy"
 
@@ -129,11 +130,11 @@ def test_wrong_arguments_of_regrets_are_named():
     measured: Any = measure_regret(greedy, "leyla")
     others: list[Any] = [None, "x", measured.overall]
     for wrong in others:
-        with pytest.raises(InvalidArgument, match="regrets must be of measure_regret, not"):
+        with raises(InvalidArgument, "regrets", "measure_regret"):
             regret_difference(measured, wrong)
-    with pytest.raises(InvalidArgument, match=r"agent must be one, such as agents\.make.*, not 'greedy'"):
+    with raises(InvalidArgument, "agent", "agents.make", "greedy"):
         own_games_regret(measured.agent)
-    with pytest.raises(InvalidSpec, match="no agent 'gredy'"):
+    with raises(InvalidSpec, "gredy"):
         own_games_regret(greedy, "gredy")
     wrongs: list[dict[str, Any]] = [
         {"max_positions": 0},
@@ -143,7 +144,7 @@ def test_wrong_arguments_of_regrets_are_named():
         {"seed": "x"},
     ]
     for wrong in wrongs:
-        with pytest.raises(InvalidArgument, match=f"{next(iter(wrong))} must be a whole number of at least"):
+        with raises(InvalidArgument, *wrong, *map(repr, wrong.values())):
             own_games_regret(greedy, "random", **wrong)
 
 
@@ -260,7 +261,7 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     assert "minimax:1" in page
     picture = write_report(evaluation, tmp_path / "report.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
-    with pytest.raises(InvalidMatch, match=r"\.html or \.png"):
+    with raises(InvalidMatch, ".html", ".png"):
         write_report(evaluation, tmp_path / "report.txt")
 
 

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from error_checks import raises
 from PIL import Image
 from scipy import ndimage
 
@@ -232,13 +233,13 @@ def test_a_turn_as_an_mp4(tmp_path):
 
 def test_without_ffmpeg_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(pictures.FfmpegMissing, match="apt install ffmpeg"):
+    with raises(pictures.FfmpegMissing, "apt install ffmpeg"):
         pictures.save(tmp_path / "turn.mp4", Position("leyla"), action=1)
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed here")
 def test_what_ffmpeg_cannot_write_is_said(tmp_path):
-    with pytest.raises(OSError, match=r"ffmpeg could not write .*No such file"):
+    with raises(OSError, "ffmpeg", "No such file or directory"):
         pictures.save(tmp_path / "nowhere" / "turn.mp4", Position("leyla"), action=1)
 
 
@@ -257,19 +258,19 @@ def test_stills(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("board.jpg", {}, "a position is drawn into a file that ends in .svg or .png, not 'board.jpg'"),
-        ("board.gif", {}, "a position is drawn into"),
-        ("turn.png", {"action": 1}, "a turn is drawn into a file that ends in .svg, .gif or .mp4"),
-        ("board.png", {"width": 3}, "width must be"),
-        ("board.png", {"width": 10**6}, "width must be"),
-        ("board.png", {"theme": "auto"}, "theme must be"),
-        ("turn.gif", {"action": 1, "seed_seconds": 0}, "seed_seconds must be positive"),
-        ("turn.gif", {"action": 99}, "there is none"),
-        ("turn.gif", {"action": 1, "values": {0: 1}}, "values is for the picture of a position"),
+        ("board.jpg", {}, [".svg", ".png", "board.jpg"]),
+        ("board.gif", {}, [".svg", ".png"]),
+        ("turn.png", {"action": 1}, [".svg", ".gif", ".mp4"]),
+        ("board.png", {"width": 3}, "width"),
+        ("board.png", {"width": 10**6}, "width"),
+        ("board.png", {"theme": "auto"}, "theme"),
+        ("turn.gif", {"action": 1, "seed_seconds": 0}, "seed_seconds"),
+        ("turn.gif", {"action": 99}, []),
+        ("turn.gif", {"action": 1, "values": {0: 1}}, "values"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(name, options, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError, message):
         pictures.save(tmp_path / name, Position("leyla"), **options)
     assert not (tmp_path / name).exists()
 
@@ -277,18 +278,16 @@ def test_what_cannot_be_drawn_is_refused(name, options, message, tmp_path):
 @pytest.mark.parametrize("what", ["leyla", None, Batch("leyla", 2)], ids=lambda what: type(what).__name__)
 @pytest.mark.parametrize("name", ["x.png", "x.svg", "x.gif"])
 def test_what_is_no_position_is_not_drawn(name, what, tmp_path):
-    with pytest.raises(
-        InvalidArgument, match=f"must be a Position or a GameRecord, not {type(what).__name__}"
-    ):
+    with raises(InvalidArgument, type(what).__name__):
         pictures.save(tmp_path / name, what, action=0)
     assert not (tmp_path / name).exists()
 
 
 def test_a_game_is_a_film(tmp_path):
     record = game("leyla", 2)
-    with pytest.raises(InvalidArgument, match=r"a game is drawn into a file that ends in \.gif or \.mp4"):
+    with raises(InvalidArgument, ".gif", ".mp4"):
         pictures.save(tmp_path / "game.svg", record)
-    with pytest.raises(InvalidArgument, match="caption is for the picture of a position"):
+    with raises(InvalidArgument, "caption"):
         pictures.save(tmp_path / "game.gif", record, caption="hm")
     pictures.save(tmp_path / "game.gif", record, width=200)
     assert len(list(frames_of_gif(tmp_path / "game.gif"))) > 5

@@ -1,6 +1,7 @@
 """What is True or False takes nothing else: the text "no" would count as true."""
 
 import pytest
+from error_checks import raises
 
 from mancala_env import agents
 from mancala_env.errors import InvalidArgument
@@ -26,6 +27,6 @@ CALLS = {
 @pytest.mark.parametrize("value", ["no", 0, None], ids=repr)
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_true_or_false_takes_nothing_else(name, value, tmp_path):
-    with pytest.raises(InvalidArgument, match=f"^{name} must be True or False, not {value!r}$"):
+    with raises(InvalidArgument, name, repr(value)):
         CALLS[name](tmp_path, value)
     assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from boards import NORTH, SOUTH, finished, position
+from error_checks import raises
 
 from mancala_env import Batch, IllegalMove, InvalidPosition, InvalidRuleset, Position, Ruleset, rulesets
 from mancala_env.engine.holdout import rows_in_set
@@ -348,9 +349,7 @@ def test_an_illegal_action_raises_before_anything_changes_and_names_the_game(act
     start = position("leyla", "1 1 1 1 1 1\n1 1 1 1 0 1")
     batch = loaded(start, start, start)
     before = kept(batch)
-    with pytest.raises(
-        IllegalMove, match=f"game 1: South cannot play action {action}; legal actions: 0, 1, 2, 3, 5"
-    ):
+    with raises(IllegalMove, "game 1", f"action {action}", "0, 1, 2, 3, 5"):
         batch.step([0, action, 1])
     assert_unchanged(batch, before)
 
@@ -360,14 +359,14 @@ def test_an_illegal_action_raises_before_anything_changes_and_names_the_game(act
 )
 def test_actions_of_a_wrong_shape_or_type_are_refused(actions):
     batch = Batch("leyla", 3)
-    with pytest.raises(IllegalMove, match="actions must be 3 integers, not"):
+    with raises(IllegalMove, "actions", 3):
         batch.step(actions)
 
 
 def test_where_of_a_wrong_shape_is_refused():
     batch, one = Batch("leyla", 3), np.array([True])
     for call in (lambda: batch.step([0, 0, 0], where=one), lambda: batch.reset(where=one)):
-        with pytest.raises(ValueError, match=r"where must be 3 values of type bool, not bool of"):
+        with raises(ValueError, "where", 3, "bool"):
             call()
 
 
@@ -388,7 +387,7 @@ def test_load_refuses_games_that_are_over():
     batch = Batch("leyla", 2)
     games = np.concatenate([Position("leyla").games, finished("leyla", (20, 28)).games])
     before = kept(batch)
-    with pytest.raises(InvalidPosition, match="game 1 is over; only a running game can be gone on from"):
+    with raises(InvalidPosition, "game 1"):
         batch.load(games)
     assert_unchanged(batch, before)
 
@@ -396,14 +395,14 @@ def test_load_refuses_games_that_are_over():
 def test_load_refuses_territory_that_the_mask_has_no_room_for():
     gained = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4)
     batch = Batch("gabata_i", 1)
-    with pytest.raises(InvalidPosition, match=r'in game 0 a player\'s territory.*rounds="match"'):
+    with raises(InvalidPosition, "game 0", 'rounds="match"'):
         batch.load(gained.games)
     Batch("gabata_i", 1, rounds=5).load(gained.games)
 
 
 @pytest.mark.parametrize("games", [np.zeros((3, 16), np.uint64), np.zeros((2, 16), np.int64), [[0] * 16] * 2])
 def test_load_refuses_arrays_of_another_shape_or_type(games):
-    with pytest.raises(InvalidPosition, match=r"games must be uint64 .*, not "):
+    with raises(InvalidPosition, "games", "uint64"):
         Batch("leyla", 2).load(games)
 
 
@@ -453,35 +452,35 @@ def test_play_random_chooses_every_legal_action_equally_often():
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"num_games": 0}, "num_games must be a whole number from 1 to 4294967296, not 0"),
-        ({"num_games": 2.5}, "num_games must be a whole number from 1 to 4294967296, not 2.5"),
-        ({"num_games": 10**30}, "num_games must be a whole number from 1 to 4294967296, not 10{30}"),
-        ({"num_threads": 0}, "num_threads must be a whole number from 1 to 1024, not 0"),
-        ({"rounds": 0}, 'rounds must be a whole number from 1 to 1000 or "match", not 0'),
-        ({"rounds": "all"}, "rounds must be a whole number from 1 to 1000 or \"match\", not 'all'"),
-        ({"rounds": 1.0}, "rounds must be a whole number.*not 1.0"),
-        ({"rounds": True}, "rounds must be a whole number.*not True"),
-        ({"first_player": 2}, "first_player must be 0 or 1 or 'random', not 2"),
-        ({"first_player": "South"}, "first_player must be 0 or 1 or 'random', not 'South'"),
-        ({"opening_turns": -1}, "opening_turns must be a whole number from 0 to 10000, not -1"),
-        ({"opening_turns": 1.5}, "opening_turns must be a whole number from 0 to 10000, not 1.5"),
-        ({"reward": "score"}, "reward must be 'outcome' or 'margin', not 'score'"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
+        ({"num_games": 0}, ["num_games", 1, 4294967296, 0]),
+        ({"num_games": 2.5}, ["num_games", 1, 4294967296, 2.5]),
+        ({"num_games": 10**30}, ["num_games", 4294967296, "1000000000000000000000000000000"]),
+        ({"num_threads": 0}, ["num_threads", 1, 1024, 0]),
+        ({"rounds": 0}, ["rounds", 1, 1000, "match", 0]),
+        ({"rounds": "all"}, ["rounds", 1, 1000, "match", "all"]),
+        ({"rounds": 1.0}, ["rounds", 1.0]),
+        ({"rounds": True}, ["rounds", True]),
+        ({"first_player": 2}, ["first_player", 0, 1, "random", 2]),
+        ({"first_player": "South"}, ["first_player", 0, 1, "random", "South"]),
+        ({"opening_turns": -1}, ["opening_turns", 0, 10000, -1]),
+        ({"opening_turns": 1.5}, ["opening_turns", 0, 10000, 1.5]),
+        ({"reward": "score"}, ["reward", "outcome", "margin", "score"]),
+        ({"seed": -1}, ["seed", 0, -1]),
     ],
 )
 def test_a_wrong_argument_is_refused_with_the_value(arguments, why):
-    with pytest.raises(ValueError, match=why):
+    with raises(ValueError, why):
         Batch(**{"ruleset": "leyla", "num_games": 2} | arguments)
 
 
 @pytest.mark.parametrize("turns", [-1, 2.5])
 def test_play_random_refuses_a_wrong_number_of_turns(turns):
-    with pytest.raises(ValueError, match=f"turns_per_game must be a whole number of at least 0, not {turns}"):
+    with raises(ValueError, "turns_per_game", turns):
         Batch("leyla", 1).play_random(turns)
 
 
 def test_an_unknown_ruleset_is_refused():
-    with pytest.raises(InvalidRuleset, match="did you mean 'leyla'"):
+    with raises(InvalidRuleset, "leyla"):
         Batch("leila", 1)
 
 
@@ -537,9 +536,9 @@ def test_a_batch_told_not_to_start_anew_keeps_the_end():
         np.testing.assert_array_equal(kept.rewards[ended], anew.rewards[ended])
         assert not kept.legal_mask[kept.done].any()
     assert kept.done.all()
-    with pytest.raises(IllegalMove, match="game 0"):
+    with raises(IllegalMove, "game 0"):
         kept.step(np.zeros(100, int))
-    with pytest.raises(InvalidArgument, match="reset"):
+    with raises(InvalidArgument, "reset"):
         kept.play_random(1)
     kept.reset(where=np.arange(100) < 50)
     assert kept.done.tolist() == [False] * 50 + [True] * 50
@@ -583,7 +582,7 @@ def test_a_limit_on_rounds_that_was_asked_for_terminates():
     ],
 )
 def test_an_argument_out_of_range_is_named(name, value):
-    with pytest.raises(InvalidArgument, match=name) as caught:
+    with raises(InvalidArgument, name) as caught:
         Batch("leyla", **{"num_games": 2, name: value})
     assert repr(value) in str(caught.value)
 
@@ -593,6 +592,6 @@ def test_where_must_be_a_mask(where):
     batch = Batch("leyla", 2, seed=1)
     before = batch.games.copy()
     for call in (lambda: batch.step([0, 0], where), lambda: batch.reset(where=where)):
-        with pytest.raises(InvalidArgument, match="where must be 2 values of type bool"):
+        with raises(InvalidArgument, "where", 2):
             call()
     assert (batch.games == before).all()

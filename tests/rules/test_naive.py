@@ -12,6 +12,7 @@ from statistics import fmean, stdev
 
 import naive
 import pytest
+from error_checks import raises
 from naive import NAIVE_RULESETS, NOBODY, NORTH, SOUTH
 
 DATA = Path(__file__).parent.parent / "data"
@@ -389,7 +390,7 @@ def test_an_illegal_action_raises():
         1 1 0 0 0 0
         """,
     )
-    with pytest.raises(ValueError, match="action 2 is not legal; legal actions: 0, 1"):
+    with raises(ValueError, "action 2", "0, 1"):
         naive.play(game, 2)
 
 

@@ -1,9 +1,8 @@
 """Text for positions, turns and games."""
 
-import re
-
 import pytest
 from boards import NORTH, finished, position
+from error_checks import raises
 from position_texts import INVALID, VALID
 
 from mancala_env import InvalidPosition, Position, Ruleset, rulesets
@@ -63,41 +62,41 @@ def test_a_ruleset_of_ones_own_is_given_beside_the_text():
     text = Position(mine).to_text()
     assert text == "mine 4,4/4,4 0-0 S"
     assert Position.from_text(text, mine) == Position(mine)
-    with pytest.raises(InvalidPosition, match=r"no ruleset 'mine'.*a ruleset of your own is given beside"):
+    with raises(InvalidPosition, "mine"):
         Position.from_text(text)
-    with pytest.raises(InvalidPosition, match="the text is of ruleset 'leyla', not of 'mine'"):
+    with raises(InvalidPosition, "leyla", "mine"):
         Position.from_text(Position("leyla").to_text(), mine)
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "'' is not a position; the form is: RULESET SOUTH/NORTH"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 S", "is not a position; the form is"),
-        ("leila 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "did you mean 'leyla'"),
-        ("leyla 4,4,4,4,4,4,4,4,4,4,4,4 0-0 S", "must be South's row / North's row"),
-        ("leyla 4,4/4,4/4,4 0-0 S", "must be South's row / North's row"),
-        ("leyla 4,4,4/4,4,4 0-0 S", "seeds must be 12 whole numbers"),
-        ("leyla 4,4,4,4,4,x/4,4,4,4,4,4 0-0 S", "seeds: 'x' is not a whole number"),
-        ("leyla 4,4,4,4,4,/4,4,4,4,4,4 0-0 S", "seeds: '' is not a whole number"),
-        ("leyla 4,4,4,4,4,4sn/4,4,4,4,4,4 0-0 S", "seeds: '4s' is not a whole number"),
-        ("leyla 4,4,4,4,4,-4/4,4,4,4,4,4 0-0 S", "seeds: '-4' is not a whole number"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0 S", "stores: '0' must be South's and North's, such as 5-3"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-x S", "stores: 'x' is not a whole number"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 s", "player: 's' must be S or N"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall", "stall: '' is not a whole number"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall=99", "stall must be 0 to 50, not 99"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S colour=red", "'colour=red' is no part of a position"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S end=stuck", "'end=stuck' is no part of a position"),
-        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=SSS", "territory must be 12 whole numbers"),
-        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=X", "territory: 'X' must be S or N"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-" + 5000 * "9" + " S", "stores: no game has a number of 5,000"),
-        (None, "None is not a position; the form is"),
-        ("leyla 4s,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "owned holes come in opposite pairs"),
+        ("", "''"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 S", "position"),
+        ("leila 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "leyla"),
+        ("leyla 4,4,4,4,4,4,4,4,4,4,4,4 0-0 S", ["South", "North"]),
+        ("leyla 4,4/4,4/4,4 0-0 S", ["South", "North"]),
+        ("leyla 4,4,4/4,4,4 0-0 S", ["seeds", 12]),
+        ("leyla 4,4,4,4,4,x/4,4,4,4,4,4 0-0 S", ["seeds", "'x'"]),
+        ("leyla 4,4,4,4,4,/4,4,4,4,4,4 0-0 S", ["seeds", "''"]),
+        ("leyla 4,4,4,4,4,4sn/4,4,4,4,4,4 0-0 S", ["seeds", "'4s'"]),
+        ("leyla 4,4,4,4,4,-4/4,4,4,4,4,4 0-0 S", ["seeds", "'-4'"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0 S", ["stores", "'0'"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-x S", ["stores", "'x'"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 s", ["player", "'s'"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall", ["stall", "''"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S stall=99", ["stall", 0, 50, 99]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S colour=red", "colour=red"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S end=stuck", "end=stuck"),
+        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=SSS", ["territory", 12]),
+        ("gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S territory=X", ["territory", "'X'"]),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-" + 5000 * "9" + " S", "stores"),
+        (None, None),
+        ("leyla 4s,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "owned holes"),
     ],
 )
 def test_a_text_that_is_no_position_is_refused_with_the_part(text, why):
-    with pytest.raises(InvalidPosition, match=why):
+    with raises(InvalidPosition, why):
         Position.from_text(text)
 
 
@@ -122,9 +121,9 @@ def test_turns():
 
 @pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣", "S1\u00a0N1", "S1\x1f"])
 def test_a_word_that_is_no_turn_is_refused(word):
-    with pytest.raises(InvalidPosition, match=re.escape(f"{word!r} is not a turn: S or N and a hole from 1")):
+    with raises(InvalidPosition, repr(word)):
         notation.parse_turns(f"S1 {word}")
-    with pytest.raises(InvalidPosition, match=r"'S9{39}\.\.\.' is not a turn"):
+    with raises(InvalidPosition, "S999999999999999999999999999999999999999..."):
         notation.parse_turns("S" + "9" * 5000)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 from expected_observations import FOUR_TURNS, expected
 
 from mancala_env import Batch, Position, agents, observations, rulesets
@@ -106,13 +107,13 @@ def test_the_version_of_values_tells_value_networks_apart() -> None:
     assert of_layli != of_leyla
     assert of_layli.startswith(f"{version('leaves')}.")
     assert Observer("leyla", "values").version == of_leyla
-    with pytest.raises(InvalidArgument, match="name one"):
+    with pytest.raises(InvalidArgument):
         version("values")
 
 
 def test_values_need_a_shipped_network() -> None:
     mine = replace(rulesets.lookup("layli_goobalay"), name="mine", seeds_per_hole=6)
-    with pytest.raises(NoValueNetwork, match=r"none of mine, only of .*leyla"):
+    with raises(NoValueNetwork, "mine", "leyla"):
         Observer(mine, "values")
     assert kinds_of(mine) == KINDS[:-1]
     assert kinds_of("leyla") == KINDS

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from boards import NOBODY, NORTH, SOUTH, finished, position
+from error_checks import raises
 
 from mancala_env import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, Turn
 from mancala_env import rulesets as catalogue
@@ -58,44 +59,44 @@ def test_lists_tuples_and_arrays_set_up_alike():
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"seeds": [4] * 11}, "seeds must be 12 whole numbers"),
-        ({"seeds": [[4] * 12]}, "seeds must be 12 whole numbers"),
-        ({"seeds": [4.0] * 12}, "seeds must be 12 whole numbers"),
-        ({"seeds": [4] * 11 + [-1]}, r"seeds\[11\] must be 0 to 48, not -1"),
-        ({"seeds": [49] + [0] * 11}, r"seeds\[0\] must be 0 to 48, not 49"),
-        ({"seeds": [4] * 11 + [5]}, "49 seeds in holes and stores, but layli_goobalay has 48"),
-        ({"seeds": [4] * 12, "stores": (1, 0)}, "49 seeds in holes and stores"),
-        ({"seeds": [0] * 12, "stores": (1, 2, 3)}, "stores must be 2 whole numbers"),
-        ({"seeds": [0] * 12, "stores": (-1, 2)}, r"stores\[0\] must be 0 to 48, not -1"),
-        ({"seeds": [4] * 12, "owner": [0] * 11}, "owner must be 12 whole numbers"),
-        ({"seeds": [4] * 12, "owner": [2] + [-1] * 11}, r"owner\[0\] must be -1 to 1, not 2"),
+        ({"seeds": [4] * 11}, ["seeds", 12]),
+        ({"seeds": [[4] * 12]}, ["seeds", 12]),
+        ({"seeds": [4.0] * 12}, ["seeds", 12]),
+        ({"seeds": [4] * 11 + [-1]}, ["seeds[11]", -1]),
+        ({"seeds": [49] + [0] * 11}, ["seeds[0]", 49]),
+        ({"seeds": [4] * 11 + [5]}, [49, "layli_goobalay", 48]),
+        ({"seeds": [4] * 12, "stores": (1, 0)}, 49),
+        ({"seeds": [0] * 12, "stores": (1, 2, 3)}, ["stores", 2]),
+        ({"seeds": [0] * 12, "stores": (-1, 2)}, ["stores[0]", -1]),
+        ({"seeds": [4] * 12, "owner": [0] * 11}, ["owner", 12]),
+        ({"seeds": [4] * 12, "owner": [2] + [-1] * 11}, ["owner[0]", 2]),
         (
             {"seeds": [4] * 12, "owner": [-1, 0] + [-1] * 10},
-            "hole 1 and its opposite 10 have owners 0 and -1; in layli_goobalay owned holes come in opposite",
+            ["hole 1", 10, "layli_goobalay"],
         ),
-        ({"seeds": [4] * 12, "player": 2}, r"player must be 0 \(South\) or 1 \(North\), not 2"),
-        ({"player": "South"}, r"player must be 0 \(South\) or 1 \(North\), not 'South'"),
-        ({"seeds": [4] * 12, "stall": 51}, "stall must be 0 to 50, not 51"),
-        ({"seeds": [4] * 12, "stall": 2.5}, "stall must be a whole number, not 2.5"),
-        ({"seeds": [4] * 12, "round": 0}, "round must be 1 to 2147483647, not 0"),
-        ({"seeds": [4] * 12, "starter": 2}, "starter must be 0 to 1, not 2"),
-        ({"seeds": [4] * 12, "debts": (2, 0)}, "nobody lends seeds in layli_goobalay"),
+        ({"seeds": [4] * 12, "player": 2}, ["player", 0, 1, 2]),
+        ({"player": "South"}, ["player", 0, 1, "South"]),
+        ({"seeds": [4] * 12, "stall": 51}, ["stall", 0, 50, 51]),
+        ({"seeds": [4] * 12, "stall": 2.5}, ["stall", 2.5]),
+        ({"seeds": [4] * 12, "round": 0}, ["round", 1, 2147483647, 0]),
+        ({"seeds": [4] * 12, "starter": 2}, ["starter", 0, 1, 2]),
+        ({"seeds": [4] * 12, "debts": (2, 0)}, "layli_goobalay"),
         (
             {"seeds": [4] * 12, "territory": [0] * 7 + [1] * 5},
-            "in layli_goobalay it is always the player's own row",
+            "layli_goobalay",
         ),
-        ({"seeds": [4] * 12, "player": True}, r"player must be 0 \(South\) or 1 \(North\), not True"),
-        ({"player": np.array([1])}, r"player must be 0 \(South\) or 1 \(North\), not array\(\[1\]\)"),
-        ({"stores": 3}, "without seeds a position is the start of round 1"),
-        ({"debts": None}, "without seeds a position is the start of round 1"),
-        ({"stores": (1, 0)}, "without seeds a position is the start of round 1"),
-        ({"stall": 3}, "without seeds a position is the start of round 1"),
-        ({"owner": [-1] * 12}, "without seeds a position is the start of round 1"),
-        ({"round": 2}, "takes ruleset and player only"),
+        ({"seeds": [4] * 12, "player": True}, ["player", 0, 1, True]),
+        ({"player": np.array([1])}, ["player", "array([1])"]),
+        ({"stores": 3}, "seeds"),
+        ({"debts": None}, "seeds"),
+        ({"stores": (1, 0)}, "seeds"),
+        ({"stall": 3}, "seeds"),
+        ({"owner": [-1] * 12}, "seeds"),
+        ({"round": 2}, ["ruleset", "player"]),
     ],
 )
 def test_a_wrong_set_up_is_refused_with_the_value(arguments, why):
-    with pytest.raises(InvalidPosition, match=why) as error:
+    with raises(InvalidPosition, why) as error:
         Position("layli_goobalay", **arguments)
     assert isinstance(error.value, MancalaError | ValueError)
 
@@ -110,27 +111,27 @@ def test_a_wrong_set_up_is_refused_with_the_value(arguments, why):
     ],
 )
 def test_an_impossible_territory_is_refused(territory):
-    with pytest.raises(InvalidPosition, match=r"territory \[.*the stronger player gains"):
+    with raises(InvalidPosition, "territory"):
         Position("gabata_i", [4] * 12, territory=territory)
 
 
 def test_an_unknown_ruleset_is_refused():
-    with pytest.raises(InvalidRuleset, match="did you mean 'leyla'"):
+    with raises(InvalidRuleset, "leyla"):
         Position("leila")
 
 
 @pytest.mark.parametrize("action", [6, 11, 12, -1, 2.0, "3", None])
 def test_an_illegal_action_changes_nothing(action):
     game = Position("leyla")
-    with pytest.raises(IllegalMove, match=f"South cannot sow hole {action!r}.*legal holes: 0, 1, 2, 3, 4, 5"):
+    with raises(IllegalMove, f"hole {action!r}", "0, 1, 2, 3, 4, 5"):
         game.play(action)
     assert game == Position("leyla")
 
 
 def test_an_error_without_legal_holes_says_none():
-    with pytest.raises(InvalidPosition, match="round 1 is not over"):
+    with raises(InvalidPosition, "round 1"):
         Position("leyla").next_round()
-    with pytest.raises(IllegalMove, match=r"the round is over \(stuck\)"):
+    with raises(IllegalMove, "stuck"):
         finished("leyla", (24, 24)).play(0)
 
 
@@ -189,7 +190,7 @@ def test_equal_positions_have_equal_keys():
 
 
 def test_a_position_that_can_change_is_no_key():
-    with pytest.raises(TypeError, match="unhashable"):
+    with raises(TypeError, "unhashable"):
         hash(Position("leyla"))
 
 
@@ -203,7 +204,7 @@ def test_a_copy_is_played_on_its_own(duplicate):
 
 
 def test_true_is_no_action():
-    with pytest.raises(IllegalMove, match="it is not a whole number"):
+    with raises(IllegalMove, True):
         Position("leyla").play(True)
 
 
@@ -229,7 +230,7 @@ def test_positions_that_differ_in_anything_are_not_equal(other):
 def test_from_games_takes_any_row():
     games = np.concatenate([Position("leyla", [n] * 12).games for n in range(1, 4)])
     assert [Position.from_games("leyla", games, b).seeds[0] for b in (0, 1, 2, -1)] == [1, 2, 3, 3]
-    with pytest.raises(InvalidPosition, match="no game 3"):
+    with raises(InvalidPosition, 3):
         Position.from_games("leyla", games, 3)
     game = Position.from_games("leyla", games)
     game.play(0)

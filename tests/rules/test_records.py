@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from error_checks import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from record_texts import INVALID, VALID
@@ -129,7 +130,7 @@ def test_ludiis_games_are_written_and_read_back(path, tmp_path):
 def test_nothing_is_appended_to_a_file_of_something_else(tmp_path):
     file, game = tmp_path / "other.txt", GameRecord("leyla", [(0, 0)])
     file.write_text("my notes\n")
-    with pytest.raises(InvalidRecord, match=r"other\.txt is no file of games"):
+    with raises(InvalidRecord, "other.txt"):
         write_games(file, [game], append=True)
     assert file.read_text() == "my notes\n"
     for before in ("", "\n\n"):
@@ -164,14 +165,14 @@ def test_a_file_that_cannot_be_replaced_whole_is_left_as_it_is(tmp_path):
     file, wrong = tmp_path / "games.txt", GameRecord("leyla", [(0, 3), (0, 3)])
     write_games(file, [GameRecord("leyla", [(0, 0)])])
     before = file.read_bytes()
-    with pytest.raises(InvalidRecord, match="game 2, turn 2"):
+    with raises(InvalidRecord, "game 2", "turn 2"):
         write_games(file, [GameRecord("leyla"), wrong])
     assert file.read_bytes() == before
-    with pytest.raises(InvalidRecord, match="game 2, turn 2"):
+    with raises(InvalidRecord, "game 2", "turn 2"):
         write_games(file, [GameRecord("leyla"), wrong], append=True)
     assert len(list(read_games(file))) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["games.txt"]
-    with pytest.raises(FileNotFoundError, match=r"'.*nowhere/games\.txt'"):
+    with raises(FileNotFoundError, "nowhere/games.txt"):
         write_games(tmp_path / "nowhere" / "games.txt", [])
 
 
@@ -196,7 +197,7 @@ def test_half_a_game_at_the_end_is_told_before_games_are_appended(tmp_path):
     assert list(read_games(file)) == [game, game]
     for cut in (whole[:10], whole[:-6]):
         file.write_text(whole + "\n" + cut)
-        with pytest.raises(InvalidRecord, match=r"games\.txt, line \d+, game 2"):
+        with raises(InvalidRecord, "games.txt", "game 2"):
             write_games(file, [game], append=True)
         assert file.read_text() == whole + "\n" + cut
 
@@ -205,7 +206,7 @@ def test_a_game_that_the_disk_has_no_room_for_is_not_there_by_half(tmp_path):
     file, game = tmp_path / "games.txt", GameRecord("leyla", [(0, 0)], comment="long " * 400)
     write_games(file, [game])
     size = file.stat().st_size
-    with largest_file(2 * size + size // 2), pytest.raises(OSError, match="File too large"):
+    with largest_file(2 * size + size // 2), raises(OSError, "File too large"):
         write_games(file, [game, game], append=True)
     assert list(read_games(file)) == [game, game]
 
@@ -285,7 +286,7 @@ def test_a_player_may_resign():
     outcome = GameRecord.from_text(game.to_text()).verify()
     assert (outcome.winner, outcome.margin, outcome.end) == (1, None, "resigned")
     over = GameRecord("leyla", played(Position("leyla"), 1, random.Random(0), 10_000))
-    with pytest.raises(InvalidRecord, match=r"South resigned a game that was over \(stuck\)"):
+    with raises(InvalidRecord, "South", "stuck"):
         replace(over, resigned=0).verify()
 
 
@@ -385,7 +386,7 @@ def test_the_games_before_a_fault_are_read(tmp_path):
     file.write_text(f"{LEYLA}S1\n\n{LEYLA}S1 N1\n\n{LEYLA}N1")
     games = read_games(file)
     assert [len(next(games).turns) for _ in range(2)] == [1, 2]
-    with pytest.raises(InvalidRecord, match="game 3, turn 1: N1 cannot be played: South is to move"):
+    with raises(InvalidRecord, "game 3", "turn 1", "N1"):
         next(games)
 
 
@@ -393,30 +394,26 @@ def test_a_result_that_the_turns_do_not_give_is_refused():
     game = GameRecord("leyla", played(Position("leyla"), 1, random.Random(0), 10_000))
     right = str(game.verify())
     wrong = game.to_text().replace(f'"{right}"', '"South by 48"')
-    with pytest.raises(
-        InvalidRecord, match=f"header Result says 'South by 48', but the turns end in '{right}'"
-    ):
+    with raises(InvalidRecord, "Result", "South by 48", right):
         parse_games(wrong)
     text = game.to_text() + "S1"
-    with pytest.raises(
-        InvalidRecord, match=rf"S1 cannot be played: the game is over \({game.verify().end}\)"
-    ):
+    with raises(InvalidRecord, "S1", game.verify().end):
         parse_games(text)
 
 
 def test_a_file_of_bytes_is_no_file_of_games(tmp_path):
     file = tmp_path / "games.txt"
     file.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(InvalidRecord, match=r"games\.txt: not a text in UTF-8"):
+    with raises(InvalidRecord, "games.txt", "UTF-8"):
         list(read_games(file))
 
 
 def test_comments_without_end_take_little_memory(monkeypatch):
     monkeypatch.setattr(records, "MAX_COMMENTS", 1000)
-    with pytest.raises(InvalidRecord, match="the comments of a game have at most 1,000 characters"):
+    with raises(InvalidRecord, "1,000"):
         parse_games(LEYLA + "S1 {" + "x" * 600 + "} N1 {" + "y" * 600 + "}")
     monkeypatch.setattr(records, "MAX_TURNS", 2)
-    with pytest.raises(InvalidRecord, match="a game has at most 2 turns"):
+    with raises(InvalidRecord, 2):
         parse_games(LEYLA + "S1 N1 S1")
 
 
@@ -438,40 +435,40 @@ def test_any_other_text_is_read_or_refused(text):
 @pytest.mark.parametrize(
     ("arguments", "error", "why"),
     [
-        ({"ruleset": "leila"}, InvalidRuleset, "no ruleset"),
-        ({"turns": [(2, 0)]}, InvalidRecord, "a turn is a player"),
-        ({"turns": [(0, -1)]}, InvalidRecord, "a turn is a player"),
-        ({"turns": ["S1"]}, InvalidRecord, "a turn is a player"),
-        ({"turns": None}, InvalidArgument, "turns must be players and actions, such as [(0, 3)], not None"),
-        ({"headers": 5}, InvalidArgument, "headers must be a dictionary of texts, not 5"),
-        ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment must be one line"),
-        ({"south": None}, InvalidRecord, "south must be one line"),
-        ({"rounds": 0}, MancalaError, "rounds must be"),
-        ({"seed": 2**128}, MancalaError, "seed must be"),
-        ({"date": "today"}, InvalidRecord, "date must be a day"),
-        ({"resigned": 2}, InvalidRecord, "resigned must be"),
-        ({"headers": {"Ruleset": "x"}}, InvalidRecord, "a header of your own is a word such as Event"),
-        ({"headers": {"no name": "x"}}, InvalidRecord, "a header of your own is a word such as Event"),
+        ({"ruleset": "leila"}, InvalidRuleset, "ruleset"),
+        ({"turns": [(2, 0)]}, InvalidRecord, "turn"),
+        ({"turns": [(0, -1)]}, InvalidRecord, "turn"),
+        ({"turns": ["S1"]}, InvalidRecord, "turn"),
+        ({"turns": None}, InvalidArgument, ["turns", None]),
+        ({"headers": 5}, InvalidArgument, ["headers", 5]),
+        ({"turns": [(0, 0, "a\nb")]}, InvalidRecord, "comment"),
+        ({"south": None}, InvalidRecord, "south"),
+        ({"rounds": 0}, MancalaError, "rounds"),
+        ({"seed": 2**128}, MancalaError, "seed"),
+        ({"date": "today"}, InvalidRecord, "date"),
+        ({"resigned": 2}, InvalidRecord, "resigned"),
+        ({"headers": {"Ruleset": "x"}}, InvalidRecord, "header"),
+        ({"headers": {"no name": "x"}}, InvalidRecord, "header"),
         (
             {"start": Position("gabata_i")},
             InvalidRecord,
-            "the start is of ruleset 'gabata_i', not of 'leyla'",
+            ["gabata_i", "leyla"],
         ),
-        ({"start": "leyla"}, InvalidPosition, "is not a position"),
-        ({"ruleset": Ruleset(name="own", title="x" * 2000)}, InvalidRecord, "the ruleset's title must be"),
+        ({"start": "leyla"}, InvalidPosition, "position"),
+        ({"ruleset": Ruleset(name="own", title="x" * 2000)}, InvalidRecord, "title"),
     ],
 )
 def test_what_is_no_record_is_refused_when_it_is_made(arguments, error, why):
-    with pytest.raises(error, match=re.escape(why)):
+    with raises(error, why):
         GameRecord(**({"ruleset": "leyla"} | arguments))
 
 
 @pytest.mark.parametrize(
     ("games", "said"),
     [
-        (None, "games must be several GameRecords, such as [record], not NoneType"),
-        (GameRecord("leyla"), "games must be several GameRecords, such as [record], not GameRecord"),
-        ("text", "game 1 must be a GameRecord, not str"),
+        (None, ["games", "GameRecords", "NoneType"]),
+        (GameRecord("leyla"), ["games", "GameRecords", "GameRecord"]),
+        ("text", ["game 1", "GameRecord", "str"]),
     ],
 )
 def test_what_is_no_game_is_not_written(games, said, tmp_path):
@@ -479,9 +476,9 @@ def test_what_is_no_game_is_not_written(games, said, tmp_path):
     write_games(path, [GameRecord("leyla")])
     before = path.read_bytes()
     for append in (False, True):
-        with pytest.raises(InvalidArgument, match=re.escape(said)):
+        with raises(InvalidArgument, said):
             write_games(path, games, append=append)
-    with pytest.raises(InvalidArgument, match=re.escape(said)):
+    with raises(InvalidArgument, said):
         games_text(games)
     assert path.read_bytes() == before
 
@@ -489,24 +486,24 @@ def test_what_is_no_game_is_not_written(games, said, tmp_path):
 @pytest.mark.parametrize("path", ["", " ", "."])
 def test_games_are_kept_in_a_file(path):
     for append in (False, True):
-        with pytest.raises(InvalidArgument, match="games are kept in a file"):
+        with raises(InvalidArgument, "file"):
             write_games(path, [GameRecord("leyla")], append=append)
-    with pytest.raises(InvalidArgument, match="games are kept in a file"):
+    with raises(InvalidArgument, "file"):
         next(read_games(path))
 
 
 def test_games_are_read_from_a_text():
-    with pytest.raises(InvalidArgument, match="games are read from a text, not from bytes"):
+    with raises(InvalidArgument, "bytes"):
         parse_games(b"")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_record_with_a_turn_that_does_not_fit_is_not_written(tmp_path):
     game = GameRecord("leyla", [(0, 3), (0, 3)])
-    with pytest.raises(InvalidRecord, match="turn 2: S4 cannot be played: North is to move"):
+    with raises(InvalidRecord, "turn 2", "S4"):
         game.verify()
-    with pytest.raises(InvalidRecord, match="game 2, turn 2: S4 cannot be played"):
+    with raises(InvalidRecord, "game 2", "turn 2", "S4"):
         write_games(tmp_path / "games.txt", [GameRecord("leyla"), game])
-    with pytest.raises(InvalidRecord, match="the text holds 0 games"):
+    with raises(InvalidRecord, 0):
         GameRecord.from_text("")
 
 

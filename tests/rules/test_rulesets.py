@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 
@@ -68,20 +69,20 @@ def test_a_ruleset_is_looked_up_as_itself():
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        ("layli_gobalay", "did you mean 'layli_goobalay'"),
+        ("layli_gobalay", "'layli_goobalay'"),
         ("gabata_1", "'gabata_i'"),
         ("Leyla", "'leyla'"),
         ("ludii_gabata", "'ludii_gabata_i'"),
     ],
 )
 def test_a_wrong_name_is_answered_with_near_ones(name, near):
-    with pytest.raises(InvalidRuleset, match=f"no ruleset {name!r}.*{near}"):
+    with raises(InvalidRuleset, repr(name), near):
         rulesets.lookup(name)
 
 
 @pytest.mark.parametrize("wrong", ["oware", "", None, 3, ["leyla"]])
 def test_a_name_near_none_is_answered_with_all(wrong):
-    with pytest.raises(InvalidRuleset, match="all rulesets: layli_goobalay, leyla_gobale_ii"):
+    with raises(InvalidRuleset, "layli_goobalay", "leyla_gobale_ii"):
         rulesets.lookup(wrong)
 
 
@@ -117,29 +118,29 @@ def test_row_widths_2_to_12_play(width):
 @pytest.mark.parametrize(
     ("dials", "why"),
     [
-        ({"row_width": 1}, "row_width must be 2 to 12, not 1"),
-        ({"row_width": 13}, "row_width must be 2 to 12, not 13"),
-        ({"row_width": 6.0}, "row_width must be a whole number, not 6.0"),
-        ({"row_width": True}, "row_width must be a whole number, not True"),
-        ({"seeds_per_hole": "4"}, "seeds_per_hole must be a whole number, not '4'"),
-        ({"seeds_per_hole": 0}, "seeds_per_hole must be 1 to 21 on a board of 12 holes"),
-        ({"seeds_per_hole": 22}, "at most 255 seeds in all.*not 22"),
-        ({"row_width": 12, "seeds_per_hole": 11}, "seeds_per_hole must be 1 to 10 on a board of 24 holes"),
-        ({"direction": "left"}, "direction must be one of 'anticlockwise', 'clockwise', not 'left'"),
-        ({"landing": "Weg"}, "landing must be one of 'uur', 'pair', 'weg', not 'Weg'"),
-        ({"owns_on": "own"}, "owns_on must be one of 'opponent', 'either', not 'own'"),
-        ({"round_end": "stuck"}, "round_end must be one of 'mover_stuck', 'either_stuck', 'both_stuck'"),
-        ({"match": True}, "match must be one of 'single', 'mirror', 'loan', 'territory', not True"),
-        ({"opening": None}, "opening must be one of 'free', 'rightmost', 'eights', not None"),
-        ({"captures_last": 1}, "captures_last must be True or False, not 1"),
-        ({"ransoms_empty": "no"}, "ransoms_empty must be True or False, not 'no'"),
-        ({"name": "two words"}, "name must be one word.*not 'two words'"),
-        ({"name": ""}, "name must be one word.*not ''"),
-        ({"name": None}, "name must be one word.*not None"),
+        ({"row_width": 1}, ["row_width", 2, 12, 1]),
+        ({"row_width": 13}, ["row_width", 2, 12, 13]),
+        ({"row_width": 6.0}, ["row_width", 6.0]),
+        ({"row_width": True}, ["row_width", True]),
+        ({"seeds_per_hole": "4"}, ["seeds_per_hole", "4"]),
+        ({"seeds_per_hole": 0}, ["seeds_per_hole", 21, 0]),
+        ({"seeds_per_hole": 22}, [255, 22]),
+        ({"row_width": 12, "seeds_per_hole": 11}, ["seeds_per_hole", 1, 10, 24]),
+        ({"direction": "left"}, ["direction", "anticlockwise", "clockwise", "left"]),
+        ({"landing": "Weg"}, ["landing", "uur", "pair", "weg", "Weg"]),
+        ({"owns_on": "own"}, ["owns_on", "opponent", "either", "own"]),
+        ({"round_end": "stuck"}, ["round_end", "mover_stuck", "either_stuck", "both_stuck"]),
+        ({"match": True}, ["match", "single", "mirror", "loan", "territory", True]),
+        ({"opening": None}, ["opening", "free", "rightmost", "eights", None]),
+        ({"captures_last": 1}, ["captures_last", True, False, 1]),
+        ({"ransoms_empty": "no"}, ["ransoms_empty", True, False, "no"]),
+        ({"name": "two words"}, ["name", "two words"]),
+        ({"name": ""}, ["name", "''"]),
+        ({"name": None}, ["name", None]),
     ],
 )
 def test_a_dial_out_of_range_is_refused(dials, why):
-    with pytest.raises(InvalidRuleset, match=why):
+    with raises(InvalidRuleset, why):
         Ruleset(**dials)
 
 
@@ -149,29 +150,29 @@ GABATA = {"landing": "weg", "round_end": "both_stuck", "match": "territory"}
 @pytest.mark.parametrize(
     ("dials", "why"),
     [
-        (GABATA | {"landing": "uur"}, "match='territory' needs landing='weg', not 'uur'"),
-        (GABATA | {"landing": "pair"}, "match='territory' needs landing='weg', not 'pair'"),
-        (GABATA | {"round_end": "mover_stuck"}, "match='territory' needs round_end='both_stuck'"),
-        (GABATA | {"seeds_per_hole": 3}, "match='territory' fills holes with four seeds.*not 3"),
-        ({"match": "loan", "seeds_per_hole": 5}, "match='loan' fills holes with four seeds.*not 5"),
-        ({"opening": "eights"}, "opening='eights'.*needs landing='weg'"),
+        (GABATA | {"landing": "uur"}, ["match='territory'", "landing='weg'", "uur"]),
+        (GABATA | {"landing": "pair"}, ["match='territory'", "landing='weg'", "pair"]),
+        (GABATA | {"round_end": "mover_stuck"}, ["match='territory'", "round_end='both_stuck'"]),
+        (GABATA | {"seeds_per_hole": 3}, ["match='territory'", 3]),
+        ({"match": "loan", "seeds_per_hole": 5}, ["match='loan'", 5]),
+        ({"opening": "eights"}, ["opening='eights'", "landing='weg'"]),
         (GABATA | {"opening": "eights", "direction": "clockwise"}, "direction='anticlockwise'"),
-        (GABATA | {"opening": "eights", "match": "mirror"}, "'single' or 'territory', not 'mirror'"),
-        (GABATA | {"opening": "eights", "match": "loan"}, "'single' or 'territory', not 'loan'"),
+        (GABATA | {"opening": "eights", "match": "mirror"}, ["single", "territory", "mirror"]),
+        (GABATA | {"opening": "eights", "match": "loan"}, ["single", "territory", "loan"]),
         (
             GABATA | {"opening": "eights", "match": "single", "round_end": "mover_stuck"},
-            "opening='eights' needs round_end='both_stuck'",
+            ["opening='eights'", "round_end='both_stuck'"],
         ),
-        ({"landing": "pair", "captures_last": False}, "captures_last=False only means something for"),
-        ({"landing": "weg", "captures_last": False}, "captures_last=False only means something for"),
-        ({"owns_on": "either"}, "owns_on='either' only means something for landing='weg', not 'uur'"),
-        ({"landing": "pair", "owns_on": "either"}, "owns_on='either' only means something for landing='weg'"),
-        ({"ransoms_empty": False}, "ransoms_empty=False means nothing for landing='uur'"),
-        ({"opening": "rightmost", "match": "mirror"}, "a rule of a single round, not of match='mirror'"),
+        ({"landing": "pair", "captures_last": False}, "captures_last=False"),
+        ({"landing": "weg", "captures_last": False}, "captures_last=False"),
+        ({"owns_on": "either"}, ["owns_on='either'", "landing='weg'", "uur"]),
+        ({"landing": "pair", "owns_on": "either"}, ["owns_on='either'", "landing='weg'"]),
+        ({"ransoms_empty": False}, ["ransoms_empty=False", "landing='uur'"]),
+        ({"opening": "rightmost", "match": "mirror"}, "match='mirror'"),
     ],
 )
 def test_dials_that_do_not_go_together_are_refused_with_the_reason(dials, why):
-    with pytest.raises(InvalidRuleset, match=why) as error:
+    with raises(InvalidRuleset, why) as error:
         Ruleset(**dials)
     assert isinstance(error.value, MancalaError | ValueError)
 
@@ -185,7 +186,7 @@ def test_a_catalogue_ruleset_can_be_varied():
 
 def test_a_name_of_the_catalogue_is_taken():
     """Its text would be read back as the catalogue's game."""
-    with pytest.raises(InvalidRuleset, match=r"name 'leyla' is the catalogue's, where \w+ is .* of its own"):
+    with raises(InvalidRuleset, "leyla"):
         Ruleset(name="leyla", landing="uur")
     leyla = rulesets.lookup("leyla")
     assert replace(leyla, title="Wegi").row_width == 6

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 
 from mancala_env import Position, rulesets
 from mancala_env.coordinates import action_of, hole_at, hole_of, holes_seen_by, square_of
@@ -67,15 +68,15 @@ def test_sowing_goes_left_to_right_below_unless_the_game_is_clockwise():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: hole_of("leyla", 2, 0), "player must be a whole number from 0 to 1, not 2"),
-        (lambda: hole_of("leyla", 0, 12), "action must be a whole number from 0 to 11, not 12"),
-        (lambda: hole_of("leyla", 0, True), "action must be a whole number"),
-        (lambda: action_of("leyla", 0, -1), "hole must be a whole number from 0 to 11, not -1"),
-        (lambda: square_of("leyla", 12), "hole must be a whole number from 0 to 11, not 12"),
-        (lambda: hole_at("leyla", 2, 0), "row must be a whole number from 0 to 1, not 2"),
-        (lambda: hole_at("leyla", 0, odd(1.0)), "column must be a whole number from 0 to 5, not 1.0"),
+        (lambda: hole_of("leyla", 2, 0), ["player", 0, 1, 2]),
+        (lambda: hole_of("leyla", 0, 12), ["action", 0, 11, 12]),
+        (lambda: hole_of("leyla", 0, True), "action"),
+        (lambda: action_of("leyla", 0, -1), ["hole", 0, 11, -1]),
+        (lambda: square_of("leyla", 12), ["hole", 0, 11, 12]),
+        (lambda: hole_at("leyla", 2, 0), ["row", 1, 2]),
+        (lambda: hole_at("leyla", 0, odd(1.0)), ["column", 5, 1.0]),
     ],
 )
 def test_numbers_that_name_no_hole_are_refused(call, said):
-    with pytest.raises(InvalidArgument, match=re.escape(said)):
+    with raises(InvalidArgument, said):
         call()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from error_checks import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import own_rulesets
@@ -96,7 +97,7 @@ def test_a_timeline_leaves_the_position_as_it_is():
 
 
 def test_the_timeline_of_an_illegal_action_is_refused():
-    with pytest.raises(IllegalMove, match="legal holes: 0, 1"):
+    with raises(IllegalMove, "0, 1"):
         Position("leyla").timeline(7)
 
 

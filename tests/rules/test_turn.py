@@ -8,6 +8,7 @@ from dataclasses import replace
 import naive
 import pytest
 from boards import NOBODY, NORTH, SOUTH, assert_drawn, finished, position
+from error_checks import raises
 
 from mancala_env import IllegalMove, Position, Ruleset, rulesets
 
@@ -127,16 +128,16 @@ def test_a_turn_starts_from_a_free_hole_with_seeds_in_ones_territory(ruleset):
     )
     assert game.legal_actions == (0, 4, 5)
     for action, why in {
-        1: "South cannot sow hole 1: South owns it; legal holes: 0, 4, 5",
-        2: "South cannot sow hole 2: North owns it",
-        3: "South cannot sow hole 3: it is empty",
-        6: "South cannot sow hole 6: it is North's",
-        12: "South cannot sow hole 12: there is none",
-        -1: "South cannot sow hole -1: there is none",
-        0.0: "South cannot sow hole 0.0: it is not a whole number",
+        1: ("hole 1", "South", "0, 4, 5"),
+        2: ("hole 2", "North"),
+        3: "hole 3",
+        6: ("hole 6", "North"),
+        12: "hole 12",
+        -1: "hole -1",
+        0.0: "hole 0.0",
     }.items():
         before = game.copy()
-        with pytest.raises(IllegalMove, match=why):
+        with raises(IllegalMove, why):
             game.play(action)
         assert game == before
 
@@ -761,7 +762,7 @@ def test_the_round_ends_when_the_player_to_move_has_no_legal_hole(ruleset):
     )
     game.play(0)
     assert (game.is_over, game.end, game.player, game.legal_actions) == (True, "stuck", NORTH, ())
-    with pytest.raises(IllegalMove, match=r"the round is over \(stuck\); nobody can sow hole 0"):
+    with raises(IllegalMove, "stuck", "hole 0"):
         game.play(0)
 
 

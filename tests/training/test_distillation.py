@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from error_checks import raises
 from rich.console import Console
 from value_checkpoints import checkpoint_of
 
@@ -165,9 +166,7 @@ def test_a_seed_repeats_the_labels_and_another_does_not() -> None:
 
 
 def test_an_agent_without_values_is_no_expert() -> None:
-    with pytest.raises(
-        InvalidConfig, match=r"must be a minimax, value\+minimax, policy\+minimax or perfect .*, not 'greedy'"
-    ):
+    with raises(InvalidConfig, "value+minimax", "policy+minimax", "perfect", "greedy"):
         labels_of("greedy")
 
 
@@ -224,9 +223,9 @@ def test_every_tenth_game_is_held_out_whole() -> None:
 
 def test_a_single_game_leaves_nothing_to_hold_out() -> None:
     labels = label_positions("minimax:1", SMALL, 1, exploration=0.5, num_games=1, seed=1)
-    with pytest.raises(InvalidConfig, match="single game"):
+    with pytest.raises(InvalidConfig):
         labels.split()
-    with pytest.raises(InvalidConfig, match="the expert labelled no position"):
+    with raises(InvalidConfig, "expert"):
         labels.select(np.zeros(len(labels), np.bool_)).split()
 
 

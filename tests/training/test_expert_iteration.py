@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from error_checks import raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
@@ -189,5 +190,5 @@ def test_positions_that_cannot_be_solved_in_time_are_left_out(tmp_path: Path) ->
 
 
 def test_an_expert_is_named_in_the_message(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfig, match=r"expert\.spec must be .*, not 'random'"):
+    with raises(InvalidConfig, "expert.spec", "random"):
         learner_of(tmp_path, "--expert.spec", "random")

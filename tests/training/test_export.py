@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from checkpoints import identity_of, write_checkpoint
+from error_checks import raises
 from safetensors.numpy import load_file
 
 from mancala_env import Batch, agents
@@ -108,13 +109,13 @@ def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> 
     identity = json.dumps(read_identity(path).to_json())[1:-1]
     assert identity.encode() in content
     for wrong, message in (
-        (content[:-4], "holds fewer than"),
-        (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), "claims|bytes|not"),
-        (content.replace(b"policy network", b"polecy network"), "does not say that it is"),
-        (b"", "is no safetensors file"),
+        (content[:-4], [out.name, "fewer"]),
+        (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), "body.0.weight"),
+        (content.replace(b"policy network", b"polecy network"), out.name),
+        (b"", out.name),
     ):
         out.write_bytes(wrong)
-        with pytest.raises(InvalidCheckpoint, match=message):
+        with raises(InvalidCheckpoint, message):
             agents.make(str(out), "layli_goobalay")
 
 
@@ -135,5 +136,5 @@ def test_a_value_network_is_no_checkpoint(tmp_path: Path) -> None:
     out = tmp_path / "value.safetensors"
     ruleset = identity_of().ruleset
     out.write_bytes(ValueFile(ruleset, weights_of(ruleset), {}).to_bytes())
-    with pytest.raises(InvalidCheckpoint, match="is a value network; play it as value"):
+    with raises(InvalidCheckpoint, "value"):
         agents.make(str(out), ruleset)

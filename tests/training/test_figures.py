@@ -206,7 +206,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
 def test_runs_of_one_name_are_told_apart_by_their_paths() -> None:
     one, other, third = Path("a/leyla"), Path("b/leyla"), Path("b/pool")
     assert compare.named([one, other, third]) == {"a/leyla": one, "b/leyla": other, "pool": third}
-    with pytest.raises(InvalidMatch, match="once only"):
+    with pytest.raises(InvalidMatch):
         compare.named([one, third, Path("b/../a/leyla")])
 
 

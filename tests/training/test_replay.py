@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from error_checks import raises
 
 from mancala_env import Batch, Position, rulesets
 from mancala_env.engine.holdout import OpeningSet
@@ -122,12 +123,12 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"values": np.full(5, 2, np.float32)}, "a value is not from -1 to 1"),
-        ({"values": np.full(5, np.nan, np.float32)}, "a value is not from -1 to 1"),
-        ({"targets": np.full((5, 5), 0.3, np.float32)}, "no distribution over legal actions"),
+        ({"values": np.full(5, 2, np.float32)}, "value"),
+        ({"values": np.full(5, np.nan, np.float32)}, "value"),
+        ({"targets": np.full((5, 5), 0.3, np.float32)}, "distribution"),
         ({"games": np.zeros((5, 16), np.uint64)}, "game 0"),
-        ({"games": np.zeros((4, 16), np.uint64)}, "4 games, 5 targets and 5 values"),
-        ({"targets": np.zeros((5, 6), np.float32)}, r"\(N, 5\) would be right"),
+        ({"games": np.zeros((4, 16), np.uint64)}, ["4 games", "5 targets"]),
+        ({"targets": np.zeros((5, 6), np.float32)}, "(N, 5)"),
         ({"values": np.array([None] * 5)}, "values"),
     ],
 )
@@ -137,7 +138,7 @@ def test_a_file_that_holds_something_else_is_refused(
     searched, file = some_positions(5), tmp_path / "replay.npz"
     arrays = {"games": searched.games, "targets": searched.targets, "values": searched.found}
     np.savez_compressed(file, **(arrays | change))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(RunFolderError, match=rf"replay\.npz cannot be read.*{says}.*delete it to go on"):
+    with raises(RunFolderError, "replay.npz", says):
         replay_of().load(file)
 
 
@@ -165,5 +166,5 @@ def test_a_file_of_more_than_that_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "replay.npz"
     with file.open("wb") as stream:
         stream.truncate((1 << 26) + 1)
-    with pytest.raises(RunFolderError, match="it holds more than 67108864 bytes"):
+    with raises(RunFolderError, 67108864, "bytes"):
         replay_of(most=100).load(file)

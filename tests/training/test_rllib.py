@@ -4,7 +4,6 @@ import importlib
 import json
 import logging
 import os
-import re
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from error_checks import raises
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 import ray
@@ -118,16 +118,16 @@ def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--num_env_runners", "64"), "selfplay.games must be at least num_env_runners"),
-        (("--ppo.batch_size", "4096"), "at most the 512 environment steps"),
-        (("--num_learners", "-1"), "num_learners must be a whole number, at least 0, not -1"),
-        (("--object_store_mb", "10"), "object_store_mb must be a whole number, at least 75, or null, not 10"),
+        (("--num_env_runners", "64"), ["selfplay.games", "num_env_runners"]),
+        (("--ppo.batch_size", "4096"), 512),
+        (("--num_learners", "-1"), ["num_learners", 0, -1]),
+        (("--object_store_mb", "10"), ["object_store_mb", 75, 10]),
     ],
 )
 def test_values_that_do_not_go_together_are_named(
     tmp_path: Path, more: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(InvalidConfig, match=message):
+    with raises(InvalidConfig, message):
         configured(tmp_path, *more)
 
 
@@ -140,19 +140,19 @@ def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:1", r"cannot join a Ray cluster at address '127.0.0.1:1': .*refused"),
-        ("ray://127.0.0.1:1", r"cannot join a Ray cluster at address 'ray://127.0.0.1:1': .*refused"),
-        ("lokal", r"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not 'lokal'"),
+        ("127.0.0.1:1", "127.0.0.1:1"),
+        ("ray://127.0.0.1:1", "ray://127.0.0.1:1"),
+        ("lokal", "lokal"),
     ],
 )
 def test_an_address_where_no_cluster_is_fails_at_once(
     monkeypatch: pytest.MonkeyPatch, address: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in a process of its own
-    with pytest.raises(NoCluster, match=message), started_ray(address):
+    with raises(NoCluster, message), started_ray(address):
         pass
     assert mancala(["evaluate", "random", "greedy", "--ray", address]) == 2
-    assert re.search(message, capsys.readouterr().err)
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_without_ray_the_error_names_the_command(
 ) -> None:
     monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match=r'pip install "mancala-env\[ray\]"'):
+    with raises(ImportError, "mancala-env[ray]"):
         importlib.import_module(module)
 
 
@@ -514,5 +514,5 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
 
 @pytest.mark.usefixtures("by_value")
 def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
-    with pytest.raises(IllegalMove, match="cheat played action 99"):
+    with raises(IllegalMove, "cheat", 99):
         round_robin(["random", Cheat(LAYLI, spec="cheat")], LAYLI, games=2, play_chunks=RayChunks())

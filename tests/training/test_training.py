@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from error_checks import raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
@@ -373,18 +374,17 @@ def test_the_command_line_overrides_the_file_and_the_file_the_defaults() -> None
     ],
 )
 def test_unknown_and_mistyped_options_are_errors(words: list[str], says: str) -> None:
-    with pytest.raises(InvalidConfig, match=says):
+    with raises(InvalidConfig, says):
         read_config(["--config", SMOKE, *words])
 
 
 def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("ruleset: leyla\nppo:\n  learning_rat: 0.1\n")
-    wanted = r"mine\.yaml: there is no setting ppo\.learning_rat; did you mean ppo\.learning_rate\?"
-    with pytest.raises(InvalidConfig, match=wanted):
+    with raises(InvalidConfig, "mine.yaml", "ppo.learning_rat", "ppo.learning_rate"):
         read_config(["--config", str(path)])
     path.write_text("ruleset: leyla\nnetwork: 3\n")
-    with pytest.raises(InvalidConfig, match=r"network must be a group of settings, such as .*, not 3"):
+    with raises(InvalidConfig, "network", 3):
         read_config(["--config", str(path)])
 
 
@@ -742,7 +742,7 @@ def test_a_resumed_run_meets_the_same_pool_with_the_same_scores(tmp_path: Path) 
     kept.snapshots[1].unlink()
     assert [file.name for file in SnapshotPool(config, run).snapshots] == ["0000000000.zip", "0000004096.zip"]
     (folder / "pool.json").write_text("[]")
-    with pytest.raises(RunFolderError, match=r"pool\.json cannot be read"):
+    with raises(RunFolderError, "pool.json"):
         SnapshotPool(config, run)
 
 
@@ -768,7 +768,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> N
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(RunFolderError, match="No space left on device"):
+    with raises(RunFolderError, "No space left on device"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,103 @@
+"""Run the tests as on a machine where nothing was ever run before.
+
+python tests/support/fresh.py                           # every test, with one process and then with two
+python tests/support/fresh.py tests/rules tests/evaluation   # some of them
+python tests/support/fresh.py --seed 7 tests/evaluation      # in the order of an earlier run
+
+The tests of the last commit run in a clone whose path holds a space and a letter that is not ASCII, far from
+UTC, in random order. The home, the temporary folder and the kernel cache are empty before the first run; the
+second run finds what the first one left. Started as root, the tests run as a user without its rights. They
+use this Python and the packages that are installed for it.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+_CHECK = "import pytest_randomly, numba, mancala_env; print(mancala_env.__file__)"
+
+
+def private_folders(path: Path) -> list[Path]:
+    """Return the folders above a path that other users may not enter."""
+    return [folder for folder in path.parents if not folder.stat().st_mode & 0o001]
+
+
+def as_nobody(folder: Path) -> list[str]:
+    """Return the words before a command that let it run without root rights.
+
+    An interpreter may lie where only root may look, such as /root/.pyenv. A mount namespace of the command's
+    own then shows it, and nothing else that is there; the machine does not change.
+    """
+    words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
+    script, hidden = [], []
+    for number, needed in enumerate({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}):
+        for private in private_folders(needed)[-1:]:
+            held = folder / f"held{number}"
+            held.mkdir()
+            script.append(f'mount --bind "{needed}" "{held}"')
+            hidden.append((private, needed, held))
+    for private in sorted({private for private, _, _ in hidden}):
+        script.append(f'mount -t tmpfs -o mode=755 tmpfs "{private}"')
+    for _, needed, held in hidden:
+        script.append(f'mkdir -p "{needed}" && mount --bind "{held}" "{needed}"')
+    if not script:
+        return words
+    return ["unshare", "--mount", "sh", "-ec", "\n".join([*script, 'exec "$@"']), "sh", *words]
+
+
+def main() -> int:
+    """Run both rounds; returns the status of the first that fails."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="seed of the random order")
+    parser.add_argument("--keep", action="store_true", help="keep the clone and its folders")
+    parser.add_argument("tests", nargs="*", help="folders or files of tests, every test by default")
+    options = parser.parse_args()
+    base = Path(
+        tempfile.mkdtemp(prefix="fresh-", dir="/tmp")
+    )  # short: a socket's path has 107 letters at most
+    base.chmod(0o755)
+    clone = base / "mancala env é"
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+    folders = {"HOME": base / "home", "TMPDIR": base / "tmp", "NUMBA_CACHE_DIR": base / "kernels"}
+    for folder in folders.values():
+        folder.mkdir()
+    before: list[str] = []
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        before = as_nobody(base)
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", clone, *folders.values()], check=True)
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))
+    }
+    variables |= {name: str(folder) for name, folder in folders.items()}
+    variables |= {"TZ": "Pacific/Kiritimati", "PYTHONPATH": str(clone), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(*words: str) -> int:
+        return subprocess.run([*before, sys.executable, *words], cwd=clone, env=variables).returncode
+
+    try:
+        if run("-c", _CHECK):
+            return 1
+        for processes in (0, 2):
+            print(f"fresh: {processes or 1} process(es), seed {options.seed}", flush=True)
+            words = ["-p", "randomly", f"--randomly-seed={options.seed}", "-n", str(processes)]
+            if status := run("-m", "pytest", "-q", *words, "--dist", "loadfile", *options.tests):
+                return status
+        return 0
+    finally:
+        if options.keep:
+            print(f"fresh: kept {base}")
+        else:
+            shutil.rmtree(base, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
