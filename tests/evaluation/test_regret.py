@@ -7,6 +7,7 @@ from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -102,14 +103,15 @@ def test_regret_over_its_own_games():
     """On a small board everything is solved, and perfect play has no regret in any game."""
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
     random = agents.make("random", small, seed=1)
-    regret = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    options: dict[str, Any] = {"opening_turns": 1, "memory_mb": 16, "seed": 2, "time_limit": 60}
+    regret = own_games_regret(random, games=20, max_positions=10, **options)
     assert regret.source == "own games against itself, openings of 1 random turns (all)"
     assert (regret.overall.positions, regret.unsolved) == (10, 0)
     assert regret.overall.mean_regret > 0
-    again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    again = own_games_regret(random, games=20, max_positions=10, **options)
     assert again.as_dict() == regret.as_dict()
     perfect = agents.make("perfect", small, seed=1)
-    regret = own_games_regret(perfect, "random", games=10, opening_turns=1, memory_mb=16, seed=2)
+    regret = own_games_regret(perfect, "random", games=10, **options)
     assert regret.source == "own games against random, openings of 1 random turns (all)"
     assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
@@ -216,6 +218,22 @@ def test_a_move_without_a_choice_has_no_regret_to_measure(monkeypatch):
     assert len(with_choice) < len(turns)
     assert sorted(position.to_text() for position in solver.asked) == sorted(with_choice)
     assert regret.overall.positions == len(with_choice)
+
+
+def test_compiling_takes_no_time_from_a_position(monkeypatch):
+    """With an empty kernel cache the first positions were counted as not solved."""
+
+    def bounds(legal):
+        if len(solver.asked) in (1, 2, 5):
+            numba.njit(lambda: 0)()  # a kernel that no cache has
+            return dict.fromkeys(legal, (-9, 9))
+        return dict.fromkeys(legal, (0, 0))
+
+    solver = Told(bounds)
+    monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
+    regret = own_games_regret(first_legal(), games=2, max_positions=5, seed=1)
+    assert (regret.overall.positions, regret.unsolved) == (5, 0)
+    assert len(solver.asked) == 5 + 3
 
 
 def test_a_seed_decides_what_agents_play_in_their_own_games(monkeypatch):
@@ -376,7 +394,7 @@ def test_ratings_are_plotted_strongest_on_top_on_a_named_scale():
     assert low < 0 < 2 < high
     labels = zip(axes.get_yticks(), (label.get_text() for label in axes.get_yticklabels()), strict=True)
     assert list(labels) == [(0, "random"), (1, "a"), (2, "b")]
-    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    dots: list[Any] = [line for line in axes.lines if line.get_marker() == "o"]
     assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in dots] == [
         (pytest.approx(ratings.of(name)[0]), row) for row, name in enumerate(("random", "a", "b"))
     ]
