@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.event import install_recorder
 
 from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
@@ -391,11 +392,15 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
 
 def _judged(solving: Solver, position: Position, action: int, time_limit: float) -> JudgedMove | None:
     """Return a move beside the values that are known, or None where the time did not do for its regret."""
-    bounds = solving.solve(position, time_limit=time_limit, with_line=False).action_bounds
-    best = max(low for low, _ in bounds.values())
-    low, high = bounds[action]
-    if low != high or any(upper > best for _, upper in bounds.values()):
-        return None
+    while True:
+        with install_recorder("numba:compile") as compiled:
+            bounds = solving.solve(position, time_limit=time_limit, with_line=False).action_bounds
+        best = max(low for low, _ in bounds.values())
+        low, high = bounds[action]
+        if low == high and not any(upper > best for _, upper in bounds.values()):
+            break
+        if not compiled.buffer:  # else its time went into compiling kernels
+            return None
     return JudgedMove(position, action, {a: low for a, (low, high) in bounds.items() if low == high})
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,10 +32,10 @@ from mancala_env.evaluation import (
     round_robin,
     stored_ladder,
 )
-from mancala_env.evaluation.matches import MatchResult
+from mancala_env.evaluation.matches import MOST_GAMES, MatchResult, num_pairs
 from mancala_env.evaluation.openings import openings_to_evaluate
 from mancala_env.evaluation.plots import plot_win_rates
-from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, play_here
+from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, Key, play_here
 from mancala_env.games import records
 from mancala_env.observations import num_features
 
@@ -103,6 +104,20 @@ def test_a_match_seen_from_the_other_side():
     assert sum(result.pair_counts) == 30
     numbers = json.loads(json.dumps(result.as_dict()))
     assert numbers["wins"] == result.wins
+
+
+def test_a_match_counts_wins_draws_and_losses_by_seat():
+    margins = np.array([[5, 0], [1, -3], [0, -1], [-2, 0], [4, 0], [7, 2]], np.int16)
+    result = MatchResult("a", "b", "leyla", margins)
+    assert result.by_seat == {"South": (4, 1, 1), "North": (1, 3, 2)}
+    assert (result.wins, result.draws, result.losses, result.games) == (5, 4, 3, 12)
+    assert result.pair_scores.tolist() == [0.75, 0.5, 0.25, 0.25, 0.75, 1]
+    assert result.pair_counts.tolist() == [0, 2, 1, 2, 1]
+    assert (result.win_rate, result.mean_margin) == (7 / 12, 13 / 12)
+    found = result.as_dict()
+    assert (found["as_south"], found["as_north"]) == ([4, 1, 1], [1, 3, 2])
+    again = np.array([0, 1, 0, 1, 0, 2])
+    assert (result.num_openings, replace(result, openings=again).num_openings) == (6, 3)
 
 
 def test_a_seed_repeats_a_match():
@@ -194,6 +209,36 @@ def test_progress_ends_with_all_games():
 def test_games_must_pair_up(games):
     with pytest.raises(InvalidMatch):
         play_matches("random", "greedy", "leyla", games=games)
+
+
+def test_a_match_has_two_to_ten_million_games():
+    assert [num_pairs(games) for games in (2, 4, MOST_GAMES)] == [1, 2, MOST_GAMES // 2]
+    for games in (0, MOST_GAMES + 1, MOST_GAMES + 2):
+        with pytest.raises(InvalidMatch, match=str(games)):
+            num_pairs(games)
+
+
+def test_openings_are_not_played_over_rounds_that_an_agent_cannot_play():
+    class OneRound(FirstLegal):
+        def check_rounds(self, rounds):
+            if rounds != 1:
+                raise InvalidSpec(f"one round, not {rounds!r}")
+
+    agent, other = OneRound("leyla", spec="one"), FirstLegal("leyla", spec="other")
+    drawn = openings("leyla", 2, 4, 1)
+    assert play_openings(agent, other, drawn).games == 4
+    for pair in ((agent, other), (other, agent)):
+        with pytest.raises(InvalidSpec, match="one round, not 2"):
+            play_openings(*pair, drawn, rounds=2)
+
+
+def test_the_openings_of_a_match_depend_on_all_that_identifies_it_but_the_versions():
+    key = Key("0.1.0", "leyla", "1234", 1, 4, 0, "greedy", "random", "evaluation", "")
+    others = {"ruleset": "gabata_i", "rules": "4321", "rounds": 2, "opening_turns": 3, "seed": 1,
+              "first": "minimax:1", "second": "mcts:1", "opening_set": "training"}  # fmt: skip
+    found = [key.numbers(), *(key._replace(**{name: value}).numbers() for name, value in others.items())]
+    assert len({tuple(numbers) for numbers in found}) == len(found)
+    assert key._replace(package="0.2.0", openings="abcd").numbers() == key.numbers()
 
 
 @pytest.mark.parametrize("turns", [-1, 13, 2.5])
@@ -489,6 +534,8 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
     assert played.anchors == ("random", "greedy", "minimax:1")
     assert played.quick_anchors == ("random", "greedy")
     assert set(played.ratings().names) == {"random", "greedy", "minimax:1"}
+    by_default = ladder.play_ladder("leyla", games=8)
+    assert [2 * sum(match.counts) for match in by_default.matches] == [8, 64]
 
 
 def test_a_ruleset_of_ones_own_has_no_ladder():
@@ -557,6 +604,21 @@ def test_records_are_refused_where_they_cannot_be_written(tmp_path):
         round_robin(
             ["random", "greedy"], "leyla", games=4, records=tmp_path / "games.txt", play_chunks=play_here
         )
+
+
+def test_win_rates_stand_in_the_row_of_the_agent():
+    """Of the match seen from both sides: the rates of a row against a column, and the other way round."""
+    margins = np.array([[3, 1], [2, -1], [0, 1], [5, 4]], np.int16)  # 6.5 of 8
+    match = MatchResult("greedy", "random", "leyla", margins)
+    figure = plot_win_rates([match], ["greedy", "random"], ("greedy", "random"))
+    axes = figure.axes[0]
+    cells = {text.get_position(): text.get_text() for text in axes.texts}
+    assert cells == {(1, 0): "81", (0, 1): "19"}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["greedy", "random"]
+    one = plot_win_rates([match], ["greedy", "random"], ("random",)).axes[0]
+    assert [label.get_text() for label in one.get_yticklabels()] == ["random"]
+    assert [text.get_text() for text in one.texts] == ["19"]
 
 
 @pytest.mark.parametrize(("margin", "ink"), [(0, "#22303c"), (-9, "white"), (9, "white")])

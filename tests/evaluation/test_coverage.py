@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from error_checks import raises
+from scipy import stats
 
 from mancala_env import agents, rulesets
 from mancala_env.evaluation import (
@@ -191,6 +192,61 @@ def test_a_share_of_wins_has_wilsons_interval():
 def test_students_quantiles():
     for freedom, quantile in ((1, 12.706), (2, 4.303), (3, 3.182), (10, 2.228), (100, 1.984)):
         assert student_quantile(freedom) == pytest.approx(quantile, abs=0.005)
+
+
+@pytest.mark.parametrize("freedom", [3, 4, 5, 8, 12, 20, 40, 80, 160, 300])
+def test_the_expansion_of_students_quantiles_errs_by_its_next_term(freedom):
+    assert abs(student_quantile(freedom) - stats.t.ppf(0.975, freedom)) < freedom**-5
+
+
+def test_intervals_of_means_are_students_with_a_moderated_variance():
+    """Worked out with scipy; the expected spread counts as two values."""
+    values = np.array([3.0, -1, 4, 1, -5, 9, 2, -6])
+    variance = (((values - values.mean()) ** 2).sum() + 2 * 5**2) / 9
+    for repeats, count in ((1.0, 8), (2.0, 4), (8.0, 1)):
+        half = stats.t.ppf(0.975, max(1, count - 1)) * np.sqrt(variance / count)
+        found = mean_interval(values, 5.0, -96.0, 96.0, repeats)
+        assert found == pytest.approx((values.mean() - half, values.mean() + half), rel=0.01)
+    half = 12.706 * 5
+    assert mean_interval(values[:1], 5.0, -96, 96) == pytest.approx((3 - half, 3 + half), rel=0.001)
+    assert mean_interval(values[:1], 5.0, -7.0, 8.0) == (-7, 8)
+    assert mean_interval(values[:0], 5.0, -7.0, 8.0) == (-7, 8)
+
+
+def wilson(share, count):
+    """The shares whose score test does not refuse the one found: roots of a quadratic."""
+    z = stats.norm.ppf(0.975)
+    return np.sort(np.roots([1 + z**2 / count, -2 * share - z**2 / count, share**2]))
+
+
+def test_intervals_of_shares_are_wilsons_at_the_effective_number():
+    for values, repeats in (
+        ([1.0, 1, 0, 1], 1.0),
+        ([0.25, 0.5, 0.5, 0.75, 1], 1.0),
+        ([0.5, 1, 1, 0, 0, 0], 3.0),
+    ):
+        scores, with_ends = np.array(values), np.array([*values, 0.0, 1.0])
+        weights = np.array([1.0] * len(values) + [0.5, 0.5])
+        mean = np.average(with_ends, weights=weights)
+        variance = (weights * (with_ends - mean) ** 2).sum() / (weights.sum() - 1)
+        count = len(values) / repeats * mean * (1 - mean) / variance
+        assert share_interval(scores, repeats) == pytest.approx(wilson(scores.mean(), count))
+
+
+@pytest.mark.parametrize("mistakes", [(2,), (2, 9), (1, 1, 3, 4, 6, 20)], ids=str)
+def test_intervals_of_regret_are_put_together_from_mistakes_and_their_cost(mistakes):
+    """Worked out with scipy: Wilson's share, Student's cost of at least four degrees of freedom, MOVER."""
+    count, expected = 40, 8.0
+    regrets = np.array([*mistakes, *[0] * (count - len(mistakes))])
+    share, all_costs = len(mistakes) / count, np.array([*mistakes, expected])
+    cost = all_costs.mean()
+    squares = ((np.array(mistakes) - cost) ** 2).sum() + expected**2
+    weight = len(mistakes) + 1
+    spread = stats.t.ppf(0.975, max(4, len(mistakes))) * np.sqrt(squares / weight / weight) / cost
+    least, most = wilson(share, count)
+    low = share * cost * np.exp(-np.hypot(np.log(share / least), spread))
+    high = share * cost * np.exp(np.hypot(np.log(most / share), spread))
+    assert regret_interval(regrets, expected, 96.0) == pytest.approx((low, high), rel=0.01)
 
 
 def test_a_difference_of_ratings_knows_the_games_the_agents_have_in_common():

@@ -120,6 +120,7 @@ def test_an_evaluation_tells_what_it_has_measured_before_an_agent_raises() -> No
     assert [[one.agent for one in found.regrets] for found in seen] == [[], ["greedy"]]
     without = evaluate(["greedy", unlucky], RULESET, games=4, ladder=False, regret=False)
     alone = evaluate(["greedy"], RULESET, ladder=False)
+    assert without.ratings is not None
     for found in seen:
         assert found.matches[0].as_dict() == without.matches[0].as_dict()
         assert found.ratings.as_dict() == without.ratings.as_dict()

@@ -183,6 +183,17 @@ def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
     assert low < elo < high
 
 
+def test_a_newcomer_is_placed_among_the_replicates_of_the_others():
+    """Each replicate takes one of the fixed ratings, from the first on."""
+    ladder = fit_ratings([PairCounts("a", "random", [5, 2, 3, 4, 9])], num_replicates=3)
+    placed = fit_ratings([PairCounts("new", "a", [3, 0, 1, 0, 9])], fixed=ladder, num_replicates=7)
+    known = [placed.names.index(name) for name in ladder.names]
+    np.testing.assert_allclose(
+        placed.replicates[:, known], ladder.replicates[[0, 1, 2, 0, 1, 2, 0]], atol=1e-9
+    )
+    assert placed.zero == "random"
+
+
 def test_without_the_random_agent_the_mean_is_zero():
     ratings = fit_ratings([PairCounts("a", "b", [10, 0, 0, 0, 20])], num_replicates=20)
     assert ratings.zero == ""

@@ -1,11 +1,13 @@
 """Regret against exact values, over the fixed positions and over an agent's own games."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from error_checks import raises
@@ -17,11 +19,13 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import evaluate, measure_regret, own_games_regret, write_report
 from mancala_env.evaluation.evaluate import Evaluation
 from mancala_env.evaluation.html_page import Page
-from mancala_env.evaluation.ladder import SLOW_ANCHORS
+from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.evaluation.openings import openings
+from mancala_env.evaluation.plots import ASKED
+from mancala_env.evaluation.ratings import PairCounts, fit_ratings
 from mancala_env.evaluation.regret import MOST_MISTAKES, _moves_of, has_exact_positions, regret_difference
-from mancala_env.evaluation.report import add_regret, plot_regret
+from mancala_env.evaluation.report import add_regret, check_report_path, plot_ratings, plot_regret
 from mancala_env.solver import ILLEGAL, positions, rulesets_with_positions, solve
 
 RULESET = "layli_goobalay"
@@ -100,14 +104,15 @@ def test_regret_over_its_own_games():
     """On a small board everything is solved, and perfect play has no regret in any game."""
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
     random = agents.make("random", small, seed=1)
-    regret = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    options: dict[str, Any] = {"opening_turns": 1, "memory_mb": 16, "seed": 2, "time_limit": 60}
+    regret = own_games_regret(random, games=20, max_positions=10, **options)
     assert regret.source == "own games against itself, openings of 1 random turns (all)"
     assert (regret.overall.positions, regret.unsolved) == (10, 0)
     assert regret.overall.mean_regret > 0
-    again = own_games_regret(random, games=20, opening_turns=1, max_positions=10, memory_mb=16, seed=2)
+    again = own_games_regret(random, games=20, max_positions=10, **options)
     assert again.as_dict() == regret.as_dict()
     perfect = agents.make("perfect", small, seed=1)
-    regret = own_games_regret(perfect, "random", games=10, opening_turns=1, memory_mb=16, seed=2)
+    regret = own_games_regret(perfect, "random", games=10, **options)
     assert regret.source == "own games against random, openings of 1 random turns (all)"
     assert regret.overall.mean_regret == 0
     assert regret.overall.positions > 0
@@ -216,6 +221,22 @@ def test_a_move_without_a_choice_has_no_regret_to_measure(monkeypatch):
     assert regret.overall.positions == len(with_choice)
 
 
+def test_compiling_takes_no_time_from_a_position(monkeypatch):
+    """With an empty kernel cache the first positions were counted as not solved."""
+
+    def bounds(legal):
+        if len(solver.asked) in (1, 2, 5):
+            numba.njit(lambda: 0)()  # a kernel that no cache has
+            return dict.fromkeys(legal, (-9, 9))
+        return dict.fromkeys(legal, (0, 0))
+
+    solver = Told(bounds)
+    monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
+    regret = own_games_regret(first_legal(), games=2, max_positions=5, seed=1)
+    assert (regret.overall.positions, regret.unsolved) == (5, 0)
+    assert len(solver.asked) == 5 + 3
+
+
 def test_a_seed_decides_what_agents_play_in_their_own_games(monkeypatch):
     """An agent that was passed may have played before."""
     solver = Told(lambda legal: {action: (action, action) for action in legal})
@@ -294,6 +315,119 @@ def test_an_interval_of_a_few_positions_does_not_hide_the_bars():
     as_they_are = [replace(part, interval=(part.mean_regret / 2, 2 * part.mean_regret)) for part in phases]
     shown = plot_regret([replace(fixed, phases=as_they_are)]).axes[0]
     assert not shown.texts
+
+
+def test_the_worst_moves_come_first_and_the_earlier_of_equal_ones():
+    shipped = positions(RULESET)
+    regret = measure_regret(Best(RULESET, sign=-1), RULESET)
+    order = sorted(range(len(shipped.games)), key=lambda n: -regret.regrets[n])[:MOST_MISTAKES]
+    assert [move.regret for move in regret.worst] == regret.regrets[order].tolist()
+    assert [move.position.games.tobytes() for move in regret.worst] == [
+        shipped.games[n].tobytes() for n in order
+    ]
+
+
+def test_a_report_names_positions_that_were_not_solved():
+    regret = measure_regret("greedy", RULESET)
+    for unsolved in (0, 7):
+        page = Page("Regret")
+        add_regret(page, [replace(regret, unsolved=unsolved)])
+        rows = re.findall(r"<tr><td>greedy</td><td>not solved[^<]*</td><td>(\d+)</td>", page.html())
+        assert rows == (["7"] if unsolved else [])
+
+
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [(1, ""), (2, ", 2 rounds a game"), (3, ", 3 rounds a game"), ("match", ", whole matches")],
+)
+def test_the_title_of_a_report_names_the_rounds(rounds, told, tmp_path):
+    found = Evaluation("leyla", ("greedy", "random"), [], None, [], opening_set="balanced", rounds=rounds)
+    text = write_report(found, tmp_path / "report.html").read_text()
+    assert f"<title>greedy, random: leyla, balanced openings{told}</title>" in text
+
+
+def test_where_nothing_was_measured_a_picture_is_empty_and_the_notes_tell_why(tmp_path):
+    found = evaluate("greedy", rulesets.Ruleset(name="mine", row_width=3), ladder=False)
+    assert (found.matches, found.ratings, found.regrets) == ([], None, [])
+    assert [note for note in found.notes if "mine" in note and "positions" in note]
+    assert write_report(found, tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_notes_tell_what_the_numbers_leave_out(evaluation, monkeypatch):
+    left_out = {"perfect": "too slow"}
+    stored = replace(stored_ladder(RULESET), left_out=left_out)
+    monkeypatch.setattr("mancala_env.evaluation.evaluate.stored_ladder", lambda ruleset: stored)
+    (note,) = evaluate("greedy", RULESET, games=2, regret=False).notes
+    assert "perfect" in note
+    assert "too slow" in note
+    (note,) = evaluate(["greedy", "minimax:1"], RULESET, games=2, ladder=False, regret=False).notes
+    assert "random" in note
+    assert not evaluate(["greedy", "random"], RULESET, games=2, ladder=False, regret=False).notes
+    assert evaluation.notes == [
+        f"anchor {name} is left out: {why}" for name, why in stored_ladder(RULESET).left_out.items()
+    ]
+
+
+def test_an_evaluation_as_plain_data_is_the_same_after_a_trip_through_json(evaluation):
+    found = evaluation.as_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    for regret, one in zip(found["regrets"], evaluation.regrets, strict=True):
+        assert regret["overall"]["mean_regret_interval"] == list(one.overall.interval)
+        assert regret["overall"]["optimal_share_interval"] == list(one.overall.optimal_interval)
+
+
+def test_a_report_goes_into_a_folder_that_exists(tmp_path):
+    folder = tmp_path / "folder.html"
+    folder.mkdir()
+    for wrong in (folder, tmp_path / "none" / "r.html", tmp_path / "r.pdf", tmp_path / "html"):
+        with pytest.raises(InvalidMatch) as caught:
+            check_report_path(wrong)
+        assert wrong.name in str(caught.value)
+    for right in (tmp_path / "r.HTML", folder / "r.png"):
+        assert check_report_path(str(right)) == right
+
+
+def test_ratings_are_plotted_strongest_on_top_on_a_named_scale():
+    ratings = fit_ratings([PairCounts("a", "random", (0, 0, 1, 0, 9)), PairCounts("b", "a", (0, 0, 1, 0, 9))])
+    axes = plot_ratings(ratings, ("a",)).axes[0]
+    assert axes.get_xlabel() == "Elo (random = 0)"
+    low, high = axes.get_ylim()
+    assert low < 0 < 2 < high
+    labels = zip(axes.get_yticks(), (label.get_text() for label in axes.get_yticklabels()), strict=True)
+    assert list(labels) == [(0, "random"), (1, "a"), (2, "b")]
+    dots: list[Any] = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in dots] == [
+        (pytest.approx(ratings.of(name)[0]), row) for row, name in enumerate(("random", "a", "b"))
+    ]
+    assert [line.get_color() == ASKED for line in dots] == [False, True, False]
+    assert [text.get_text() for text in axes.texts] == [
+        f"{ratings.of(name)[0]:z.0f}" for name in ("random", "a", "b")
+    ]
+    without = fit_ratings([PairCounts("a", "b", (0, 0, 1, 0, 9))])
+    assert plot_ratings(without).axes[0].get_xlabel() == "Elo (mean = 0)"
+
+
+def test_bars_of_regret_start_at_nothing_and_have_their_intervals():
+    regret = measure_regret("greedy", RULESET)
+    axes = plot_regret([regret]).axes[0]
+    assert axes.get_ylim()[0] == 0
+    parts = [part for part in (*regret.phases, regret.overall) if part.positions]
+    bars: Any = axes.containers[-1]
+    assert [bar.get_height() for bar in bars] == [part.mean_regret for part in parts]
+    ends = [tuple(segment[:, 1]) for segment in bars.errorbar.lines[2][0].get_segments()]
+    assert ends == [pytest.approx(part.interval) for part in parts]
+
+
+def test_long_intervals_of_small_regrets_are_cut_too():
+    fixed = measure_regret("greedy", RULESET)
+    phases = [
+        replace(part, mean_regret=0.2, interval=(0.0, 0.3 if part.positions else 0.0))
+        for part in fixed.phases
+    ]
+    overall = replace(fixed.overall, mean_regret=0.2, interval=(0.1, 4.0))
+    axes = plot_regret([replace(fixed, phases=phases, overall=overall)]).axes[0]
+    assert axes.get_ylim()[1] == pytest.approx(0.5)
+    assert [text.get_text() for text in axes.texts] == ["↑ 4.0"]
 
 
 def test_the_worst_moves_are_those_that_gave_most_away():
