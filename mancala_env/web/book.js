@@ -17,6 +17,12 @@ function keyOf(game) {
   return key;
 }
 
+/** What a map has of a position, unless territory has changed hands: then another game is played from there. */
+function found(known, game) {
+  const isChanged = game.territory.some((player, hole) => player !== Math.floor(hole / game.ruleset.rowWidth));
+  return isChanged ? undefined : known.get(keyOf(game));
+}
+
 const lead = ([south, north], player) => (player === 0 ? south - north : north - south);
 
 export class Book {
@@ -69,14 +75,13 @@ export class Book {
   /** The exact value of a position to its player to move, stores counted from zero; undefined where it is not known. */
   value(game) {
     if (game.isOver) return lead(game.counts, game.player) - lead(game.stores, game.player);
-    if (game.territory.some((player, hole) => player !== Math.floor(hole / game.ruleset.rowWidth))) return undefined;
-    const rest = this.#rests.get(keyOf(game));
+    const rest = found(this.#rests, game);
     return rest === undefined ? undefined : rest + ownedMargin(game, game.player);
   }
 
   /** The action of the line of best play, where it comes by here. */
   action(game) {
-    return this.#line.get(keyOf(game));
+    return found(this.#line, game);
   }
 
   /** The values of the legal actions that the book knows, action -> value. */

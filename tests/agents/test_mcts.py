@@ -151,3 +151,44 @@ def test_wrong_simulations_or_time_are_refused(spec):
 def test_mcts_beats_random_and_more_simulations_beat_fewer(ruleset):
     assert play_matches("mcts:50", "random", ruleset, games=300, seed=1).win_rate > 0.65
     assert play_matches("mcts:400", "mcts:20", ruleset, games=300, seed=1).win_rate > 0.55
+
+
+def chosen_of(children, player=0, root=(-48, 48), win=1):
+    """Return the children that are chosen of (visits, value, low, high), bounds being the mover's."""
+    count = len(children)
+    tree = np.zeros((1 + count, mcts.NODE_COLUMNS), np.int32)
+    promise = np.zeros((1 + count, 2), np.float32)
+    tree[0, [mcts.FIRST, mcts.COUNT]] = 1, count
+    tree[0, [mcts.LOW, mcts.HIGH]] = root if player == 0 else (-root[1], -root[0])
+    for n, (visits, value, low, high) in enumerate(children, 1):
+        tree[n, mcts.VISITS] = visits
+        tree[n, [mcts.LOW, mcts.HIGH]] = (low, high) if player == 0 else (-high, -low)
+        promise[n, mcts.VALUE] = value
+    randoms = (np.uint64(random) for random in range(1, 40))
+    return {int(mcts.choose(tree, promise, 0, player, random, win)) - 1 for random in randoms}
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_of_the_turns_that_can_be_best_the_one_with_most_visits_is_chosen(player):
+    def chosen(*children, root=(-48, 48)):
+        return chosen_of(children, player, root)
+
+    likely, unlikely = (90, 0.5, -48, 48), (10, 0.9, -48, 48)
+    assert chosen(likely, unlikely) == {0}
+    assert chosen(unlikely, likely) == {1}
+    # Of as many visits the better value counts, and equals are drawn.
+    assert chosen((50, 0.1, -48, 48), (50, 0.2, -48, 48)) == {1}
+    assert chosen(likely, likely, unlikely) == {0, 1}
+    # What is proven worse than another is not chosen, however often it was tried.
+    assert chosen((90, 0.5, -48, -2), (1, 0.0, -1, 48)) == {1}
+    assert chosen((90, 0.5, -10, -10), (1, 0.0, -4, -4)) == {1}
+    assert chosen((90, 0.5, -48, -10), (5, -0.9, -4, -4), (1, 0.0, -48, 48)) == {1}
+    # What can still be as good is.
+    assert chosen((90, 0.5, -48, -1), (1, 0.0, -1, 48)) == {0}
+    # A proven win is chosen before what may be better; a proven draw or loss is not.
+    assert chosen((90, 0.5, -48, 48), (1, 0.0, 1, 2)) == {1}
+    assert chosen((90, 0.5, -48, 48), (1, 0.0, 0, 0)) == {0}
+    assert chosen((90, 0.5, 2, 2), (1, 0.0, 4, 4), root=(-48, 48)) == {1}
+    # Where the value is proven, only what reaches it.
+    assert chosen((90, 0.5, -48, 6), (1, 0.0, 6, 6), root=(6, 6)) == {1}
+    assert chosen((90, -0.5, -48, -6), (1, 0.0, -6, -6), root=(-6, -6)) == {1}

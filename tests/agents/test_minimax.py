@@ -255,3 +255,40 @@ def test_an_interrupted_search_leaves_no_trace():
 def test_minimax_beats_random_and_deeper_beats_shallower(ruleset):
     assert play_matches("minimax:2", "random", ruleset, games=300, seed=1).win_rate > 0.65
     assert play_matches("minimax:6", "minimax:1", ruleset, games=300, seed=1).win_rate > 0.55
+
+
+def line_of(ruleset, seed, turns=40):
+    """Return the positions of a game of random turns."""
+    draw, game, line = random.Random(seed), Position(ruleset), []
+    while not game.is_over and len(line) < turns:
+        line.append(game.copy())
+        game.play(draw.choice(game.legal_actions))
+    return line
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["forwards", "backwards"])
+@pytest.mark.parametrize("depth", [4, 5])
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
+def test_what_an_agent_was_asked_before_changes_no_value(ruleset, depth, order):
+    """Asked backwards, the table knows positions to a greater depth, where the horizon lies elsewhere."""
+    agent = minimax(depth, ruleset)
+    for game in itertools.chain.from_iterable(line_of(ruleset, seed)[::order] for seed in range(3)):
+        wanted = minimax(depth, ruleset).action_values(game.games)
+        assert (agent.action_values(game.games) == wanted).all(), game.to_text()
+
+
+@pytest.mark.parametrize("depth", [4, 5])
+def test_positions_that_differ_beside_the_board_have_values_of_their_own(depth):
+    """One agent is asked of them in turn: stall counters, stores, owners and the player to move."""
+    width = 6
+    alike = []
+    for game in line_of("leyla", 4)[8:24:4]:
+        for stall in (0, 50 - depth - 1, 50 - depth, 50 - depth + 1, 48, 49):
+            alike.append(with_stall(game, stall))
+        other = Position(game.ruleset, game.seeds, game.owner, (0, 0), 1 - game.player)
+        unowned = Position(game.ruleset, game.seeds, None, game.stores, game.player)
+        alike += [one for one in (other, unowned) if not one.is_over]
+    agent = minimax(depth, "leyla")
+    for game in (*alike, *alike[::-1]):
+        wanted = minimax(depth, "leyla").action_values(game.games, width)
+        assert (agent.action_values(game.games, width) == wanted).all(), game.to_text()

@@ -1,13 +1,16 @@
 """Games that come from outside: impossible ones are refused and change nothing."""
 
+import itertools
+
 import numpy as np
 import pytest
 from error_checks import raises
 
-from mancala_env import Batch, InvalidPosition, Position, rulesets
+from mancala_env import Batch, InvalidPosition, Position, Ruleset, rulesets
 from mancala_env.engine.state import (
     DEBT_COLUMN,
     END_COLUMN,
+    END_REASONS,
     OWNED_COLUMN,
     PLAYER_COLUMN,
     ROUND_COLUMN,
@@ -96,3 +99,76 @@ def test_only_the_wanted_games_are_taken_over():
     assert (batch.games[[0, 2]] == other.games[[0, 2]]).all()
     assert (batch.games[1] == start).all()
     assert (batch.observation[[0, 2]] == other.observation[[0, 2]]).all()
+
+
+TERRITORIAL = [name for name in rulesets.names() if rulesets.lookup(name).match == "territory"]
+OWN = {
+    direction: Ruleset(
+        name="own", row_width=4, match="territory", landing="weg", round_end="both_stuck", direction=direction
+    )
+    for direction in ("anticlockwise", "clockwise")
+}
+
+
+def gained_by(ruleset, player, count):
+    """Return the territory, a player a hole, where a player has gained so many of the opponent's holes."""
+    width = ruleset.row_width
+    row = list(range(width, 2 * width) if player == 0 else range(width))
+    gained = row[:count] if ruleset.direction == "anticlockwise" else row[::-1][:count]
+    return [player if hole in gained else hole // width for hole in range(2 * width)]
+
+
+def with_territory(ruleset, territory):
+    """Return a game in which each player owns nothing and may sow from these holes."""
+    games = Position(ruleset, round=2, seeds=[1] * ruleset.num_holes).games
+    games[0, TERRITORY_COLUMN] = sum(1 << hole for hole, player in enumerate(territory) if player == 0)
+    # An endless relay has ended the round: nothing else in the game says who could go on.
+    games[0, END_COLUMN] = END_REASONS.index("endless")
+    return games
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("ruleset", [*map(rulesets.lookup, TERRITORIAL), *OWN.values()], ids=str)
+def test_a_player_gains_all_but_one_hole_of_the_opponent_at_most(ruleset, player):
+    width = ruleset.row_width
+    for count in range(width):
+        games = with_territory(ruleset, gained_by(ruleset, player, count))
+        assert (check_games(ruleset, games) == games).all()
+        assert Position.from_games(ruleset, games).territory.tolist() == gained_by(ruleset, player, count)
+    with pytest.raises(InvalidPosition, match="territory"):
+        check_games(ruleset, with_territory(ruleset, gained_by(ruleset, player, width)))
+
+
+@pytest.mark.parametrize("ruleset", OWN.values(), ids=OWN)
+def test_no_other_territory_is_possible(ruleset):
+    possible = [gained_by(ruleset, player, count) for player in (0, 1) for count in range(4)]
+    for territory in map(list, itertools.product((0, 1), repeat=8)):
+        games = with_territory(ruleset, territory)
+        if territory in possible:
+            check_games(ruleset, games)
+        else:
+            with pytest.raises(InvalidPosition, match="territory"):
+                check_games(ruleset, games)
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_a_game_holds_the_seeds_of_its_ruleset_at_most(name):
+    start = Position(name).games
+    one_in_store = start.copy()
+    one_in_store[0, STORE_COLUMN] += 1
+    for player in (0, 1):
+        for more in (1, 2, 200):
+            games = start.copy()
+            games[0, STORE_COLUMN + player] += more
+            with pytest.raises(InvalidPosition, match="more seeds"):
+                check_games(rulesets.lookup(name), games)
+    in_hole = start.copy()
+    in_hole[0, 0] += 1  # the hole that holds the lowest byte
+    with pytest.raises(InvalidPosition, match="more seeds"):
+        check_games(rulesets.lookup(name), in_hole)
+    moved = one_in_store.copy()
+    moved[0, 0] -= 1
+    check_games(rulesets.lookup(name), moved)
+    fewer = start.copy()
+    fewer[0, 0] -= 1  # a study
+    check_games(rulesets.lookup(name), fewer)

@@ -517,3 +517,28 @@ def test_a_record_of_the_grammar_is_read_and_written(text):
 def test_a_record_outside_of_the_grammar_is_refused(text):
     with pytest.raises(MancalaError):
         GameRecord.from_text(text)
+
+
+@pytest.mark.parametrize(("round_number", "rounds"), [(1, 2), (1, "match"), (2, 3), (2, "match")])
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_a_start_without_all_seeds_has_no_next_round(ruleset, round_number, rounds):
+    start = Position(ruleset, [1] * 12, round=round_number)
+    with pytest.raises(InvalidPosition, match="36 of 48"):
+        Replay(start, rounds)
+    with pytest.raises(InvalidPosition, match="36 of 48"):
+        GameRecord(ruleset, [], start=start, rounds=rounds).to_text()
+    whole = Position(ruleset, [1] * 12, stores=(18, 18), round=round_number)
+    assert not Replay(whole, rounds).is_over
+
+
+@pytest.mark.parametrize(("round_number", "rounds"), [(1, 1), (2, 2), (2, 1), (7, 7)])
+def test_a_start_without_all_seeds_is_played_to_the_end_of_its_round(round_number, rounds):
+    game = Replay(Position("leyla", [0, 1] + [0] * 10, round=round_number), rounds)
+    while not game.is_over:
+        game.play(RecordedTurn(game.position.player, game.position.legal_actions[0]))
+    assert game.position.round == round_number
+
+
+def test_a_game_that_knows_one_round_only_needs_no_seeds_for_another():
+    single = Ruleset(name="one_round", match="single")
+    assert not Replay(Position(single, [1] * 12), "match").is_over

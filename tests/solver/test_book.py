@@ -7,6 +7,7 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Position, Ruleset, solver
+from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.rulesets import lookup
 from mancala_env.solver import book
 from tools import make_book
@@ -165,3 +166,44 @@ def test_a_budget_that_is_spent_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     options = ["--turns", "1", "--memory_mb", "8", "--folder", str(tmp_path)]
     assert make_book.main(["gabata_seven_holes", "--budget", "0.05", *options]) == 0
     assert "; --budget 0.05 is spent, the same command goes on" in capsys.readouterr().out
+
+
+BOOKS_OF_TERRITORY = [name for name in book.rulesets_with_book() if lookup(name).match == "territory"]
+
+
+@pytest.mark.parametrize("name", BOOKS_OF_TERRITORY)
+def test_a_book_does_not_know_games_in_which_territory_has_changed_hands(name: str) -> None:
+    """Their boards are those of the book, but other holes may be sown."""
+    shipped, start = book.load_book(lookup(name)), Position(name)
+    assert shipped is not None
+    assert BOOKS_OF_TERRITORY
+    width = start.ruleset.row_width
+    exact = solver.Solver(name, memory_mb=1)
+    for player in (0, 1):
+        # Another round is known where the rows are the players' own.
+        same = Position(name, start.seeds, player=player, round=2)
+        assert shipped.rest(same.games) == shipped.rest(start.games)
+        assert shipped.action(same.games) == shipped.action(start.games)
+        lower, upper = exact.known_bounds(same)
+        assert lower == upper == shipped.rest(start.games)
+        for gained in range(1, width):
+            for territory in (
+                [0] * (width + gained) + [1] * (width - gained),
+                [1] * gained + [0] * (width - gained) + [1] * width,
+            ):
+                other = Position(name, start.seeds, player=player, territory=territory, round=2)
+                assert shipped.rest(other.games) is None
+                assert shipped.action(other.games) is None
+                lower, upper = exact.known_bounds(other)
+                assert lower < upper
+
+
+@pytest.mark.parametrize("name", BOOKS_OF_TERRITORY)
+def test_no_position_of_a_book_is_known_with_another_territory(name: str) -> None:
+    shipped = book.load_book(lookup(name))
+    assert shipped is not None
+    width = shipped.ruleset.row_width
+    for n in range(0, len(shipped.games), max(1, len(shipped.games) // 50)):
+        games = shipped.games[n : n + 1].copy()
+        games[0, TERRITORY_COLUMN] |= np.uint64(1 << width)
+        assert shipped.rest(games) is None

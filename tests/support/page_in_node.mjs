@@ -67,6 +67,10 @@ const ANSWERS = {
       }
     });
   },
+  lineOfBook({ name, texts: positions }) {
+    const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
+    return positions.map((text) => book.action(engine.fromText(text)) ?? null);
+  },
   line({ text, rounds, actions }) {
     const line = new GameLine(engine.fromText(text), rounds ?? Infinity);
     actions.forEach((action) => line.play(action));

@@ -36,6 +36,27 @@ def _value(rest: int | None, position: Position) -> int | None:
     return None if rest is None else rest + sure_part(position)
 
 
+def test_the_books_do_not_know_games_in_which_territory_has_changed_hands() -> None:
+    for name in ("gabata_i", "gabata_five_holes"):
+        width, book = rulesets.lookup(name).row_width, load_book(rulesets.lookup(name))
+        assert book is not None
+        texts, in_round_2, changed, position = [], [], [], Position(name)
+        for action in book.line[:6]:
+            texts.append(position.to_text())
+            in_round_2.append(f"{position.to_text()} round=2")
+            for territory in ("S" * (width + 1) + "N" * (width - 1), "N" + "S" * (width - 1) + "N" * width):
+                changed.append(f"{position.to_text()} round=2 territory={territory}")
+            position.play(action)
+        parts = [texts, in_round_2, changed]
+        known, again, other = answers([("book", {"name": name, "texts": part}) for part in parts])
+        assert all(value is not None for value, _ in known)
+        assert [value for value, _ in again] == [value for value, _ in known]
+        assert [value for value, _ in other] == [None] * len(changed)
+        known, again, other = answers([("lineOfBook", {"name": name, "texts": part}) for part in parts])
+        assert known == again == list(book.line[:6])
+        assert other == [None] * len(changed)
+
+
 def test_the_page_reads_the_positions_that_python_reads() -> None:
     changed = mutants(4000, seed=6)
     wanted = [*VALID.values(), *[None] * len(INVALID), *map(_as_read, changed)]
