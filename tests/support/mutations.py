@@ -95,10 +95,9 @@ def mutants_of(file: str, source: str, kernels: str = "all") -> list[Mutant]:
     found: list[Mutant] = []
 
     def add(node: Any, after: str) -> None:
+        place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
         before = ast.get_source_segment(source, node) or ""
-        if after != before:
-            place = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-            found.append(Mutant(file, place, before, after))
+        found.extend([Mutant(file, place, before, after)] if after != before else [])
 
     def visit(node: ast.AST, is_kernel: bool) -> None:
         if isinstance(node, ast.FunctionDef):
@@ -173,8 +172,8 @@ def main() -> None:
     keys = {one: hashlib.sha256(repr((one, sources[one.file])).encode()).hexdigest()[:16] for one in sample}
     rows = given.results.read_text().splitlines() if given.results.exists() else []
     results = {row["key"]: row["result"] for row in map(json.loads, rows)}
-    again = "passed" if given.again else None
-    todo = [one for one in sample if results.get(keys[one], again) == again]
+    redone = {key for key, result in results.items() if given.again and result == "passed"}
+    todo = [one for one in sample if keys[one] not in results.keys() - redone]
     given.results.parent.mkdir(parents=True, exist_ok=True)
     checkout = copy_checkout()
     for tests in sorted({selected_tests(given.tests, one.file) for one in todo}):
@@ -191,8 +190,8 @@ def main() -> None:
     shutil.rmtree(checkout)
     for mutant in sorted(sample):
         word = "SURVIVED" if results[keys[mutant]] == "passed" else "noticed "
-        before = " ".join(mutant.before.split())
-        print(f"{word}  {mutant.file}:{mutant.place[0]}  {before}  ->  {mutant.after}")
+        place = f"{mutant.file}:{mutant.place[0]}"
+        print(f"{word}  {place}  {' '.join(mutant.before.split())}  ->  {mutant.after}")
     num_noticed = sum(results[keys[mutant]] != "passed" for mutant in sample)
     print(f"{num_noticed} of {len(sample)} noticed ({num_noticed / max(1, len(sample)):.0%})")
 
