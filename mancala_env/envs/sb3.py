@@ -83,8 +83,8 @@ class MancalaVecEnv(GamesVecEnv):
 
     Every game follows :class:`mancala_env.envs.gym.MancalaEnv`. An episode that ends is followed by the
     next one within the step. Its last info holds ``counts``, ``winner``, ``illegal`` and ``seat``, as that of
-    the single environment does, ``terminal_observation`` and ``TimeLimit.truncated``. ``episode`` holds return,
-    length and seconds, as a Monitor writes them, so that SB3 logs them.
+    the single environment does, ``terminal_observation`` and ``TimeLimit.truncated``. As a Monitor writes it,
+    ``episode`` holds return, length and seconds, so that SB3 logs them.
 
     Attributes:
         ruleset: The ruleset.

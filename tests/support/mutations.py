@@ -149,8 +149,8 @@ def run_tests(checkout: Path, tests: str, timeout: float | None) -> str:
 
 def selected_tests(selections: list[str], file: str) -> str:
     """Return the tests of the first selection whose pattern the file matches."""
-    pairs = [selection.rpartition("=") for selection in selections]
-    return next(tests for pattern, _, tests in pairs if fnmatch.fnmatch(file, pattern or "*"))
+    pairs = [one.split("=", 1) if "=" in one else ("*", one) for one in selections]
+    return next(tests for pattern, tests in pairs if fnmatch.fnmatch(file, pattern))
 
 
 def main() -> None:
@@ -181,17 +181,19 @@ def main() -> None:
             raise SystemExit(f"the tests {tests!r} fail without a mutation")
     for i, mutant in enumerate(todo, 1):
         path, key = checkout / mutant.file, keys[mutant]
-        path.write_text(mutant.apply(sources[mutant.file]))
+        before, original = path.stat(), sources[mutant.file]
+        path.write_text(mutant.apply(original))
         results[key] = run_tests(checkout, selected_tests(given.tests, mutant.file), given.timeout)
-        shutil.copy2(ROOT / mutant.file, path)
+        path.write_text(original)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # numba's cache looks at the time
         with given.results.open("a") as out:
             out.write(json.dumps({"key": key, "result": results[key], **mutant._asdict()}) + "\n")
         print(f"{i} of {len(todo)}: {results[key]}", file=sys.stderr, flush=True)
     shutil.rmtree(checkout)
     for mutant in sorted(sample):
         word = "SURVIVED" if results[keys[mutant]] == "passed" else "noticed "
-        place = f"{mutant.file}:{mutant.place[0]}"
-        print(f"{word}  {place}  {' '.join(mutant.before.split())}  ->  {mutant.after}")
+        change = f"{' '.join(mutant.before.split())}  ->  {mutant.after}"
+        print(f"{word}  {mutant.file}:{mutant.place[0]}  {change}")
     num_noticed = sum(results[keys[mutant]] != "passed" for mutant in sample)
     print(f"{num_noticed} of {len(sample)} noticed ({num_noticed / max(1, len(sample)):.0%})")
 
