@@ -55,13 +55,13 @@ def play_aec(options: dict[str, Any], module: Any, is_spoiling: bool) -> list[An
 def play_gym(env: Any, legal: Any, is_spoiling: bool) -> list[Any]:
     """Play a Gymnasium environment, one or many; `legal` returns the true mask."""
     rng, history = np.random.default_rng(0), []
-    returned: Any = env.reset(seed=3)
+    space, returned = env.action_space, env.reset(seed=3)
     for _ in range(NUM_STEPS):
         masks = np.atleast_2d(legal())
         actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks])
         history.append(copy.deepcopy(returned))
         if is_spoiling:
-            spoil([*returned, env.action_space.mask, env.action_masks()])
+            spoil([*returned, space.mask, env.action_masks()])
         if isinstance(env, MancalaVectorEnv):
             returned = env.step(actions)
         else:

@@ -270,12 +270,12 @@ def test_the_last_value_counts_for_the_player_who_moves_then(tmp_path: Path, mor
     model.learn(3 * config.ppo.steps * config.selfplay.games, callback=ends)
     rollouts, signs = ends.rollouts, set()
     assert len(rollouts) == 3
-    for rollout, following in itertools.pairwise([*rollouts, None]):
+    for rollout, following in itertools.pairwise(rollouts):
+        np.testing.assert_array_equal(following["players"][0], rollout["players"][-1])
+        np.testing.assert_array_equal(following["episode_starts"][0], rollout["dones"][-1])
+    for rollout in rollouts:
         players, dones = rollout["players"], rollout["dones"]
         np.testing.assert_array_equal(players[-1], rollout["next_players"])
-        if following is not None:
-            np.testing.assert_array_equal(following["players"][0], players[-1])
-            np.testing.assert_array_equal(following["episode_starts"][0], dones[-1])
         running = ~dones[-1]
         signs |= set((players[-1] == players[-2])[running].tolist())
         assert np.abs(rollout["last_values"][running]).max() > 0.01
