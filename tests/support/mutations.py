@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-# Each operator and what replaces it.
 TABLE = """
 Lt LtE GtE, LtE Lt Gt, Gt GtE LtE, GtE Gt Lt, Eq NotEq, NotEq Eq, Is IsNot, IsNot Is, In NotIn, NotIn In,
 And Or, Or And, Add Sub, Sub Add, Mult Add, Div Mult, FloorDiv Mult, Mod FloorDiv, LShift RShift,
@@ -172,8 +171,8 @@ def main() -> None:
     keys = {one: hashlib.sha256(repr((one, sources[one.file])).encode()).hexdigest()[:16] for one in sample}
     rows = given.results.read_text().splitlines() if given.results.exists() else []
     results = {row["key"]: row["result"] for row in map(json.loads, rows)}
-    redone = {key for key, result in results.items() if given.again and result == "passed"}
-    todo = [one for one in sample if keys[one] not in results.keys() - redone]
+    again = "passed" if given.again else None
+    todo = [one for one in sample if results.get(keys[one], again) == again]
     given.results.parent.mkdir(parents=True, exist_ok=True)
     checkout = copy_checkout()
     for tests in sorted({selected_tests(given.tests, one.file) for one in todo}):
@@ -192,9 +191,8 @@ def main() -> None:
     shutil.rmtree(checkout)
     for mutant in sorted(sample):
         word = "SURVIVED" if results[keys[mutant]] == "passed" else "noticed "
-        change = f"{' '.join(mutant.before.split())}  ->  {mutant.after}"
-        print(f"{word}  {mutant.file}:{mutant.place[0]}  {change}")
-    num_noticed = sum(results[keys[mutant]] != "passed" for mutant in sample)
+        print(word, f"{mutant.file}:{mutant.place[0]} ", *mutant.before.split(), " -> ", mutant.after)
+    num_noticed = sum(results[key] != "passed" for key in keys.values())
     print(f"{num_noticed} of {len(sample)} noticed ({num_noticed / max(1, len(sample)):.0%})")
 
 
