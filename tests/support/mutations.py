@@ -2,8 +2,8 @@
 
     python tests/support/mutations.py mancala_env/envs/*.py --number 40 --seed 0 --tests "tests/envs -x -q"
 
-Each mutant runs on a copy of the checkout, so the working tree never changes. The copy keeps its path and its
-times, so numba's cache keeps the kernels that a mutant does not touch. Results are appended to a file, and an
+Each mutant runs on a copy of the checkout, at the same path each time, so the working tree never changes and
+numba's cache keeps the kernels that a mutant does not touch. Results are appended to a file, and an
 interrupted run resumes there. Docstrings, annotations and messages are not mutated.
 """
 
@@ -53,10 +53,9 @@ class Mutant(NamedTuple):
         return (head + self.after.encode() + tail).decode()
 
 
-def changes(one: ast.AST) -> Iterator[str]:
+def changes(node: Any) -> Iterator[str]:
     """Yield what a node may be replaced by."""
-    node: Any = one
-    match one:
+    match node:
         case ast.Compare():
             for i, operator in enumerate(node.ops):
                 for other in FLIPS[type(operator)]:
@@ -74,8 +73,8 @@ def changes(one: ast.AST) -> Iterator[str]:
             yield from ["pass"] if isinstance(node, ast.AugAssign) else []
         case ast.UnaryOp(op=ast.Not() | ast.USub()):
             yield f"({ast.unparse(node.operand)})"
-        case ast.Call(func=ast.Attribute(attr="copy"), args=[]):
-            yield ast.unparse(node.func.value)
+        case ast.Call(func=ast.Attribute(value=owner, attr="copy"), args=[]):
+            yield ast.unparse(owner)
         case ast.Call(args=[only], keywords=[]) if ast.unparse(node.func).split(".")[-1] in COPIES:
             yield f"({ast.unparse(only)})"
         case ast.IfExp():
@@ -84,9 +83,9 @@ def changes(one: ast.AST) -> Iterator[str]:
             yield "pass"
         case ast.Raise() | ast.Break() | ast.Continue():
             yield "pass"
-        case ast.Return(value=ast.expr()):
-            is_truth = isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp)
-            yield f"return not ({ast.unparse(node.value)})" if is_truth else "return None"
+        case ast.Return(value=ast.expr() as value):
+            is_truth = isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp)
+            yield f"return not ({ast.unparse(value)})" if is_truth else "return None"
 
 
 def mutants_of(file: str, source: str, kernels: str = "all") -> list[Mutant]:
@@ -179,8 +178,8 @@ def main() -> None:
         if run_tests(checkout, tests, None) != "passed":
             raise SystemExit(f"the tests {tests!r} fail without a mutation")
     for i, mutant in enumerate(todo, 1):
-        path, key = checkout / mutant.file, keys[mutant]
-        before, original = path.stat(), sources[mutant.file]
+        path, key, original = checkout / mutant.file, keys[mutant], sources[mutant.file]
+        before = path.stat()
         path.write_text(mutant.apply(original))
         results[key] = run_tests(checkout, selected_tests(given.tests, mutant.file), given.timeout)
         path.write_text(original)
@@ -192,8 +191,8 @@ def main() -> None:
     for mutant in sorted(sample):
         word = "SURVIVED" if results[keys[mutant]] == "passed" else "noticed "
         print(word, f"{mutant.file}:{mutant.place[0]} ", *mutant.before.split(), " -> ", mutant.after)
-    num_noticed = sum(results[key] != "passed" for key in keys.values())
-    print(f"{num_noticed} of {len(sample)} noticed ({num_noticed / max(1, len(sample)):.0%})")
+    share = sum(results[key] != "passed" for key in keys.values()) / max(1, len(sample))
+    print(f"{share:.0%} of {len(sample)} noticed")
 
 
 if __name__ == "__main__":
