@@ -288,7 +288,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             return False
         self._masks, self._seen = masks, seen
         self.agent_selection = "player_1" if player else "player_0"
-        # Copies, so that what is seen stays whatever is done to an info.
+        # Copies: the caller may edit an info, and neither legality nor observations change.
         own = masks.copy()
         self.infos = {"player_0": {"action_mask": own[0]}, "player_1": {"action_mask": own[1]}}
         if is_terminated or is_truncated:
@@ -297,6 +297,10 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             self.terminations = dict.fromkeys(AGENTS, is_terminated)
             self.truncations = dict.fromkeys(AGENTS, is_truncated)
         return True
+
+    def _is_legal(self, agent: str, action: Any) -> bool:
+        """Return whether an agent may play an action of the action space now, whatever `infos` says."""
+        return bool(self._masks[AGENTS.index(agent)][action])
 
     def _refuse(self, action: Any) -> Any:
         """Raise the error that says why an action is not legal."""

@@ -71,7 +71,7 @@ class Guard(OrderEnforcingWrapper):
         assert _is_in(env.action_spaces[agent], action), "action is not in action space"
         if is_over:
             env._was_dead_step(action)
-        elif env.infos[agent]["action_mask"][action]:
+        elif env._is_legal(agent, action):
             env.step(action)
         else:
             self._forfeit(env, agent)

@@ -251,7 +251,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """Return an action that may be played, or raise the error that says why not."""
         if isinstance(action, np.ndarray) and action.ndim == 0:
             action = action.item()
-        mask = self._legal_actions.mask
+        mask = self._duel.legal_mask[0]
         if is_whole(action) and 0 <= action < len(mask) and (mask[action] or self._illegal != "raise"):
             return int(action)
         try:
@@ -266,5 +266,5 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
     def _info(self) -> dict[str, Any]:
         mask = self._duel.legal_mask[0]
-        self._legal_actions.mask = mask
+        self._legal_actions.mask = mask.copy()
         return {"action_mask": mask.copy(), "seat": self._duel.seats[0]}

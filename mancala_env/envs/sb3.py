@@ -82,8 +82,9 @@ class MancalaVecEnv(GamesVecEnv):
     """B games against an agent, all stepped together, as Stable-Baselines3 takes them.
 
     Every game follows :class:`mancala_env.envs.gym.MancalaEnv`. An episode that ends is followed by the
-    next one within the step; its info holds ``terminal_observation``, ``TimeLimit.truncated`` and, as a
-    Monitor would write it, ``episode`` with return, length and seconds, so that SB3 logs them.
+    next one within the step. Its last info holds ``counts``, ``winner``, ``illegal`` and ``seat``, as that of
+    the single environment does, ``terminal_observation`` and ``TimeLimit.truncated``. As a Monitor writes it,
+    ``episode`` holds return, length and seconds, so that SB3 logs them.
 
     Attributes:
         ruleset: The ruleset.
@@ -213,11 +214,15 @@ class MancalaVecEnv(GamesVecEnv):
         ended = np.flatnonzero(done)
         if len(ended):
             truncated, winner, seconds = duel.truncated, duel.winner, time.time() - self._started
+            counts, forfeited, seats = duel.final_counts, duel.forfeited, duel.last_seats
             for b in ended:
                 infos[b] = {
                     "terminal_observation": duel.final_observation[b].copy(),
                     "TimeLimit.truncated": bool(truncated[b]),
+                    "counts": counts[b].copy(),
                     "winner": winner[b],
+                    "illegal": bool(forfeited[b]),
+                    "seat": seats[b],
                     "episode": {"r": float(rewards[b]), "l": int(self._lengths[b]), "t": round(seconds, 6)},
                 }
             self._lengths[ended] = 0

@@ -29,7 +29,7 @@ class LegalDiscrete(spaces.Discrete):
     """``Discrete(A)`` whose `sample()` draws from the legal actions when no mask is given.
 
     Attributes:
-        mask: int8 `[A]`, 1 where the action is legal; the environment rewrites it.
+        mask: int8 `[A]`, 1 where the action is legal; a copy that the environment renews at each step.
     """
 
     def __init__(self, num_actions: int) -> None:
@@ -48,7 +48,7 @@ class LegalMultiDiscrete(spaces.MultiDiscrete):
     """``MultiDiscrete([A] * B)`` whose `sample()` draws from the legal actions when no mask is given.
 
     Attributes:
-        mask: int8 `[B, A]`, 1 where the action is legal; the environment rewrites it.
+        mask: int8 `[B, A]`, 1 where the action is legal; a copy that the environment renews at each step.
     """
 
     def __init__(self, num_envs: int, num_actions: int) -> None:

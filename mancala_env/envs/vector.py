@@ -314,7 +314,7 @@ class MancalaVectorEnv(VectorEnv):
         return seeds
 
     def _infos(self, where: np.ndarray) -> dict[str, Any]:
-        self._legal_actions.mask = self._duel.legal_mask
+        self._legal_actions.mask = self._duel.legal_mask.copy()
         return self._named({"action_mask": self._duel.legal_mask, "seat": self._duel.seats}, where)
 
     def _endings(self, done: np.ndarray) -> dict[str, Any]:

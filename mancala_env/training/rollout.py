@@ -227,8 +227,8 @@ class SelfPlayEnv(GamesVecEnv):
         return self._view(), rewards, dones, self._infos
 
     def action_masks(self) -> np.ndarray:
-        """Return the legal actions, bool `[B, A]`."""
-        return self.legal_mask
+        """Return the legal actions, bool `[B, A]`; a copy."""
+        return self.legal_mask.copy()
 
     @property
     def games(self) -> np.ndarray:
@@ -447,7 +447,7 @@ class SelfPlayPPO(MaskablePPO):
         callback.on_rollout_start()
         dones = np.zeros(env.num_envs, np.bool_)
         for step in range(n_rollout_steps):
-            legal = env.action_masks().copy()
+            legal = env.action_masks()
             rollout_buffer.players[step] = env.players
             games = env.games
             rollout_buffer.is_learned[step] = rows_to_learn(env.ruleset, games)

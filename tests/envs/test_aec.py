@@ -432,3 +432,38 @@ def test_an_action_beyond_64_bits_is_an_illegal_move(render_mode):
     for action in (2**70, -(2**70)):
         with raises(IllegalMove, "legal"):
             env.step(action)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"seed": -1}, {"options": {"position": "nonsense"}}, {"options": 7}], ids=str
+)
+def test_a_first_reset_that_raises_starts_nothing(wrong: Any):
+    env: Any = layli_goobalay_v0.env()
+    with pytest.raises(ValueError, match=r"-1|nonsense|7"):
+        env.reset(**wrong)
+    for name in ("agents", "agent_selection", "rewards", "infos", "num_agents"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(env, name)
+    for call in (env.last, lambda: env.step(0), lambda: env.observe("player_0")):
+        with pytest.raises((AssertionError, AttributeError), match="reset"):
+            call()
+    env.reset(seed=1)
+    assert env.agent_selection == "player_0"
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"options": {"position": "nonsense"}}], ids=str)
+@pytest.mark.parametrize("make", [layli_goobalay_v0.env, layli_goobalay_v0.raw_env])
+def test_a_later_reset_that_raises_changes_nothing(make, wrong: Any):
+    def state() -> list[Any]:
+        seen = [env.observe(agent)["observation"].tolist() for agent in env.agents]
+        return [env.unwrapped.position, env.agent_selection, dict(env.terminations), seen, env.last()[1:4]]
+
+    env: Any = make(first_player="random", opening_turns=2)
+    env.reset(seed=1)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    before = state()
+    with pytest.raises(ValueError, match=r"-1|nonsense"):
+        env.reset(**wrong)
+    assert state() == before
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    assert env.unwrapped.position != before[0]

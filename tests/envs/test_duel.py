@@ -134,6 +134,11 @@ def test_native_and_sync_play_the_same_games_from_the_same_seeds(mode, opponent)
         for name, value in one[-1].items():
             if name not in ("final_obs", "final_info"):
                 np.testing.assert_array_equal(value, other[-1][name])
+        assert one[-1].get("final_info", {}).keys() == other[-1].get("final_info", {}).keys()
+        for name, value in one[-1].get("final_info", {}).items():
+            np.testing.assert_array_equal(value, other[-1]["final_info"][name])
+        for mine, theirs in zip(one[-1].get("final_obs", []), other[-1].get("final_obs", []), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
         masks = native.unwrapped.action_masks()
         actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks])
         one, other = native.step(actions), sync.step(actions)
@@ -514,3 +519,50 @@ def test_stable_baselines3_is_told_of_actions_that_are_not_one_a_game(wrong, ill
     with raises(IllegalMove, "actions", 4):
         env.step(wrong)
     assert [env.position(b).to_text() for b in range(4)] == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_options_of_a_reset_hold_for_one_episode(mode):
+    """Episodes after that of the given position and seat start as the environment's arguments say."""
+    start = Position.from_text("layli_goobalay 0,0,0,1,0,0/0,0,0,2,2,0 23-20 N")
+    env: Any = MancalaVectorEnv(4, seat="south", opening_turns=0, autoreset_mode=mode)
+    env.reset(seed=0, options={"position": start, "seat": "north"})
+    assert [env.position(b) for b in range(4)] == [start] * 4
+    assert env.seats.tolist() == [1] * 4
+    num_started, over = np.zeros(4, np.int64), np.zeros(4, np.bool_)
+    while num_started.min() < 3:
+        if mode == AutoresetMode.DISABLED and over.any():
+            env.reset(options={"reset_mask": over})
+            started, over = over, np.zeros(4, np.bool_)
+        else:
+            ended = over
+            _, _, terminations, truncations, _ = env.step(env.action_masks().argmax(axis=1))
+            over = terminations | truncations
+            started = over if mode == AutoresetMode.SAME_STEP else ended
+        for b in np.flatnonzero(started):
+            assert env.position(int(b)) == Position("layli_goobalay")
+            assert env.seats[b] == 0
+        num_started += started
+
+
+def test_options_of_a_reset_hold_for_one_episode_of_a_vecenv():
+    start = Position.from_text("layli_goobalay 0,0,0,1,0,0/0,0,0,2,2,0 23-20 N")
+    envs: Any = MancalaVecEnv(4, seat="south", opening_turns=0, seed=0)
+    envs.set_options({"position": start, "seat": "north"})
+    envs.reset()
+    num_started = np.zeros(4, np.int64)
+    while num_started.min() < 3:
+        dones = envs.step(envs.action_masks().argmax(axis=1))[2]
+        for b in np.flatnonzero(dones):
+            assert envs.position(int(b)) == Position("layli_goobalay")
+        num_started += dones
+
+
+def test_a_given_seat_is_drawn_again_where_the_environment_draws_seats():
+    envs = MancalaVectorEnv(40, seat="random")
+    envs.reset(seed=0, options={"seat": "north"})
+    assert envs.seats.tolist() == [1] * 40
+    ended = np.zeros(40, np.bool_)
+    while not ended.all():
+        ended |= envs.step(envs.action_masks().argmax(axis=1))[2]
+    assert 5 < envs.seats.sum() < 35

@@ -18,8 +18,9 @@ from mancala_env.envs.drawing import seen_after, seen_of
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import RENDER_MODES
 from mancala_env.envs.vector import MancalaVectorEnv
-from mancala_env.render.motion import ends_of
-from mancala_env.render.pixels import WIDTH, pixels_of
+from mancala_env.games.pictures import frames_of_turn
+from mancala_env.render.motion import ends_of, steps
+from mancala_env.render.pixels import WIDTH, grid_of, pixels_of
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
@@ -51,6 +52,7 @@ def test_pettingzoo_render_test(module, quick):
 def test_gymnasium_draws_what_the_mode_says(mode, quick):
     env: Any = gymnasium.make("mancala/Leyla-v0", render_mode=mode, disable_env_checker=False)
     env.reset(seed=0)
+    env.action_space.seed(0)
     for _ in range(3):
         env.step(env.action_space.sample())
         drawn = env.render()
@@ -185,6 +187,113 @@ def test_drawing_changes_no_game():
             break
 
 
+@pytest.mark.parametrize("mode", ["svg", "rgb_array"])
+def test_a_new_episode_has_no_marks_of_the_one_before(mode):
+    aec: Any = layli_goobalay_v0.env(render_mode=mode)
+    aec.reset()
+    aec.step(0)
+    marked = aec.render()
+    position = aec.unwrapped.position
+    aec.reset(options={"position": position})
+    assert aec.unwrapped.position == position
+    assert not np.array_equal(aec.render(), marked)
+    assert mode != "svg" or aec.render() == position.to_svg()
+
+
+class FakeWindow:
+    """Keeps what a window is asked to show."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[np.ndarray, float]] = []
+        self.played: list[list[Any]] = []
+        self.is_open = True
+
+    def show(self, pixels, seconds):
+        self.shown.append((pixels, seconds))
+
+    def play(self, frames):
+        self.played.append(list(frames))
+
+    def close(self):
+        self.is_open = False
+
+
+def with_fake_window(env: Any) -> FakeWindow:
+    env.unwrapped._screen.window = window = FakeWindow()
+    return window
+
+
+def assert_plays(frames: list[Any], before: Position, action: int, fps: float) -> None:
+    """The frames show the turn, no seed takes longer than 0.2 / fps and no turn longer than 4 / fps."""
+    wanted = list(frames_of_turn(before, action, seed_seconds=1.0, rest_seconds=1 / fps))
+    assert len(frames) == len(wanted)
+    np.testing.assert_array_equal(frames[-1].pixels, wanted[-1].pixels)
+    assert frames[-1].seconds == pytest.approx(1 / fps)
+    length = steps(before.state, before.timeline(action), 1.0)[-1].start
+    seed_seconds = min(0.2, 4 / max(1.0, length)) / fps
+    again = list(frames_of_turn(before, action, seed_seconds=seed_seconds, rest_seconds=1 / fps))
+    assert [frame.seconds for frame in frames] == pytest.approx([frame.seconds for frame in again])
+
+
+def test_a_window_shows_each_turn_of_two_players():
+    env: Any = leyla_v0.env(render_mode="human")
+    window = with_fake_window(env)
+    env.reset()
+    assert len(window.shown) == 1
+    np.testing.assert_array_equal(window.shown[0][0], pixels_of(env.unwrapped.position.scene()))
+    assert window.shown[0][1] == 1 / env.metadata["render_fps"]
+    for action in (2, 1, 3):
+        before = env.unwrapped.position
+        env.step(action)
+        assert_plays(window.played.pop(), before, action, env.metadata["render_fps"])
+        assert window.played == []
+    shown = len(window.shown)
+    assert env.render() is None
+    assert len(window.shown) == shown + 1
+    assert window.played == []
+    env.close()
+    assert not window.is_open
+
+
+def test_a_window_shows_the_turns_of_a_step():
+    env: Any = MancalaEnv("leyla", opponent="greedy", opening_turns=0, render_mode="human")
+    window = with_fake_window(env)
+    env.reset(seed=0)
+    assert len(window.shown) == 1
+    before = env.position
+    env.step(2)
+    mine, *theirs = window.played
+    assert_plays(mine, before, 2, env.metadata["render_fps"])
+    assert len(theirs) >= 1
+    shown = len(window.shown)
+    assert env.render() is None
+    assert len(window.shown) == shown + 1
+    assert len(window.played) == 1 + len(theirs)
+    env.close()
+    assert not window.is_open
+
+
+@pytest.mark.parametrize("num_envs", [1, 5, 20])
+def test_a_window_shows_at_most_sixteen_games(num_envs):
+    envs: Any = MancalaVectorEnv(num_envs, "leyla", render_mode="human")
+    window = with_fake_window(envs)
+    envs.reset(seed=0)
+    envs.step(envs.action_masks().argmax(axis=1))
+    assert envs.render() is None
+    assert len(window.shown) == 3
+    assert {seconds for _, seconds in window.shown} == {1 / envs.metadata["render_fps"]}
+    side = {1: 1, 5: 3, 20: 4}[num_envs]
+    scenes = [envs._seen(b).scene() for b in range(min(num_envs, 16))]
+    np.testing.assert_array_equal(window.shown[-1][0], grid_of(scenes, side, width=1280))
+    envs.close()
+    assert not window.is_open
+
+
+@pytest.mark.parametrize("make", [leyla_v0.env, MancalaEnv, MancalaVectorEnv])
+def test_two_turns_or_positions_are_shown_a_second(make):
+    assert make().metadata["render_fps"] == 2
+
+
 # Recorders
 
 
@@ -193,6 +302,7 @@ def test_gymnasium_records_videos(tmp_path):
     pytest.importorskip("moviepy", reason="what RecordVideo writes with is not installed")
     env = RecordVideo(gymnasium.make("mancala/Leyla-v0", render_mode="rgb_array"), str(tmp_path / "one"))
     env.reset(seed=0)
+    env.action_space.seed(0)  # an episode of at least five steps
     for _ in range(5):
         env.step(env.action_space.sample())
     env.close()

@@ -13,6 +13,9 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.state import NORTH, SOUTH
 from mancala_env.envs.families import FAMILIES, register
 from mancala_env.envs.gym import MancalaEnv
+from mancala_env.envs.options import first_seed
+from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete
+from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.observations import observe, parts
 
 CUSTOM = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
@@ -315,3 +318,56 @@ def test_an_env_can_be_pickled_in_the_middle_of_an_episode():
     action = env.action_space.sample()
     np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
     assert env.position == twin.position
+
+
+def test_the_first_seed_is_the_one_that_the_environment_has():
+    generator = np.random.default_rng(0)
+    assert first_seed(0, generator) == 0
+    assert first_seed(5, generator) == 5
+    drawn = [first_seed(seed, np.random.default_rng(7)) for seed in (None, -1)]
+    assert drawn == [int(np.random.default_rng(7).integers(2**63))] * 2
+
+
+def test_action_spaces_draw_any_action_before_a_reset():
+    for space, size in ((LegalDiscrete(6), 1), (LegalMultiDiscrete(3, 6), 3)):
+        drawn = np.array([space.sample() for _ in range(200)]).reshape(-1, size)
+        assert set(drawn.flatten().tolist()) == set(range(6))
+    one, many = MancalaEnv().action_space, MancalaVectorEnv(3).action_space
+    assert one.contains(one.sample())
+    assert many.contains(many.sample())
+
+
+def test_masks_and_probabilities_given_to_a_space_replace_its_own():
+    one, many = LegalDiscrete(3), LegalMultiDiscrete(2, 3)
+    one.mask[:] = many.mask[:] = [1, 0, 0]
+    first, last = np.array([1, 0, 0], np.int8), np.array([0, 0, 1], np.int8)
+    assert {int(one.sample()) for _ in range(20)} == {0}
+    assert {int(one.sample(mask=last)) for _ in range(20)} == {2}
+    assert {int(one.sample(probability=np.array([0.0, 1.0, 0.0]))) for _ in range(20)} == {1}
+    assert {tuple(many.sample().tolist()) for _ in range(20)} == {(0, 0)}
+    assert {tuple(many.sample(mask=(first, last)).tolist()) for _ in range(20)} == {(0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "opponent", "first", "fourth"),
+    [
+        (
+            "layli_goobalay", "random",
+            "layli_goobalay 4,14,6,1,4,3/0,1,4,2,2,0 0-7 S stall=4 starter=N",
+            "layli_goobalay 0,0,0,1,4,1/0,0,1,1,9,0 10-21 S stall=1 starter=N",
+        ),
+        (
+            "gabata_i", ["random", "greedy"],
+            "gabata_i 2,0,5,1,4n,1/12,8s,4s,2,9,0 0-0 S starter=N",
+            "gabata_i 1,2,2,3,6n,3/14,10s,4s,0,0,1 0-2 S starter=N",
+        ),
+    ],
+)  # fmt: skip
+def test_a_seed_plays_the_same_games_in_every_version(ruleset, opponent, first, fourth):
+    """A change of these games breaks recorded seeds of users, so it belongs into the change log."""
+    env = MancalaEnv(ruleset, opponent=opponent, seat="random", first_player="random")
+    env.reset(seed=7)
+    assert env.position.to_text() == first
+    for _ in range(3):
+        env.step(int(env.action_masks().argmax()))
+    assert env.position.to_text() == fourth

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,6 +212,30 @@ def test_a_network_comes_to_agree_with_its_expert_on_games_held_out() -> None:
     assert after.regret < before.regret / 4
     assert after.policy_loss < before.policy_loss
     assert after.value_loss < before.value_loss
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_the_learning_rate_falls_to_nothing(is_timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It falls by the passes made, or by the time that is over where that is further."""
+    rates: list[float] = []
+
+    class Recorded(torch.optim.Adam):
+        def step(self, *args: Any, **kwargs: Any) -> Any:
+            rates.append(self.param_groups[0]["lr"])
+            return super().step(*args, **kwargs)
+
+    monkeypatch.setattr(torch.optim, "Adam", Recorded)
+    labels = labels_of("minimax:1", positions=100)
+    network = build_network(LAYLI, 6, NetworkConfig(observation="board", hidden=4, layers=1, seed_levels=4))
+    times = iter([0.0, 0.5, 0.2, 0.9, 1.0])
+    clock = (lambda: next(times)) if is_timed else None
+    passes = fit(
+        network, "board", labels, temperature=0.5, epochs=2, batch_size=-(-len(labels) // 4),
+        learning_rate=0.01, value_weight=0.5, seed=1, part_of_time=clock,
+    )  # fmt: skip
+    parts = [0.0, 0.5, 0.25, 0.9] if is_timed else np.arange(8) / 8
+    assert rates == pytest.approx([0.01 * (1 - part) for part in parts])
+    assert passes == (1.0 if is_timed else 2.0)
 
 
 def test_every_tenth_game_is_held_out_whole() -> None:

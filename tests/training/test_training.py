@@ -1,5 +1,6 @@
 """Self-play training: its games, its signs, its runs."""
 
+import itertools
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import yaml
 from error_checks import raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, rulesets
@@ -238,6 +240,54 @@ def test_advantages_change_sign_with_the_player(gamma: float, gae_lambda: float)
         )  # fmt: skip
         assert buffer.advantages[:, b] == pytest.approx(wanted, abs=1e-4)
     assert buffer.returns == pytest.approx(buffer.advantages + buffer.values)
+
+
+class AtTheEndOfRollouts(BaseCallback):
+    """Keeps what a rollout ended with, before anything is learned from it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rollouts: list[dict[str, Any]] = []
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        model: Any = self.model
+        names = ("players", "rewards", "values", "dones", "advantages", "episode_starts")
+        with torch.no_grad():
+            last_values = model.policy.predict_values(torch.as_tensor(model._last_obs)).flatten().numpy()
+        kept = {name: getattr(model.rollout_buffer, name).copy() for name in names}
+        self.rollouts.append(kept | {"next_players": model.env.players.copy(), "last_values": last_values})
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--expert.share", "0.25", "--expert.spec", "minimax:1"]], ids=["ppo", "expert"]
+)
+def test_the_last_value_counts_for_the_player_who_moves_then(tmp_path: Path, more: list[str]) -> None:
+    config, _ = read_config(smoke(tmp_path, "--network.observation", "board", "--pool.share", "0.25", *more))
+    model = command.make_model(config, command.make_env(config, RunFolder.create(config), seed=1), None)
+    model.set_logger(Logger(None, []))
+    ends = AtTheEndOfRollouts()
+    model.learn(3 * config.ppo.steps * config.selfplay.games, callback=ends)
+    rollouts, signs = ends.rollouts, set()
+    assert len(rollouts) == 3
+    for rollout, following in itertools.pairwise(rollouts):
+        np.testing.assert_array_equal(following["players"][0], rollout["players"][-1])
+        np.testing.assert_array_equal(following["episode_starts"][0], rollout["dones"][-1])
+    for rollout in rollouts:
+        players, dones = rollout["players"], rollout["dones"]
+        np.testing.assert_array_equal(players[-1], rollout["next_players"])
+        running = ~dones[-1]
+        signs |= set((players[-1] == players[-2])[running].tolist())
+        assert np.abs(rollout["last_values"][running]).max() > 0.01
+        for b in range(players.shape[1]):
+            wanted = advantages_in_words(
+                rollout["rewards"][:, b].tolist(), rollout["values"][:, b].tolist(), players[:, b].tolist(),
+                dones[:, b].tolist(), float(rollout["last_values"][b]), model.gamma, model.gae_lambda,
+            )  # fmt: skip
+            assert rollout["advantages"][:, b] == pytest.approx(wanted, abs=1e-4)
+    assert signs == {True, False}
 
 
 def test_a_rollout_holds_what_was_seen_and_played(tmp_path: Path) -> None:

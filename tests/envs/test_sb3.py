@@ -1,0 +1,146 @@
+"""MancalaVecEnv: what its infos say at the end of an episode, and which actions a step plays."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecMonitor
+
+from mancala_env import Position, rulesets
+from mancala_env.engine.episode import MAX_ROUNDS
+from mancala_env.envs.gym import MancalaEnv
+from mancala_env.envs.sb3 import MancalaVecEnv
+
+
+@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize("reward", ["outcome", "margin"])
+def test_last_infos_are_those_of_the_single_env(reward, illegal):
+    """Game b plays what MancalaEnv plays from seed + b; its last info says the same."""
+    options: Any = {"seat": "random", "reward": reward, "illegal": illegal, "observation": "board"}
+    envs: Any = MancalaVecEnv(3, "leyla", seed=7, **options)
+    singles = [MancalaEnv("leyla", **options) for _ in range(3)]
+    seen = envs.reset()
+    for b, single in enumerate(singles):
+        np.testing.assert_array_equal(single.reset(seed=7 + b)[0], seen[b])
+    rng, ends, lengths, forfeits = np.random.default_rng(0), 0, np.zeros(3, np.int64), 0
+    for _ in range(150):
+        masks = envs.action_masks()
+        if illegal == "lose" and rng.random() < 0.2:
+            masks = np.ones_like(masks)
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        seen, rewards, dones, infos = envs.step(actions)
+        lengths += 1
+        for b, single in enumerate(singles):
+            last, single_reward, terminated, truncated, wanted = single.step(int(actions[b]))
+            assert rewards[b] == pytest.approx(single_reward)
+            assert dones[b] == (terminated or truncated)
+            if not dones[b]:
+                assert infos[b] == {}
+                np.testing.assert_array_equal(seen[b], last)
+                continue
+            ends += 1
+            forfeits += wanted["illegal"]
+            info = infos[b]
+            np.testing.assert_array_equal(info["terminal_observation"], last)
+            assert info["TimeLimit.truncated"] is truncated is False
+            assert info["counts"].tolist() == wanted["counts"].tolist()
+            assert info["counts"].dtype == wanted["counts"].dtype
+            assert info["winner"] == wanted["winner"]
+            assert info["illegal"] is wanted["illegal"]
+            assert info["seat"] == wanted["seat"]
+            assert info["episode"]["r"] == pytest.approx(single_reward)
+            assert info["episode"]["l"] == lengths[b]
+            assert info["episode"]["t"] >= 0
+            lengths[b] = 0
+            np.testing.assert_array_equal(single.reset()[0], seen[b])
+    assert ends > 10
+    assert (forfeits > 0) == (illegal == "lose")
+
+
+@pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`:UserWarning")
+def test_a_vecmonitor_records_what_the_last_info_holds(tmp_path):
+    keywords = ("counts", "winner", "illegal", "seat")
+    envs: Any = VecMonitor(MancalaVecEnv(4, "leyla", seed=0), str(tmp_path / "log"), info_keywords=keywords)
+    envs.reset()
+    episodes = []
+    while len(episodes) < 4:
+        masks = envs.env_method("action_masks")
+        infos = envs.step(np.array([mask.argmax() for mask in masks]))[3]
+        episodes += [info["episode"] for info in infos if "episode" in info]
+    envs.close()
+    for episode in episodes:
+        won = 0 if episode["winner"] == -1 else (1 if episode["winner"] == episode["seat"] else -1)
+        assert episode["r"] == won
+        assert sum(episode["counts"]) == 48
+    assert len((tmp_path / "log.monitor.csv").read_text().splitlines()) == 2 + len(episodes)
+
+
+def test_an_episode_at_the_limit_of_rounds_is_truncated():
+    ruleset = rulesets.lookup("gabata_i")
+    start = Position(ruleset)
+    last = Position(ruleset, start.seeds, stores=start.stores, player=0, round=MAX_ROUNDS, starter=0)
+    envs: Any = MancalaVecEnv(20, ruleset, rounds="match", seed=0)
+    envs.set_options({"position": last})
+    envs.reset()
+    rng, found = np.random.default_rng(0), {}
+    while len(found) < 20:
+        masks = envs.action_masks()
+        _, _, dones, infos = envs.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in masks]))
+        for b in np.flatnonzero(dones):
+            found.setdefault(int(b), infos[b]["TimeLimit.truncated"])
+    assert True in found.values()
+    assert set(found.values()) <= {True, False}
+
+
+def test_a_reset_starts_the_lengths_of_episodes_again():
+    envs: Any = MancalaVecEnv(2, "leyla", seed=0)
+    envs.reset()
+    for _ in range(2):
+        envs.step(envs.action_masks().argmax(axis=1))
+    envs.reset()
+    steps, infos = 0, [{}]
+    while not infos[0]:
+        infos = envs.step(envs.action_masks().argmax(axis=1))[3]
+        steps += 1
+    assert infos[0]["episode"]["l"] == steps
+
+
+def test_a_step_plays_the_actions_as_they_were_when_it_was_asked_for():
+    one, other = (MancalaVecEnv(4, "leyla", opponent="greedy", seed=5) for _ in range(2))
+    one.reset()
+    other.reset()
+    for _ in range(20):
+        actions = one.action_masks().argmax(axis=1)
+        one.step_async(actions)
+        other.step_async(actions.copy())
+        actions[:] = 99
+        for a, b in zip(one.step_wait()[:3], other.step_wait()[:3], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_attributes_and_methods_are_those_of_all_games():
+    envs: Any = MancalaVecEnv(3, "leyla", seed=0)
+    envs.reset()
+    assert envs.get_attr("num_envs") == [3, 3, 3]
+    assert envs.get_attr("num_envs", indices=[0, 2]) == [3, 3]
+    assert envs.get_attr("num_envs", indices=1) == [3]
+    assert envs.has_attr("ruleset")
+    assert not envs.has_attr("nonsense")
+    np.testing.assert_array_equal(envs.env_method("action_masks", indices=[2])[0], envs.action_masks()[2])
+    assert len(envs.env_method("action_masks")) == 3
+    assert envs.env_method("position", 1) == [envs.position(1)]
+    assert envs.env_is_wrapped(Monitor) == [True] * 3
+    assert envs.env_is_wrapped(Monitor, indices=[0]) == [True]
+    assert envs.env_is_wrapped(VecMonitor) == [False] * 3
+
+
+def test_games_are_seeded_apart_and_reset_again_from_the_seed():
+    envs = MancalaVecEnv(4, "leyla", seed=3)
+    first = envs.reset()
+    assert len(np.unique(first, axis=0)) > 1
+    assert not np.array_equal(envs.reset(), first)
+    envs.seed(3)
+    np.testing.assert_array_equal(envs.reset(), first)
+    one, other = MancalaVecEnv(4, "leyla").reset(), MancalaVecEnv(4, "leyla").reset()
+    assert not np.array_equal(one, other)
