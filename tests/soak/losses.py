@@ -30,15 +30,18 @@ NAMES = (
 )
 """Names of players that a record, a report or a terminal cannot hold as they are."""
 TIRED = """
-from pathlib import Path
+from mancala_env import agents
 
 turns = [0]
 
-def tired(games, legal):
+def first(position):
     turns[0] += 1
     if turns[0] > {after}:
         raise RuntimeError("tired")
-    return legal.argmax(axis=1)
+    return position.legal_actions[0]
+
+def tired(ruleset):
+    return agents.from_function(first, ruleset)
 """
 """A file with an agent that fails after some turns."""
 
@@ -246,7 +249,7 @@ def failing_agent(seed: int) -> int:
             (game,) = games_in(folder / "games.txt")
             assert game.turns
         (folder / "games.txt").unlink()
-        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(400, 800)))
+        (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(2_000, 4_000)))
         tired = ("random", "python:tired.py:tired")
         program = mancala(folder, *evaluation(6_400, others=tired))
         assert program.wait() != 0

@@ -25,6 +25,7 @@ import naive  # noqa: E402
 from bad_inputs import try_bad_inputs  # noqa: E402
 from campaign import run as compare_with_brute_force  # noqa: E402
 from hostile_files import try_files  # noqa: E402
+from losses import losses  # noqa: E402
 from strategies import POSSIBLE_DIALS  # noqa: E402
 from system import (  # noqa: E402
     failing_opponents,
@@ -212,6 +213,13 @@ STAGES = (
         "" if may_mount() else _NEEDS_ROOT,
     ),
     Stage("two-programs", "the second on a run or on results is refused", "pairs", 50, two_programs),
+    Stage(
+        "losses",
+        "signals, closed pipes, full disks, odd names, failing opponents: what was made is kept",
+        "cases",
+        300,
+        losses,
+    ),
     Stage("forks", "a child plays on, whatever its parent's threads did", "forks", 500, forks),
     Stage(
         "failing-opponents",
