@@ -1,6 +1,6 @@
 """Networks play the same whatever a program sets as torch's default type and device."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def chosen(players: list[Agent], ruleset: str) -> list[list[int]]:
 
 
 @pytest.fixture(params=["float64", "bfloat16", "meta"])
-def other_default(request: pytest.FixtureRequest) -> Iterator[list[bool]]:
+def other_default(request: pytest.FixtureRequest) -> Iterator[Callable[[], None]]:
     """Set another default; "meta" stands for a GPU: no number can be read from there."""
 
     def set_default(name: str) -> None:
@@ -60,7 +60,8 @@ def test_agents_made_before_and_after_play_as_without(ruleset, other_default):
     assert chosen(before, ruleset) == expected
     after = made(ruleset)
     assert chosen(after, ruleset) == expected
-    for each in (network, after[0]):
+    for each in (before[0], after[0]):
+        assert isinstance(each, CheckpointAgent)
         for found, wanted in zip(each.judge(games), judged, strict=True):
             np.testing.assert_array_equal(found, wanted)
 

@@ -68,7 +68,7 @@ def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
         ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
 
 
-def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path):
+def test_a_report_whose_name_is_too_long_is_refused_before_the_games(tmp_path):
     report = tmp_path / (300 * "r" + ".html")
     done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
     assert done.returncode == 2
