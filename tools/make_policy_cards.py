@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import write_whole
 from mancala_env._util.package_data import shipped_file
 from mancala_env.evaluation.matches import MatchResult, play_matches
 from mancala_env.networks.checkpoint import Identity, as_tensors, load_network, read_identity
@@ -120,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             new = Path(folder, path.name)
             new.write_bytes(_shipped(checkpoint))
             written = policy_card(new, options.games, options.seed)
-            path.write_bytes(new.read_bytes())
-        path.with_suffix(".md").write_text(written)
+            write_whole(path, new.read_bytes())
+        write_whole(path.with_suffix(".md"), written)
         print(path.with_suffix(".md"), flush=True)
     return 0
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mancala_env._util.command_line import Parser, in_one_line
+from mancala_env._util.files import write_whole
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import make
 from mancala_env.errors import MancalaError
@@ -224,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in options.files:
         if path.suffix != SUFFIX:
             raise MancalaError(f"{path} must be a file of a network, such as value_leyla{SUFFIX}")
-        path.with_suffix(".md").write_text(value_card(path, options.games, options.seed))
+        write_whole(path.with_suffix(".md"), value_card(path, options.games, options.seed))
         print(path.with_suffix(".md"), flush=True)
     return 0
 

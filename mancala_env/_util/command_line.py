@@ -2,7 +2,8 @@
 
 The line goes to standard error, begins with the program's name and says what would be right. The exit status
 is 2 for bad input, for files that cannot be read or written and for an extra that is not installed, 130 after
-Ctrl-C. Whatever else is raised is a bug of ours, and shows its traceback.
+Ctrl-C, 143 after SIGTERM and 129 after SIGHUP. Whatever else is raised is a bug of ours, and shows its
+traceback. A reader of the output that goes away does not end a program.
 """
 
 import argparse
@@ -10,16 +11,21 @@ import difflib
 import functools
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
+from mancala_env._util.files import check_can_be_written
 from mancala_env.errors import MancalaError, printable
+from mancala_env.output_streams import lasting_output
+from mancala_env.stop_signals import Terminated, terminated
 
 BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses."""
+_SIGNALLED = 128
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -107,6 +113,12 @@ def check_out(
         raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
     if not os.access(out.parent, os.W_OK):
         raise MancalaError(f"{option} must be a file that can be written, not {out}: its folder is read-only")
+    try:
+        check_can_be_written(out)
+    except OSError as error:
+        raise MancalaError(
+            f"{option} must be a file that can be written, not {out}: {error.strerror}"
+        ) from None
     if not out.exists() or (out.is_file() and not out.stat().st_size):
         return
     if read is not None:
@@ -148,13 +160,25 @@ def run(program: str, main: Callable[[], int], kept: str = "") -> int:
         main: The work; returns the exit status.
         kept: What becomes of the work after Ctrl-C, where an :class:`Interrupted` does not say it.
     """
+    with lasting_output() as streams, terminated():
+        status = _status_of(program, main, kept)
+        for stream in streams:
+            stream.flush()
+        unwritten = next((stream.error for stream in streams if stream.error is not None), None)
+        if unwritten is not None:
+            say(program, f"not all output could be written: {unwritten.strerror}")
+            status = status or BAD_INPUT
+        return status
+
+
+def _status_of(program: str, main: Callable[[], int], kept: str) -> int:
+    """Run a program's `main`; returns the exit status."""
     try:
         return main()
     except KeyboardInterrupt as stop:
-        said, status = "; ".join(filter(None, ("interrupted", str(stop) or kept))), INTERRUPTED
-    except BrokenPipeError:  # `mancala rulesets | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        number = signal_of(stop)
+        word, status = ("interrupted", INTERRUPTED) if number is None else (number.name, _SIGNALLED + number)
+        said = "; ".join(filter(None, (f"ended by {word}" if number else word, str(stop) or kept)))
     except ImportError as error:
         if "pip install" not in str(error):
             raise  # not a missing extra: a bug of ours
@@ -163,6 +187,15 @@ def run(program: str, main: Callable[[], int], kept: str = "") -> int:
         said, status = str(error), BAD_INPUT
     say(program, said)
     return status
+
+
+def signal_of(stop: BaseException | None) -> signal.Signals | None:
+    """Return the signal that led to an exception; None for Ctrl-C."""
+    while stop is not None:
+        if isinstance(stop, Terminated):
+            return stop.number
+        stop = stop.__cause__ or stop.__context__
+    return None
 
 
 def in_one_line(

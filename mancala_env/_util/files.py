@@ -3,10 +3,34 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 from typing import IO
+
+
+def check_can_be_written(path: str | Path) -> None:
+    """Check that :func:`written_whole` can begin a file, by beginning one.
+
+    Raises:
+        OSError: It cannot, for example because the folder is read-only or the name is too long.
+    """
+    with suppress(_Tried), written_whole(path):
+        raise _Tried
+
+
+class _Tried(Exception):
+    """Ends an attempt."""
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file, whole or not at all; a letter that UTF-8 does not have is escaped.
+
+    Raises:
+        OSError: It cannot be written; what was there is as it was.
+    """
+    with written_whole(path) as file:
+        file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
+from mancala_env.stop_signals import stop_of
 from mancala_env.training.callbacks import A_CALLBACK
 from mancala_env.training.config import CONFIGS, TrainConfig, read_file
 from mancala_env.training.pool import POOL_FILE
@@ -153,7 +154,7 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     with closing(pieces):
         for checkpoint, stopped_by in pieces:
             if stopped_by not in (None, A_CALLBACK):
-                raise KeyboardInterrupt
+                raise stop_of(stopped_by)
             yield Point(checkpoint, read_identity(checkpoint).turns + _num_distilled(place))
             for name in _KEPT_BESIDE:  # before the checkpoint: who finds that finds these
                 _copy_or_remove(place / name, place / f"measured_{name}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mancala_env._util.files import write_whole
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.results import LINE, Results, Row
@@ -27,7 +28,7 @@ from mancala_env.evaluation.plots import (
     matplotlib_or_why,
     new_axes,
 )
-from mancala_env.evaluation.report import check_report_path
+from mancala_env.evaluation.report import check_report_path, write_plots
 from mancala_env.rulesets import lookup
 
 if TYPE_CHECKING:
@@ -423,9 +424,9 @@ def write_report(outcome: Outcome, path: str | Path) -> Path:
     if not outcome.rows:
         raise MancalaError(f"there is nothing to write to {path}: no learner has been measured yet")
     if path.suffix.lower() == ".png":
-        _all_curves(outcome).savefig(path, dpi=150)
+        write_plots(_all_curves(outcome), path)
     else:
-        path.write_text(_page(outcome).html(), encoding="utf-8")
+        write_whole(path, _page(outcome).html())
     return path
 
 

@@ -27,6 +27,7 @@ from mancala_env.cli import (
     train,
 )
 from mancala_env.cli.parser import PROGRAM, new_parser
+from mancala_env.version import __version__
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
@@ -52,6 +53,9 @@ _PROGRAMS: dict[str, Any] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
+        print(f"{PROGRAM} {__version__}")
+        return 0
     nothing = next((word for word in words if re.fullmatch(r"--\w+=--", word)), None)
     if nothing is not None:  # argparse would make an empty list of it
         refuse(PROGRAM, f"{nothing}: -- is no value")
@@ -72,7 +76,11 @@ def _no_command(word: str) -> str:
 
 def _parser() -> Any:
     new = new_parser()
-    parser = new(prog=PROGRAM, description="Measure, train, solve: the mancala games of the Horn of Africa.")
+    parser = new(
+        prog=PROGRAM,
+        description="Measure, train, solve: the mancala games of the Horn of Africa.",
+        version=__version__,
+    )
     commands = parser.add_subcommands(required=True, title="commands")
     for name, command in _COMMANDS.items():
         its_parser = new(description=command.DESCRIPTION)

@@ -1,15 +1,21 @@
 """`mancala play`: play against an agent or a person in a terminal, or in plain lines of text."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
-from typing import Any, Literal
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal
 
-from mancala_env._util.command_line import needing
+from mancala_env._util.command_line import Interrupted, needing
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
+from mancala_env.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
+
+if TYPE_CHECKING:
+    from mancala_env.terminal.game import Game
 
 HELP = "play in the terminal"
 DESCRIPTION = (
@@ -59,21 +65,51 @@ def run(options: Any) -> int:
     if options.record is not None:
         check_appendable(options.record)  # said now rather than after the game
     game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)
+    if options.record is not None:
+        game.record()  # so is what no record can hold
     try:
-        if options.plain or not is_screen():
-            from mancala_env.terminal.plain import PlainPlay
-
-            PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
-        else:
-            with needing("the board in the terminal (--plain goes without)", "play"):
-                from mancala_env.terminal.app import PlayApp
-            app = PlayApp(game, options.seed_seconds, options.values_seconds, options.record)
-            app.run()
-            return app.return_code or 0
+        return _play(game, options)
+    except KeyboardInterrupt as stop:
+        kept = options.record is not None and game.steps
+        raise Interrupted(f"the game so far is in {options.record}" if kept else "") from stop
     finally:
         if options.record is not None and game.steps:
-            game.save(options.record)
-    return 0
+            _keep(game, options.record)
+
+
+def _play(game: "Game", options: Any) -> int:
+    """Play the game; returns the exit status."""
+    if options.plain or not is_screen():
+        from mancala_env.terminal.plain import PlainPlay
+
+        PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
+        return 0
+    with needing("the board in the terminal (--plain goes without)", "play"):
+        from mancala_env.terminal.app import PlayApp
+    app = PlayApp(game, options.seed_seconds, options.values_seconds, options.record)
+    heard: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        heard.append(number)
+        app.end_soon()
+
+    # Ctrl-C is a key there.
+    ending = [each for each in STOP_SIGNALS if each != signal.SIGINT and not is_ignored(each)]
+    with handled(dict.fromkeys(ending, stop)):
+        app.run()
+    if heard:
+        raise Terminated(heard[0])
+    return app.return_code or 0
+
+
+def _keep(game: "Game", path: str) -> None:
+    """Add the game to a file; where that fails, print it, so that it is not lost."""
+    with undisturbed():
+        try:
+            game.save(path)
+        except (MancalaError, OSError):
+            print(game.record().to_text())
+            raise
 
 
 def is_screen() -> bool:

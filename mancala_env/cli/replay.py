@@ -10,6 +10,7 @@ from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import printable
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
+from mancala_env.output_streams import is_read
 
 HELP = "check recorded games and show them"
 DESCRIPTION = (
@@ -41,7 +42,9 @@ def run(options: Any) -> int:
         if game is None and options.json:
             listed.append(_as_dict(count, record))
         elif game is None and turn is None:
-            print(f"game {count}: {record}")
+            print(f"game {count}: {record}", flush=True)
+            if not is_read():  # mancala replay games.txt | head
+                return 0
     if count == 0:
         raise InvalidRecord(f"{printable(options.file)} holds no game")
     if chosen is None:

@@ -128,7 +128,7 @@ def svg_of(plot: "Figure") -> str:
 
     title = ". ".join(axes.get_title() for axes in plot.axes if axes.get_title())
     # Several pictures share a page: without a salt of its own each would use the same ids.
-    salt = f"{zlib.crc32(title.encode()):x}"
+    salt = f"{zlib.crc32(title.encode(errors='backslashreplace')):x}"
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         drawn = io.StringIO()
         plot.savefig(drawn, format="svg", metadata={"Date": None})

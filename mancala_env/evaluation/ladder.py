@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mancala_env._util.files import write_whole
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced import openings_hash
 from mancala_env.evaluation.matches import Progress
@@ -231,7 +232,7 @@ def _store(ladder: Ladder, path: Path) -> None:
     }
     order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
     stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
-    path.write_text(_compact_json(stored))
+    write_whole(path, _compact_json(stored))
 
 
 def _compact_json(stored: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ from mancala_env.evaluation.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
-from mancala_env.games.records import GameRecord
+from mancala_env.games.records import GameRecord, recordable
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
@@ -447,7 +447,7 @@ class Table:
         for rows, players, actions in self._turns:
             for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
                 turns[b].append((player, action))
-        first, second = (agent.spec for agent in self.agents)
+        first, second = (recordable(agent.spec) for agent in self.agents)
         for b, played in enumerate(turns):
             south, north = (first, second) if self.first_is_south[b] else (second, first)
             ruleset = self.agents[0].ruleset

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mancala_env.errors import printable
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.evaluation.regret import Regret
@@ -199,4 +200,5 @@ def figure_of(axes: "Axes") -> "Figure":
 
 def short(name: str) -> str:
     """Return the end of a long path: the part that tells two checkpoints apart."""
+    name = printable(name)  # fonts have no letter for the rest
     return name if len(name) <= 28 else "…" + name[-27:]

@@ -1,12 +1,14 @@
 """An evaluation as one file to look at: HTML with everything inside it, or a PNG of the plots."""
 
 import os
+from io import BytesIO
 from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mancala_env._util.files import check_can_be_written, write_whole
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.openings import InvalidMatch
@@ -45,8 +47,8 @@ def check_report_path(path: str | Path) -> Path:
     """Return where a report goes.
 
     Raises:
-        InvalidMatch: The name ends in neither .html nor .png, it is a folder itself, or its folder does not
-            exist or is read-only.
+        InvalidMatch: The name ends in neither .html nor .png, it is a folder itself, or it cannot be written.
+        ImportError: matplotlib is missing.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
@@ -56,7 +58,19 @@ def check_report_path(path: str | Path) -> Path:
     if isdir(path) or not os.access(path.parent, os.W_OK):
         why = "it is a folder" if isdir(path) else "its folder is read-only"
         raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {why}")
+    try:
+        check_can_be_written(path)
+    except OSError as error:
+        raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {error.strerror}") from None
+    matplotlib_or_why()
     return path
+
+
+def write_plots(plots: "Figure", path: Path) -> None:
+    """Write plots as a PNG, whole or not at all."""
+    drawn = BytesIO()
+    plots.savefig(drawn, format="png", dpi=150)
+    write_whole(path, drawn.getvalue())
 
 
 def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
@@ -75,9 +89,9 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
     """
     path = check_report_path(path)
     if path.suffix.lower() == ".png":
-        _all_plots(evaluation).savefig(path, dpi=150)
+        write_plots(_all_plots(evaluation), path)
     else:
-        path.write_text(_page(evaluation).html(), encoding="utf-8")
+        write_whole(path, _page(evaluation).html())
     return path
 
 

@@ -179,6 +179,7 @@ def play_pairings(
                 "games are recorded where they are played: leave records out, or play them here"
             )
         check_appendable(records)  # said now rather than after the first games
+        GameRecord(ruleset, rounds=rounds)  # so is a ruleset whose words no record can hold
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
     for one in itertools.chain(*pairings):

@@ -16,6 +16,7 @@ legal. Between rounds the rules leave nothing to chance, so the turns are all th
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as calendar_date
 from functools import lru_cache
@@ -521,6 +522,17 @@ def _check_text(what: str, text: Any, most: int = MAX_TEXT) -> None:
         raise InvalidRecord(f"{what} must be one line of at most {most:,} printable characters, not {shown}")
 
 
+def recordable(name: str) -> str:
+    r"""Return a player's name as a record can hold it.
+
+    What is not printable is escaped, and a name that is too long ends early.
+
+    >>> recordable("Amina\u00a0Ali")
+    'Amina\\xa0Ali'
+    """
+    return printable(name)[:MAX_TEXT]
+
+
 def _header(name: str, value: str) -> str:
     return f'[{name} "{_escaped(value, chr(34))}"]'
 
@@ -644,7 +656,7 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
     """
     if truth("append", append):
         check_appendable(path)
-        with Path(path).open("a+b", buffering=0) as file:
+        with Path(path).open("a+b", buffering=0) as file, _locked(file):
             return _append(file, games, _last_byte(file))
     _check_file(path)
     path = Path(path)
@@ -687,6 +699,18 @@ def _last_byte(file: IO[bytes]) -> bytes:
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - 1))
     return file.read(1)
+
+
+@contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    """Keep other programs from appending meanwhile: half a game is cut off, and nothing of theirs."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)  # given back when the file is closed
+    except (ImportError, OSError):  # Windows, and file systems without locks
+        pass
+    yield
 
 
 def _append(file: IO[bytes], games: Iterable[GameRecord], ends_in: bytes = b"") -> int:

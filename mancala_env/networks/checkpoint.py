@@ -209,7 +209,8 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
         for name, value in claimed.items():
             if weights[name].shape != value.shape or not weights[name].is_contiguous():
                 raise InvalidCheckpoint(f"{name} is {list(weights[name].shape)}, not {list(value.shape)}")
-        with torch.random.fork_rng([]):  # the weights that it draws are replaced
+        # The weights that it draws are replaced. A program may have set another default device.
+        with torch.random.fork_rng([]), torch.device("cpu"):
             network = build_network(identity.ruleset, num_actions, identity.network)
         network.load_state_dict(weights)
     except InvalidCheckpoint:

@@ -73,7 +73,10 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     ruleset = identity.ruleset
     num_actions = ruleset.num_actions(identity.rounds)
     observer = Observer(ruleset, identity.network.observation, num_actions)
-    example = torch.from_numpy(observer.empty(_GAMES)), torch.ones(_GAMES, num_actions, dtype=torch.bool)
+    example = (
+        torch.from_numpy(observer.empty(_GAMES)),
+        torch.ones(_GAMES, num_actions, dtype=torch.bool, device="cpu"),
+    )
     games = torch.export.Dim("B")
     talk = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = talk.level

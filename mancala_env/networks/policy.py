@@ -101,7 +101,7 @@ def _hidden_layers(num_inputs: int, hidden: int, num_layers: int) -> nn.Sequenti
     sizes = [num_inputs] + [hidden] * num_layers
     layers: list[nn.Module] = []
     for size, following in pairwise(sizes):
-        layers += [nn.Linear(size, following), nn.ReLU()]
+        layers += [nn.Linear(size, following, dtype=torch.float32), nn.ReLU()]
     return nn.Sequential(*layers)
 
 
@@ -112,8 +112,8 @@ class BoardNetwork(nn.Module):
         super().__init__()
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
         self.body = _hidden_layers(self.encoder.num_outputs, config.hidden, config.layers)
-        self.policy_head = nn.Linear(config.hidden, num_actions)
-        self.value_head = nn.Linear(config.hidden, 1)
+        self.policy_head = nn.Linear(config.hidden, num_actions, dtype=torch.float32)
+        self.value_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
 
     def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """See :func:`build_network`."""
@@ -140,14 +140,14 @@ class ActionNetwork(nn.Module):
         self._legal = parts["legal"].start
         of_leads = [part for name, part in parts.items() if name not in BOARDS and name != "legal"]
         self._leads = slice(of_leads[0].start, of_leads[-1].stop)
-        scale = torch.full((of_leads[-1].stop,), 1 / _SEED_SCALE)
+        scale = torch.full((of_leads[-1].stop,), 1 / _SEED_SCALE, dtype=torch.float32)
         for part in (part for name, part in parts.items() if name in _WORTHS):
             scale[part.start : part.stop] /= UNIT
         self.register_buffer("_lead_scale", scale[self._leads], persistent=False)
         self.encoder = PositionEncoder(ruleset, config.seed_levels)
         self._build_layers(self.encoder.num_outputs + self._leads.stop - self._leads.start, config)
-        self.policy_head = nn.Linear(config.hidden, 1)
-        self.value_head = nn.Linear(config.hidden, 1)
+        self.policy_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
+        self.value_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
 
     def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
         self.body = _hidden_layers(num_seen, config.hidden, config.layers)
@@ -200,11 +200,13 @@ class LineNetwork(ActionNetwork):
         self._num_replies = parts["num_replies"].start
         self._to_move = board.parts(ruleset)["to_move"].start
         self._num_features = board.num_features(ruleset)
-        self.register_buffer("_numbers", torch.arange(float(NUM_LINES)), persistent=False)
+        self.register_buffer("_numbers", torch.arange(NUM_LINES, dtype=torch.float32), persistent=False)
 
     def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
-        self.action_layer = nn.Linear(num_seen, config.hidden)
-        self.line_layer = nn.Linear(BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False)
+        self.action_layer = nn.Linear(num_seen, config.hidden, dtype=torch.float32)
+        self.line_layer = nn.Linear(
+            BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False, dtype=torch.float32
+        )
         # The first hidden layer is the sum of these two: what an action is, and what its line is.
         self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
 
@@ -246,8 +248,8 @@ class ValuedLineNetwork(LineNetwork):
 
     def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
         super()._build_layers(num_seen, config)
-        self.worth_layer = nn.Linear(len(_WORTHS), config.hidden, bias=False)
-        self.worth_factor = nn.Parameter(torch.ones(1))
+        self.worth_layer = nn.Linear(len(_WORTHS), config.hidden, bias=False, dtype=torch.float32)
+        self.worth_factor = nn.Parameter(torch.ones(1, dtype=torch.float32))
 
     def _lines(self, rows: Tensor) -> Tensor:
         return super()._lines(rows) + self.worth_layer(self._worths(rows) / _SEED_SCALE)

@@ -278,6 +278,7 @@ class PlayApp(App[None]):
         self._moments: Iterator[Moment] = iter(())
         self._is_paused = False
         self._pace = 1.0
+        self._events: asyncio.AbstractEventLoop | None = None
         self._beat = 0  # counts what the clock was set to; what it was set to before is dropped
         for name, palette in (("dark", DARK), ("light", LIGHT)):
             self.register_theme(_theme(name, palette))
@@ -296,7 +297,14 @@ class PlayApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin."""
+        self._events = asyncio.get_running_loop()
         self._go_on()
+
+    def end_soon(self) -> None:
+        """End the program; a handler of signals may call this."""
+        if self._events is None:  # it has hardly begun
+            raise KeyboardInterrupt
+        self._events.call_soon_threadsafe(self.exit)
 
     def on_resize(self, event: Resize) -> None:
         """Show the list of turns where there is room."""

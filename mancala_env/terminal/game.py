@@ -12,7 +12,7 @@ from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import GameRecord, Outcome, RecordedTurn, Replay, Step, write_games
+from mancala_env.games.records import GameRecord, Outcome, RecordedTurn, Replay, Step, recordable, write_games
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"
@@ -140,7 +140,7 @@ class Game:
         return GameRecord(
             self.ruleset,
             [step.turn for step in self.steps],
-            *self.names,
+            *map(recordable, self.names),
             rounds=self.rounds,
             start=self._start,
             seed=self.seed,

@@ -63,6 +63,11 @@ class Run:
         model.keep(self.folder.path)
         return self.last_checkpoint
 
+    def save_if_sound(self, model: SelfPlayPPO) -> None:
+        """Save a checkpoint, unless a weight is no number."""
+        if all(torch.isfinite(weights).all() for weights in model.policy.parameters()):
+            self.save(model)
+
 
 class RunCallback(BaseCallback):
     """A callback of a run.

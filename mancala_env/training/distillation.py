@@ -457,9 +457,9 @@ def fit(
 
 
 def _minibatches(size: int, batch_size: int, epochs: int, seed: int) -> Iterator[torch.Tensor]:
-    shuffler = torch.Generator().manual_seed(seed)
+    shuffler = torch.Generator("cpu").manual_seed(seed)
     for _ in range(epochs):
-        yield from torch.randperm(size, generator=shuffler).split(batch_size)
+        yield from torch.randperm(size, generator=shuffler, device="cpu").split(batch_size)
 
 
 def boltzmann_targets(values: np.ndarray, temperature: float) -> np.ndarray:
@@ -481,7 +481,7 @@ def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: f
     policy_loss = value_loss = 0.0
     actions = []
     with torch.inference_mode():
-        for rows in torch.arange(len(labels)).split(_POSITIONS_AT_ONCE):
+        for rows in torch.arange(len(labels), device="cpu").split(_POSITIONS_AT_ONCE):
             of_policy, of_value, logits = losses(network, inputs.select(rows))
             policy_loss += float(of_policy) * len(rows) / len(labels)
             value_loss += float(of_value) * len(rows) / len(labels)

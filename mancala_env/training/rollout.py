@@ -373,7 +373,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                 self.action_masks,
             )
         ]
-        shuffled = learned[torch.randperm(len(learned))].to(self.device)
+        shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
         # Of one size, and none of a single step: its advantage has nothing to be compared with.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
         for rows in shuffled.tensor_split(max(1, count)):

@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -27,6 +27,7 @@ from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
+from mancala_env.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.training.config import (
@@ -50,8 +51,6 @@ from mancala_env.training.run_report import report
 from mancala_env.training.schedule import Clock, LearningRate, Rates
 from mancala_env.training.training_state import ProgressMade, read_learned
 
-# Signals that end a run early; each the first time only, so that a second one ends the process.
-_STOPPING = (signal.SIGINT, signal.SIGTERM)
 # What may differ where a run goes on.
 _OF_ANY_RUN = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
 
@@ -393,9 +392,9 @@ def _learn(model: Scheduled, run: Run, errands: BaseCallback, begins: bool) -> N
             f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
             f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
         ) from error
-    except RunFolderError:
-        with suppress(RunFolderError):  # what cannot be written may be the log alone
-            run.save(model)
+    except Exception:  # such as one of an opponent or a callback, or a log that cannot be written
+        with suppress(RunFolderError):
+            run.save_if_sound(model)
         raise
 
 
@@ -425,21 +424,19 @@ def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Pa
 
 @contextmanager
 def stop_on_signals(run: Any) -> Iterator[None]:
-    """Set `run.stopped_by` to the name of the first SIGINT or SIGTERM; a second one acts as usual."""
-    before = {}
+    """Set `run.stopped_by` to the name of the first signal that asks to stop; a second one acts as usual.
 
-    def stop(number: int, _: FrameType | None) -> None:
-        run.stopped_by = signal.Signals(number).name
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    Outside the main thread no signal is heard, and the run goes to its end.
+    """
+    with ExitStack() as listening:
 
-    for each in _STOPPING:
-        before[each] = signal.signal(each, stop)
-    try:
+        def stop(number: int, _: FrameType | None) -> None:
+            run.stopped_by = signal.Signals(number).name
+            listening.close()
+
+        heard = [each for each in STOP_SIGNALS if each == signal.SIGINT or not is_ignored(each)]
+        listening.enter_context(handled(dict.fromkeys(heard, stop)))
         yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 @in_one_line("mancala train", "checkpoints are whole")

@@ -121,7 +121,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
         f"games against each, from {config.evaluation.opening_turns} random turns"
     )
     page = write_page(title, config, folder, results, past, regret)
-    write_atomically(folder.path / REPORT, page.html().encode())
+    write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
     if regret:
         console.print(_regret_in_words(regret), highlight=False, soft_wrap=True)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -175,22 +175,23 @@ def fit(ruleset: Ruleset, games: np.ndarray, values: np.ndarray, seed: int) -> V
         values: `[N]`, seeds each is worth to its player to move.
         seed: Seed of the first weights and of the order of the positions.
     """
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator("cpu").manual_seed(seed)
+    kind: Any = {"dtype": torch.float32, "device": "cpu"}  # whatever a program's defaults are
     codes = torch.from_numpy(codes_of(ruleset, games) + NUM_CODES * np.arange(ruleset.num_holes))
     wanted = torch.from_numpy((values - certain_leads(ruleset, games)).astype(np.float32))
     # Random numbers of such a size that units differ and their sums begin at a few seeds.
     weights: list[Tensor] = [
-        0.15 * torch.randn(ruleset.num_holes * NUM_CODES, NUM_UNITS, generator=draw),
-        torch.zeros(NUM_UNITS),
-        torch.randn(NUM_UNITS, generator=draw),
-        torch.zeros(1),
+        0.15 * torch.randn(ruleset.num_holes * NUM_CODES, NUM_UNITS, generator=draw, **kind),
+        torch.zeros(NUM_UNITS, **kind),
+        torch.randn(NUM_UNITS, generator=draw, **kind),
+        torch.zeros(1, **kind),
     ]
     embeddings, unit_biases, unit_weights, bias = (each.requires_grad_() for each in weights)
     optimizer = torch.optim.Adam(weights, lr=_RATE)
     steps = max(1, _EPOCHS * len(codes) // _BATCH)
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = _RATE + (_LAST_RATE - _RATE) * step / steps
-        some = torch.randint(len(codes), (min(_BATCH, len(codes)),), generator=draw)
+        some = torch.randint(len(codes), (min(_BATCH, len(codes)),), generator=draw, device="cpu")
         sums = nn.functional.embedding_bag(codes[some], embeddings, mode="sum")
         found = torch.relu(sums + unit_biases) @ unit_weights + bias
         loss = nn.functional.huber_loss(found, wanted[some], delta=_HUBER)

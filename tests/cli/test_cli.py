@@ -21,6 +21,7 @@ from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file
 from mancala_env.games import records
 from mancala_env.training.config import read_config
+from mancala_env.version import __version__
 
 # Three turns from the end: solved at once.
 COMMANDS = (
@@ -68,13 +69,27 @@ def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
         ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
 
 
-def test_a_report_that_cannot_be_written_costs_no_result(tmp_path):
+def test_a_report_whose_name_is_too_long_is_refused_before_the_games(tmp_path):
     report = tmp_path / (300 * "r" + ".html")
     done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
     assert done.returncode == 2
     assert "File name too long" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert "Ratings, layli_goobalay" in done.stdout
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("module", ["mancala_env", "mancala_env.cli"])
+def test_the_version_is_told(module):
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"mancala {__version__}\n", "")
+
+
+def test_the_package_is_the_command():
+    by_package = subprocess.run(
+        [sys.executable, "-m", "mancala_env", "--help"], capture_output=True, text=True
+    )
+    assert by_package.stdout == mancala("--help").stdout
+    assert "--version" in by_package.stdout
 
 
 def test_evaluate_as_json_on_the_ladder():

@@ -16,6 +16,7 @@ import numpy as np
 from bad_inputs import try_bad_inputs
 from checkpoint_fuzzing import fuzz
 from hostile_files import try_files
+from soak_losses import losses
 from soak_system import (
     failing_opponents,
     forks,
@@ -221,6 +222,13 @@ STAGES = (
     Stage("environments", "a million steps without growth of memory", "steps", 1_000_000, environment_steps),
     Stage(
         "training-memory", "half an hour of it without growth of memory", "seconds", 1_800, training_memory
+    ),
+    Stage(
+        "losses",
+        "signals, closed pipes, full disks, odd names, failing opponents: what was made is kept",
+        "cases",
+        300,
+        losses,
     ),
     Stage("ctrl-c", "Ctrl-C is heard in every kind of kernel", "signals", 100, interrupted),
 )

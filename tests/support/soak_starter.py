@@ -7,11 +7,13 @@ each. The starter has one thread, so that its forks are as good as new processes
 import atexit
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,13 @@ def _program(name: str, words: list[str]) -> int:
         from mancala_env._util import command_line
 
         return command_line.run("arena", lambda: _arena(*words))
+    if name == "mancala":
+        from mancala_env import cli
+
+        return cli.main(words)
+    if name == "mancala in a thread":
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(_program, "mancala", words).result()
     if name == "book":
         from tools import make_book
 
@@ -57,11 +66,16 @@ def _child(order: dict[str, Any]) -> None:
     """Become the program that was asked for; never returns."""
     status = 1
     try:
+        if order["reads"] is not None:
+            os.dup2(os.open(order["reads"], os.O_RDONLY), 0)
         file = os.open(order["says"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.dup2(file, 1)
         os.dup2(file, 2)
         os.chdir(order["folder"])
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        if order["largest"] is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest"], order["largest"]))
         if order["user"] is not None:
             os.setgroups([])
             os.setgid(order["user"])
@@ -148,12 +162,41 @@ class Starter:
         self._process.stdin.flush()
         return self._answer()
 
-    def start(self, program: str, *words: str, folder: Path, user: int | None = None) -> Program:
-        """Start "train", "arena" or "book" in a folder, as a user."""
-        handle, says = tempfile.mkstemp(dir=folder.parent if user is None else None, suffix=".said")
-        os.close(handle)
-        order = {"program": program, "words": words, "folder": str(folder), "says": says, "user": user}
-        return Program(self, self.ask(order), Path(says))
+    def start(
+        self,
+        program: str,
+        *words: str,
+        folder: Path,
+        user: int | None = None,
+        says: Path | None = None,
+        reads: Path | None = None,
+        largest: int | None = None,
+    ) -> Program:
+        """Start a program in a folder.
+
+        Args:
+            program: "mancala", "mancala in a thread", "train", "arena" or "book".
+            words: Its command line.
+            folder: The folder it works in.
+            user: The user it works as.
+            says: The file or pipe that it writes its output to; None makes one.
+            reads: The file or pipe that is its standard input.
+            largest: Bytes that it may write into a file, as on a disk that is full then.
+        """
+        if says is None:
+            handle, name = tempfile.mkstemp(dir=folder.parent if user is None else None, suffix=".said")
+            os.close(handle)
+            says = Path(name)
+        order = {
+            "program": program,
+            "words": words,
+            "folder": str(folder),
+            "user": user,
+            "says": str(says),
+            "reads": None if reads is None else str(reads),
+            "largest": largest,
+        }
+        return Program(self, self.ask(order), says)
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""Ctrl-C while a kernel is compiled: it waits where it would be lost.
+"""Ctrl-C, SIGTERM and SIGHUP while a kernel is compiled: they wait where they would be lost.
 
 LLVM tells llvmlite of what it compiled by calling back into Python. A signal that came during the seconds
 before is handled in that call, and what is raised there has nobody to go to: ctypes prints "Exception
@@ -9,21 +9,23 @@ compilation went that way.
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import llvmlite.binding
 
+from mancala_env.stop_signals import STOP_SIGNALS, handled
+
 _BINDING = str(Path(llvmlite.binding.__file__).parent)
 
 
 class _Handler:
-    """Handles SIGINT as `before` does, except inside of llvmlite, where it waits."""
+    """Handles a signal as `before` does, except inside of llvmlite, where it waits."""
 
-    def __init__(self, before: Callable[[int, FrameType | None], Any]) -> None:
-        self.before, self.is_waiting = before, False
+    def __init__(self, number: int, before: Callable[[int, FrameType | None], Any]) -> None:
+        self.number, self.before, self.is_waiting = number, before, False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         outer = frame
@@ -38,13 +40,13 @@ class _Handler:
         """Handle a signal that waits."""
         if self.is_waiting:
             self.is_waiting = False
-            self.before(signal.SIGINT, None)
+            self.before(self.number, None)
 
 
 @contextmanager
-def _waiting_in_llvmlite() -> Iterator[None]:
+def _waiting_in_llvmlite(number: signal.Signals) -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT) if is_main else None
+    before = signal.getsignal(number) if is_main else None
     if isinstance(before, _Handler):  # a kernel that is compiled for another
         yield
         before.let_go()
@@ -52,12 +54,11 @@ def _waiting_in_llvmlite() -> Iterator[None]:
     if not callable(before):  # not ours to handle
         yield
         return
-    handler = _Handler(before)
-    signal.signal(signal.SIGINT, handler)
+    handler = _Handler(number, before)
     try:
-        yield
+        with handled({number: handler}):
+            yield
     finally:
-        signal.signal(signal.SIGINT, before)
         handler.let_go()
 
 
@@ -66,7 +67,9 @@ def hearing_ctrl_c(dispatcher: Any) -> Any:
     compile_signature = dispatcher.compile
 
     def compiled(signature: Any) -> Any:
-        with _waiting_in_llvmlite():
+        with ExitStack() as waiting:
+            for number in STOP_SIGNALS:
+                waiting.enter_context(_waiting_in_llvmlite(number))
             return compile_signature(signature)
 
     dispatcher.compile = compiled

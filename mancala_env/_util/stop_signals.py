@@ -1,0 +1,83 @@
+"""The signals that ask a program to stop, told to it as Ctrl-C is.
+
+SIGTERM comes from `kill`, a job queue or a machine that shuts down, SIGHUP from a terminal that closes. By
+default both end Python at once, and what a program keeps after Ctrl-C would be lost.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+STOP_SIGNALS: tuple[signal.Signals, ...] = tuple(
+    signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__
+)
+"""SIGINT, SIGTERM and, where the system has it, SIGHUP."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP; handled wherever Ctrl-C is.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = signal.Signals(number)
+
+
+def stop_of(name: str) -> KeyboardInterrupt:
+    """Return what a signal raises, by its name."""
+    number = signal.Signals[name]
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
+
+
+def is_ignored(number: signal.Signals) -> bool:
+    """Tell whether whoever started the program had a signal ignored, as `nohup` does with SIGHUP."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+@contextmanager
+def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
+    """Handle signals in a with statement.
+
+    Python handles signals in its main thread only: in any other thread this does nothing.
+
+    Args:
+        handlers: A handler for each signal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    try:
+        for number, handler in handlers.items():
+            before[number] = signal.signal(number, handler)
+        yield
+    finally:
+        for number, handler in before.items():
+            # None: a handler that is not Python's, which Python cannot set again.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hear no signal that asks to stop, in a with statement, while something short is written."""
+    with handled(dict.fromkeys(STOP_SIGNALS, lambda *_: None)):
+        yield
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    raise Terminated(number)
+
+
+@contextmanager
+def terminated() -> Iterator[None]:
+    """Raise Terminated at SIGTERM and SIGHUP, in a with statement, where nothing else handles them yet."""
+    default = [number for number in STOP_SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+    with handled({number: _terminate for number in default if number != signal.SIGINT}):
+        yield

@@ -1,0 +1,250 @@
+"""What a user made is kept: records, results, reports and checkpoints, whatever happens to the program.
+
+The attacks are those of the soak, a few seeds each.
+"""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+import pytest
+import soak_losses
+from soak_losses import (
+    a_game,
+    check_run,
+    evaluation,
+    folder_of_work,
+    games_in,
+    leave,
+    mancala,
+    training,
+    wait_until,
+)
+from soak_starter import starter
+
+from mancala_env import Ruleset, evaluation
+from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games
+
+GAME = soak_losses.GAME
+ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|[=>])")
+
+
+@pytest.mark.parametrize("attack", soak_losses.ATTACKS, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_attack_loses_nothing(attack, seed):
+    assert attack(seed) > 0
+
+
+@pytest.mark.parametrize("number", soak_losses.STOPS, ids=lambda number: signal.Signals(number).name)
+def test_a_signal_keeps_a_game_and_is_named(number):
+    with folder_of_work() as folder, a_game(folder, "--north", "human") as (program, hand):
+        wait_until(lambda: "your turn:" in program.said, "a turn")
+        os.write(hand, b"3\n")
+        wait_until(lambda: program.said.count("your turn:") == 2, "a turn")
+        program.send(number)
+        assert program.wait() == 128 + number
+        last = program.said.splitlines()[-1]
+        assert "the game so far is in games.txt" in last
+        assert ("interrupted" if number == signal.SIGINT else signal.Signals(number).name) in last
+        (game,) = games_in(folder / "games.txt")
+        assert [str(turn) for turn in game.turns] == ["S3"]
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGHUP", "the terminal closes"])
+def test_a_game_on_the_screen_is_kept(how, tmp_path):
+    pytest.importorskip("textual")
+    master, terminal = pty.openpty()
+    termios.tcsetwinsize(master, (24, 80))
+    words = ["play", "--ruleset", GAME, "--north", "human", "--record", "games.txt", "--seed_seconds", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mancala_env", *words],
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm-256color"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        preexec_fn=_with_terminal,
+    )
+    os.close(terminal)
+    shown: list[bytes] = []
+
+    def read() -> None:
+        while True:
+            try:
+                shown.append(os.read(master, 65_536))
+            except OSError:
+                return
+
+    def text() -> str:
+        return ESCAPES.sub("", b"".join(shown).decode(errors="replace"))
+
+    try:
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        wait_until(lambda: "Choose a hole" in text() or process.poll() is not None, "the board")
+        assert process.poll() is None, text()[-400:]
+        os.write(master, b"3")
+        wait_until(lambda: "North to move" in text(), "the turn")
+        if how == "the terminal closes":
+            os.close(master)
+        else:
+            process.send_signal(signal.Signals[how])
+        status = process.wait(120)
+        assert status == 128 + (signal.SIGTERM if how == "SIGTERM" else signal.SIGHUP), text()[-400:]
+    finally:
+        process.kill()
+        process.wait()
+        if how != "the terminal closes":
+            os.close(master)
+    (game,) = games_in(tmp_path / "games.txt")
+    assert [str(turn) for turn in game.turns] == ["S3"]
+
+
+def _with_terminal() -> None:
+    """Begin a session whose terminal is standard input, and hear its signals."""
+    import fcntl
+
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in soak_losses.STOPS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    code = (
+        "import signal\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from mancala_env.training.run import stop_on_signals\n"
+        "from mancala_env._util.command_line import run\n"
+        "class Run: stopped_by = None\n"
+        "def main():\n"
+        "    signal.raise_signal(signal.SIGHUP)\n"
+        "    with stop_on_signals(Run):\n"
+        "        signal.raise_signal(signal.SIGHUP)\n"
+        "        signal.raise_signal(signal.SIGTERM)\n"
+        "    print(Run.stopped_by)\n"
+        "    return 0\n"
+        "run('nohup', main)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "SIGTERM\n"
+
+
+@pytest.mark.parametrize("stream", ["output", "errors"])
+def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
+    """The same in a shell: `mancala evaluate ... | true`, and `2>&1 >/dev/null | true`."""
+    joined = "" if stream == "output" else "2>&1 >/dev/null"
+    words = " ".join(evaluation(64))
+    script = f"{sys.executable} -m mancala_env {words} {joined} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n", done.stderr
+    soak_losses.check_evaluation(tmp_path, 64)
+
+
+def test_a_listing_ends_where_its_reader_does(tmp_path):
+    """Nothing is made by `mancala replay`, so that nobody waits for the end of a long file."""
+    write_games(tmp_path / "games.txt", [GameRecord(GAME, [(0, 3), (1, 0)])] * 2_000)
+    with (tmp_path / "games.txt").open("a") as file:
+        file.write("this is no game, and nobody reads so far\n")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = mancala(tmp_path, "replay", "games.txt", says=pipe)
+    leave(pipe, 1)
+    assert program.wait() == 0
+
+
+def test_training_outside_of_the_main_thread():
+    with folder_of_work() as folder:
+        program = starter().start("mancala in a thread", *training(4), folder=folder)
+        assert program.wait() == 0, program.said[-400:]
+        check_run(folder / "run", 4)
+
+
+@pytest.mark.parametrize("kind", ["html", "png"])
+@pytest.mark.parametrize("name", soak_losses.NAMES[:5])
+def test_a_report_takes_any_name(kind, name, tmp_path):
+    file = tmp_path / f"{name}.py"
+    file.write_text(soak_losses.TIRED.format(after=10**6))
+    found = evaluation.evaluate([f"python:{file}:tired", "random"], GAME, games=2, ladder=False, regret=False)
+    assert evaluation.write_report(found, tmp_path / f"report.{kind}").stat().st_size > 1_000
+
+
+@pytest.mark.parametrize("name", soak_losses.NAMES)
+def test_a_record_takes_any_name(name):
+    record = GameRecord(GAME, [(0, 3)], south=recordable(name))
+    assert GameRecord.from_text(record.to_text()) == record
+    assert recordable("Amina Ali, caf\u00e9 \U0001f600") == "Amina Ali, caf\u00e9 \U0001f600"
+
+
+def test_a_ruleset_that_no_record_can_hold_is_refused_before_the_games(tmp_path):
+    ruleset = Ruleset(name="own", title=2_000 * "long")
+    with pytest.raises(InvalidRecord, match="title"):
+        evaluation.round_robin(["random", "greedy"], ruleset, games=2, records=tmp_path / "games.txt")
+    assert (tmp_path / "games.txt").read_bytes() == b""
+
+
+@pytest.mark.parametrize("option", ["--report", "--records", "--results"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_games(option):
+    """A name that the file system does not take."""
+    with folder_of_work() as folder:
+        began = folder / "began.py"
+        began.write_text(
+            "from pathlib import Path\nfrom mancala_env import agents\n"
+            "def agent(ruleset):\n    return agents.from_function(first, ruleset)\n"
+            "def first(position):\n    Path('a game began').touch()\n    return position.legal_actions[0]\n"
+        )
+        words = (
+            "evaluate",
+            f"python:{began}:agent",
+            "random",
+            "--ruleset",
+            GAME,
+            "--games",
+            "2",
+            "--no_regret",
+        )
+        program = mancala(folder, *words, option, 300 * "r" + ".html")
+        assert program.wait() == 2
+        assert "File name too long" in program.said
+        assert not (folder / "a game began").exists()
+
+
+def test_a_full_disk_costs_a_report_but_no_result_and_no_older_report():
+    with folder_of_work() as folder:
+        pipe = folder.parent / "pipe"
+        os.mkfifo(pipe)
+        (folder / "report.html").write_text("of yesterday")
+        words = ("evaluate", "random", "greedy", "--ruleset", GAME, "--games", "2", "--no_regret")
+        program = mancala(folder, *words, "--report", "report.html", says=pipe, largest=2_000)
+        said = pipe.read_text()
+        assert program.wait() == 2
+        assert "File too large" in said
+        assert "Ratings" in said
+        assert (folder / "report.html").read_text() == "of yesterday"
+        assert [path.name for path in folder.iterdir()] == ["report.html"]
+
+
+def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_path):
+    """Two write to one file: what one cannot finish is cut off, and nothing of the other's."""
+    path = tmp_path / "games.txt"
+    slow = threading.Event()
+
+    def games():
+        yield GameRecord(GAME, [(0, 3)], south="first")
+        slow.set()
+        time.sleep(0.3)
+        yield GameRecord(GAME, [(0, 3)], south="third")
+
+    other = threading.Thread(
+        target=lambda: (slow.wait(), write_games(path, [GameRecord(GAME, south="second")], append=True))
+    )
+    other.start()
+    write_games(path, games(), append=True)
+    other.join()
+    assert [game.south for game in games_in(path)] == ["first", "third", "second"]
