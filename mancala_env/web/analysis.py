@@ -108,7 +108,7 @@ class House:
         """Run work in a thread and return its result.
 
         A caller that is cancelled waits until the work ends, because the next request uses the same agent or
-        solver. It does so also when it is cancelled again, as by a page that cancels a request and then closes.
+        solver. It does so also when it is cancelled twice: a page cancels a request, and then closes.
         """
         running = asyncio.wrap_future(self._pool.submit(work))
         try:

@@ -2,8 +2,8 @@
 
 The page itself is static files and works without this. With it, trained checkpoints and agents in Python
 play, and a solver with gigabytes analyses. :mod:`mancala_env.web.requests` says what can be asked; every
-answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for. An error that is the
-server's own fault has ``failed``, too: the page then answers the request itself.
+answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for. An error that
+is the server's own fault also has ``failed``: the page then answers the request itself.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What pages share on the server: agents and solvers, in use by one request at a time, and never broken by one."""
+"""Agents and solvers that pages share on the server: one request at a time, and none breaks them."""
 
 import asyncio
 import itertools
@@ -36,11 +36,7 @@ async def until(holds: Callable[[], bool], task: asyncio.Task[Any]) -> None:
 
 
 async def exact(house: House, text: str) -> Any:
-    found = None
-    async for found in house.analyse(Position.from_text(text), 60):
-        pass
-    assert found is not None
-    return found
+    return [solution async for solution in house.analyse(Position.from_text(text), 60)][-1]
 
 
 async def cancelled_analysis(house: House, after: int = 1) -> None:
