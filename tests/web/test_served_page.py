@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
-from test_page import Open, open_page, status, wait_for_you
+from test_page import Open, expect, open_page, status, wait_for_you
 from test_server import CHECKPOINT, served
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
