@@ -244,7 +244,7 @@ async function start() {
   try {
     if ("serviceWorker" in navigator && window.isSecureContext) navigator.serviceWorker.register("offline.js").catch(() => {});
   } catch {
-    // Where a browser keeps nothing for this page, there is no service worker either.
+    // A browser that blocks storage also blocks service workers.
   }
 }
 

@@ -20,7 +20,7 @@ export const AGENTS = {
   random: null,
 };
 const SERVED = "served:";
-/** Who plays for an agent of the server while that fails. */
+/** The agent that plays instead of one of the server while the server fails. */
 const SPARE = { kind: "minimax", strength: 6 };
 /** Games that this browser keeps, under `games.ID` each. */
 const GAMES = "games.", MOST_GAMES = 50;
@@ -35,7 +35,7 @@ export class PlayView {
   #values = {};
   #areValuesWanted = false;
   #id = newId(); // under which the game is kept
-  #isOfTab = true; // whether no other tab may go on with the same game
+  #isOfTab = true; // whether no other tab has the same game open
   #isTold = false; // whether it was told that nothing is kept
 
   constructor(app) {
@@ -116,7 +116,7 @@ export class PlayView {
     return !this.line.isOver && !this.#isPaused && this.players[this.line.game.player] === "you";
   }
 
-  /** Begin, or go on with, a game; `id` and `isOfTab` say how one that goes on is kept. */
+  /** Begin or resume a game; `id` and `isOfTab` say how a resumed game is kept. */
   begin(line, players, { id = newId(), isOfTab = true } = {}) {
     this.#id = id;
     this.#isOfTab = isOfTab;
