@@ -35,6 +35,10 @@ const { kept } = await at("dom.js");
 const { Served, Refused } = await at("served.js");
 const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("study.js");
 const { Engine } = await at("engine.js");
+const { copied, replay, timelineOf } = await at("motion.js");
+const { readRecord, rulesetOf, writeRecord } = await at("record.js");
+const { GameLine } = await at("game.js");
+const { addressOf, readAddress, readDial, writeDial } = await at("address.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const LATE = engine.fromText("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S");
 
@@ -466,4 +470,100 @@ test("what was proved before stays proved", () => {
   assert.deepEqual(narrowed(found, before), { lower: -2, upper: 3, isExact: false, nodes: 1, hasEnded: true, actions: { 0: { lower: -2, upper: 3 }, 1: exactly(-6), 2: { lower: -9, upper: 9 } } });
   assert.equal(narrowed(found, { ...before, isExact: true }).isExact, true);
   assert.equal(narrowed({ ...found, isExact: true }, before).isExact, true);
+});
+
+// ---- Turns, records, addresses ----
+
+test("the events of a turn lead to the position after it", () => {
+  for (const { name } of engine.rulesets) {
+    const game = engine.newGame(name);
+    for (let turns = 0; turns < 40 && !game.isOver; turns++) {
+      const action = game.legal[(7 * turns) % game.legal.length];
+      const before = game.copy(), { events } = timelineOf(game, action);
+      game.play(action);
+      const states = [...replay(before, events)];
+      assert.equal(states.length, events.length);
+      assert.deepEqual(states.at(-1), copied(game));
+      const players = states.slice(0, -1).map(({ player }) => player);
+      assert.ok(players.every((player) => player === before.player || events.some(({ kind }) => kind === "pass")));
+    }
+  }
+});
+
+test("dials name the catalogue's ruleset where all that are given are its own", () => {
+  const leyla = engine.rulesets.find(({ name }) => name === "leyla");
+  assert.equal(rulesetOf(engine, "leyla", undefined), leyla);
+  assert.equal(rulesetOf(engine, "leyla", {}), leyla);
+  assert.equal(rulesetOf(engine, "leyla", { row_width: leyla.dials.row_width }), leyla);
+  assert.equal(rulesetOf(engine, "leyla", { ...leyla.dials }), leyla);
+  for (const dials of [{ row_width: 7 }, { ...leyla.dials, row_width: 7 }]) assert.throws(() => rulesetOf(engine, "leyla", dials), /leyla/);
+  const own = rulesetOf(engine, "mine", { row_width: 4, title: "Mine" });
+  assert.deepEqual([own.name, own.rowWidth, own.title], ["mine", 4, "Mine"]);
+  assert.throws(() => rulesetOf(engine, "mine", { colour: 4 }), /colour/);
+});
+
+test("an address says the view, the position and the dials", () => {
+  assert.deepEqual(readAddress(""), { view: "", rest: "", dials: null });
+  assert.deepEqual(readAddress("#learn/layli/3"), { view: "learn", rest: "layli/3", dials: null });
+  assert.deepEqual(readAddress("#play/a+1/2+S;row_width=4;captures_last=no"), { view: "play", rest: "a 1/2 S", dials: { row_width: 4, captures_last: false } });
+  assert.equal(readAddress("#play/%E0%A4%A").rest, "%E0%A4%A");
+  assert.equal(addressOf("play", LATE, false), "#play/layli_goobalay+0,3,0,0,0,2/1,0,2,0,0,1+19-20+S");
+  const own = engine.newGame(engine.ownRuleset({ name: "mine", row_width: 3 }));
+  const { rest, dials } = readAddress(addressOf("study", own, true));
+  assert.equal(rest, own.text);
+  assert.deepEqual(dials, Object.fromEntries(engine.dials.map(({ name }) => [name, own.ruleset.dials[name]])));
+  for (const [value, text] of [[true, "d=yes"], [false, "d=no"], [12, "d=12"], ["weg", "d=weg"]]) {
+    assert.equal(writeDial("d", value), text);
+    assert.deepEqual(readDial(text), ["d", value]);
+  }
+  assert.deepEqual(readDial("d=1234"), ["d", "1234"]); // no dial is so large
+  assert.deepEqual(readDial("d=999"), ["d", 999]);
+  assert.deepEqual(readDial("d"), ["d", ""]);
+});
+
+test("a game line goes back, forgets what came after, and is copied", () => {
+  const line = new GameLine(engine.newGame("leyla"));
+  line.play(0);
+  line.play(line.game.legal[0]);
+  const text = line.text, other = line.copy();
+  line.goTo(-1);
+  assert.deepEqual([line.at, line.lastTurn, line.text], [0, undefined, ""]);
+  assert.equal(line.game.text, line.first.text);
+  line.goTo(1);
+  assert.equal(line.lastTurn, line.turns[0]);
+  line.play(line.game.legal.at(-1));
+  assert.equal(line.turns.length, 2);
+  line.goTo(99);
+  assert.equal(line.at, 2);
+  assert.equal(other.text, text); // the copy is as it was
+  line.resigned = 1;
+  assert.deepEqual([line.isOver, line.winner, line.margin], [true, 0, null]);
+  line.goTo(1);
+  assert.equal(line.isOver, false); // it was not resigned there
+  line.goTo(2);
+  const copy = line.copy();
+  line.takeBack(); // the resignation
+  assert.deepEqual([line.resigned, line.turns.length, copy.resigned], [null, 2, 1]);
+  line.takeBack();
+  assert.deepEqual([line.turns.length, line.at], [1, 1]);
+  line.takeBack();
+  line.takeBack();
+  assert.deepEqual([line.turns.length, line.at], [0, 0]);
+  line.resigned = 0;
+  line.play(1);
+  assert.equal(line.resigned, null); // who plays on has not resigned
+  assert.throws(() => line.play(99));
+  assert.equal(line.turns.length, 1);
+});
+
+test("a record keeps where one stands out of it, and the notes in it", () => {
+  const line = new GameLine(engine.newGame("leyla"), 2);
+  for (let turns = 0; turns < 23 && !line.isOver; turns++) line.play(line.game.legal[0]).note = turns === 1 ? "a } note" : undefined;
+  const whole = writeRecord(line, { south: "a", north: "b" });
+  line.goTo(2);
+  assert.equal(writeRecord(line, { south: "a", north: "b" }), whole);
+  assert.equal(line.at, 2);
+  const { line: again, headers } = readRecord(engine, whole);
+  assert.deepEqual([headers.South, headers.Rounds, again.turns[1].note, again.at], ["a", "2", "a } note", line.turns.length]);
+  assert.equal(writeRecord(again, { south: "a", north: "b" }), whole);
 });
