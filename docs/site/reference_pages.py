@@ -20,7 +20,7 @@ CHAPTERS = {
         (
             "mancala_env",
             "mancala_env.rulesets",
-            "mancala_env.coordinates",
+            "mancala_env.engine.coordinates",
             "mancala_env.games.notation",
             "mancala_env.games.records",
         ),

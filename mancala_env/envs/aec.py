@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 
 from mancala_env._util.checks import is_whole, one_of, seed_of
-from mancala_env.coordinates import hole_of
+from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.episode import Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import NUM_COLUMNS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.coordinates import action_of
+from mancala_env.engine.coordinates import action_of
 from mancala_env.envs.opponents import Duel
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position

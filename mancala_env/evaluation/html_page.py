@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mancala_env.coordinates import hole_of
+from mancala_env.engine.coordinates import hole_of
 from mancala_env.evaluation.regret import JudgedMove
 from mancala_env.render.motion import turn_name
 from mancala_env.version import __version__

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import mask, seed_of, truth, whole
-from mancala_env.coordinates import hole_of as hole_of_action
+from mancala_env.engine.coordinates import hole_of as hole_of_action
 from mancala_env.engine.episode import (
     Rounds,
     encode_episode,

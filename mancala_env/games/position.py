@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env import coordinates
 from mancala_env._util.checks import is_whole, several, truth, whole
+from mancala_env.engine import coordinates
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import first_round, match_margin, next_round
 from mancala_env.engine.state import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mancala_env.coordinates import holes_seen_by
+from mancala_env.engine.coordinates import holes_seen_by
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices

@@ -6,7 +6,7 @@ falls, so the seeds that are drawn always are all the seeds there are.
 
 from typing import NamedTuple
 
-from mancala_env.coordinates import action_of
+from mancala_env.engine.coordinates import action_of
 from mancala_env.engine.state import State
 from mancala_env.engine.timeline import Event, Timeline, replay
 from mancala_env.rulesets import Ruleset

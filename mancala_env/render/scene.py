@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import cos, pi, sin
 from typing import NamedTuple
 
-from mancala_env.coordinates import action_of, square_of
+from mancala_env.engine.coordinates import action_of, square_of
 from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH, State
 from mancala_env.rulesets import Ruleset
 

@@ -1,6 +1,6 @@
 """Positions as plain text for a terminal."""
 
-from mancala_env.coordinates import action_of, holes_as_drawn
+from mancala_env.engine.coordinates import action_of, holes_as_drawn
 from mancala_env.engine.state import END_REASONS, NORTH, RUNNING, SOUTH, State
 from mancala_env.rulesets import Ruleset
 

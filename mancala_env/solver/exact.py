@@ -207,7 +207,11 @@ class Solver:
         return other
 
     def cancel(self) -> None:
-        """Let a search that runs in another thread end with OutOfTime, and all that follow."""
+        """End a search that runs in another thread, and every later one, with OutOfTime.
+
+        This cannot be undone: drop the solver afterwards. To stop one search of many, cancel a solver that
+        :meth:`sibling` returned for it. The solver that it came from, and their common table, stay usable.
+        """
         self.is_cancelled = True
 
     def _shared_table(self) -> np.ndarray:

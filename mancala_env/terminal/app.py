@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from mancala_env.agents import Agent
-from mancala_env.coordinates import action_of, hole_of, square_of
+from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mancala_env.coordinates import action_of, square_of
+from mancala_env.engine.coordinates import action_of, square_of
 from mancala_env.engine.state import NOBODY, NORTH, SOUTH, State
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
 from mancala_env.rulesets import Ruleset

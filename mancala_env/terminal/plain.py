@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
-from mancala_env.coordinates import hole_of
+from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, printable
 from mancala_env.games.notation import turn_text

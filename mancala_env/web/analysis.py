@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from mancala_env.agents import Agent, Spec, make
@@ -79,10 +80,13 @@ class House:
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
         """Yield what is proved of a position, in slices that grow, until all is exact or time is up.
 
-        Several analyses of one ruleset take turns with one solver, which keeps what it has proved.
+        Several analyses of one ruleset take turns. Each has a solver of its own on the table of the ruleset:
+        a cancelled analysis ends its own solver only, and what it proved stays.
         """
-        solver, lock = self._solver(position.ruleset)
+        kept, lock = self._solver(position.ruleset)
         end = time.monotonic() + seconds
+        async with lock:
+            solver = await self._run(kept.sibling)
         piece = _FIRST_SLICE
         while True:
             async with lock:
@@ -101,15 +105,21 @@ class House:
         return found or self._solvers.keep(ruleset, Solver(ruleset, memory_mb=self._memory_mb))
 
     async def _run(self, work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
-        """Run work in a thread; who is cancelled meanwhile waits for its end, since others come after it."""
+        """Run work in a thread and return its result.
+
+        A caller that is cancelled waits until the work ends, because the next request uses the same agent or
+        solver. It does so also when it is cancelled twice: a page cancels a request, and then closes.
+        """
         running = asyncio.wrap_future(self._pool.submit(work))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             if cancel:
                 cancel()
-            await asyncio.wait([running])
-            running.exception()  # looked at, so that nobody complains
+            while not running.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([running])
+            running.exception()  # retrieved, so that asyncio does not log it
             raise
 
     def close(self) -> None:

@@ -51,8 +51,14 @@ class App {
       h("footer", {}, h("p", {}, `${t("app.about")} ${t(served ? "app.served" : "app.private")}`)),
       this.live,
     );
+    if (served) served.onReturn = () => this.tell(t("served.back"));
+    // Without a service worker, nothing can be loaded once the server is gone.
+    if (served && !navigator.serviceWorker) this.#views.study = new StudyView(this);
     this.#applyTheme();
-    addEventListener("hashchange", () => this.#follow());
+    addEventListener("hashchange", () => {
+      kept.carry();
+      this.#follow();
+    });
     matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#follow());
     listen(() => (this.settings.keys ? { keys: () => this.showKeys(), ...this.#views[this.#shown]?.commands } : {}));
     this.#acceptFiles();
@@ -84,9 +90,22 @@ class App {
   }
 
   /** Tell something that is no fault. */
-  tell(text) {
+  tell(text, isSaid = true) {
     this.news.textContent = text;
-    this.say(text);
+    if (isSaid) this.say(text);
+  }
+
+  /** Ask the server, as {@link Served.ask}; where it fails, tell so and ask `own` instead.
+   * @param {() => Promise<any>} own
+   * @param {{label: string, agent: string} | null} instead  Which of the server's agents is replaced by which one.
+   */
+  askServer(task, game, options, listening, own, instead = null) {
+    const ownNow = (why, isNew) => {
+      this.tell(instead ? t("served.agent", { why, ...instead }) : t("served.values", { why }), isNew);
+      return own();
+    };
+    if (!this.served) return ownNow(t("play.not_served", { agent: instead.label }), true);
+    return this.served.askOr(ownNow, task, game, options, listening);
   }
 
   /** The ruleset that is shown. */
@@ -119,7 +138,7 @@ class App {
       this.#later = setTimeout(() => this.#write(fragment), 300);
     } else if (location.hash !== fragment) {
       this.#written.push(now);
-      history.replaceState(null, "", fragment);
+      history.replaceState(history.state, "", fragment);
     }
   }
 
@@ -222,7 +241,11 @@ async function start() {
   document.documentElement.lang = language;
   new App(engine, languages, served);
   document.documentElement.dataset.ready = "";
-  if ("serviceWorker" in navigator && window.isSecureContext) navigator.serviceWorker.register("offline.js").catch(() => {});
+  try {
+    if ("serviceWorker" in navigator && window.isSecureContext) navigator.serviceWorker.register("offline.js").catch(() => {});
+  } catch {
+    // A browser that blocks storage also blocks service workers.
+  }
 }
 
 start().catch((error) => {

@@ -45,20 +45,86 @@ export function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** What is kept in this browser from one visit to the next; nothing where it keeps nothing. */
+const PREFIX = "mancala.";
+const STORES = { everywhere: () => localStorage, tab: () => sessionStorage };
+
+/** What is kept in this browser from one visit to the next.
+ *
+ * `localStorage` keeps it for all tabs, `sessionStorage` for this tab, so that two tabs do not mix. Where neither can,
+ * because it is full or blocked, the entry of the tab's history does: it survives a reload.
+ */
 export const kept = {
+  /** Values that no store took, by name. */
+  carried: globalThis.history?.state?.kept ?? {},
+
+  /** The value of a name: this tab's, else the one that was written last in any tab. */
   read(name, otherwise) {
+    return this.ofTab(name) ?? readStore("everywhere", name) ?? otherwise;
+  },
+
+  /** The value that this tab wrote, or undefined. */
+  ofTab(name) {
+    return this.carried[name] ?? readStore("tab", name);
+  },
+
+  /** Keep a value; `isOfTab` keeps it for this tab besides. Returns whether it is there after the tab is closed. */
+  write(name, value, isOfTab = false) {
+    const isKept = writeStore("everywhere", name, value);
+    const needsTab = isOfTab || !isKept;
+    const isInTab = writeStore("tab", name, needsTab ? value : undefined);
+    if (name in this.carried || (needsTab && !isInTab)) {
+      delete this.carried[name];
+      if (needsTab && !isInTab) this.carried[name] = value;
+      this.carry();
+    }
+    return isKept;
+  },
+
+  /** Forget a value in all tabs. */
+  remove(name) {
+    writeStore("everywhere", name, undefined);
+  },
+
+  /** Forget what only this tab keeps. */
+  forgetTab(name) {
+    writeStore("tab", name, undefined);
+    delete this.carried[name];
+  },
+
+  /** The names that are kept for all tabs and begin with a text. */
+  names(start) {
     try {
-      return JSON.parse(localStorage.getItem(`mancala.${name}`)) ?? otherwise;
+      return Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + start)).map((key) => key.slice(PREFIX.length));
     } catch {
-      return otherwise;
+      return [];
     }
   },
-  write(name, value) {
+
+  /** Write what no store took into the entry of the history that is shown. */
+  carry() {
+    if (!Object.keys(this.carried).length && !history.state?.kept) return;
     try {
-      localStorage.setItem(`mancala.${name}`, JSON.stringify(value));
+      history.replaceState({ ...history.state, kept: this.carried }, "");
     } catch {
-      // A browser that keeps nothing plays as well.
+      // Too much, or too often: the next change is written again.
     }
   },
 };
+
+function readStore(store, name) {
+  try {
+    return JSON.parse(STORES[store]().getItem(PREFIX + name)) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeStore(store, name, value) {
+  try {
+    if (value === undefined) STORES[store]().removeItem(PREFIX + name);
+    else STORES[store]().setItem(PREFIX + name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -140,6 +140,7 @@ export class LearnView {
     const isRight = step.actions.includes(action), [south, north] = after.counts;
     if (isRight) {
       this.done.add(`${this.#game}/${this.#step + 1}`);
+      for (const step of kept.read("learnt", [])) this.done.add(step); // another tab may have learnt more
       kept.write("learnt", [...this.done]);
       if (step.next) this.board.show(after.nextRound());
       this.told.textContent = t(this.#key("told"), { turn: turnText(turn), laps: turn.laps, captured: turn.captured, south, north });

@@ -22,13 +22,13 @@ self.addEventListener("fetch", (event) => {
 });
 
 async function answer(request) {
-  const cache = await caches.open(CACHE);
+  const cache = await caches.open(CACHE).catch(() => null); // null where the browser keeps nothing
   try {
     const response = await fetch(request);
-    if (response.ok) cache.put(request, response.clone());
+    if (response.ok) cache?.put(request, response.clone()).catch(() => {}); // there may be no room
     return response;
   } catch (error) {
-    const kept = await cache.match(request, { ignoreSearch: true });
+    const kept = await cache?.match(request, { ignoreSearch: true });
     if (kept) return kept;
     throw error;
   }

@@ -20,6 +20,10 @@ export const AGENTS = {
   random: null,
 };
 const SERVED = "served:";
+/** The agent that plays instead of one of the server while the server fails. */
+const SPARE = { kind: "minimax", strength: 6 };
+/** Games that this browser keeps, under `games.ID` each. */
+const GAMES = "games.", MOST_GAMES = 50;
 const LEAST_THINKING = 350; // milliseconds: an answer that is there at once is not seen to be one
 
 export class PlayView {
@@ -30,6 +34,9 @@ export class PlayView {
   #isPaused = false; // a round is over, and the next has not been asked for
   #values = {};
   #areValuesWanted = false;
+  #id = newId(); // under which the game is kept
+  #isOfTab = true; // whether no other tab has the same game open
+  #isTold = false; // whether it was told that nothing is kept
 
   constructor(app) {
     this.app = app;
@@ -85,7 +92,7 @@ export class PlayView {
     if (left && !this.line) {
       try {
         const { line: old } = readRecord(this.app.engine, left.record);
-        if (!game || old.game.text === game.text) return this.begin(old, left.players);
+        if (!game || old.game.text === game.text) return this.begin(old, left.players, { id: left.id, isOfTab: left.isOfTab && kept.ofTab("game") !== undefined });
       } catch {
         // What cannot be read any more is not missed.
       }
@@ -109,14 +116,16 @@ export class PlayView {
     return !this.line.isOver && !this.#isPaused && this.players[this.line.game.player] === "you";
   }
 
-  /** Begin, or go on with, a game. */
-  begin(line, players) {
+  /** Begin or resume a game; `id` and `isOfTab` say how a resumed game is kept. */
+  begin(line, players, { id = newId(), isOfTab = true } = {}) {
+    this.#id = id;
+    this.#isOfTab = isOfTab;
     this.line = line;
     this.players = players;
     this.#isPaused = false;
     this.#turnsShown = 0;
     this.turns.replaceChildren();
-    this.#changed();
+    this.#changed(false);
     this.#next();
   }
 
@@ -159,10 +168,11 @@ export class PlayView {
     this.app.say(this.status.textContent);
   }
 
-  async #play(action) {
+  async #play(action, note) {
     const { board, line } = this;
     this.#thinking?.abort();
     const turn = line.play(action);
+    if (note) turn.note = note;
     const timeline = timelineOf(turn.before, action);
     this.#values = {};
     this.#isPaused = turn.following !== turn.after;
@@ -190,11 +200,11 @@ export class PlayView {
     const thinking = new AbortController();
     this.#thinking = thinking;
     try {
-      const [{ action }] = await Promise.all([
+      const [{ action, note }] = await Promise.all([
         this.#ask(game, { signal: thinking.signal }),
         new Promise((resolve) => setTimeout(resolve, this.app.speed[0] ? LEAST_THINKING : 0)),
       ]);
-      if (!thinking.signal.aborted && this.line === line && line.game === game) this.#play(action);
+      if (!thinking.signal.aborted && this.line === line && line.game === game) this.#play(action, note);
     } catch (error) {
       if (isAbort(error)) return;
       this.#unanswered = game;
@@ -205,11 +215,10 @@ export class PlayView {
 
   /** Ask the agent whose turn it is. */
   #ask(game, listening) {
-    const agent = this.players[game.player], { served } = this.app;
+    const agent = this.players[game.player], { rounds } = this.line;
     if (agent.kind !== "served") return this.searches.ask("choose", game, this.#agentOptions(game.player), listening);
-    if (!served) throw new Error(t("play.not_served", { agent: agent.label }));
-    const { rounds } = this.line;
-    return served.ask("choose", game, { ...agent, rounds: rounds === MATCH ? "match" : rounds }, listening);
+    const own = async () => ({ ...(await this.searches.ask("choose", game, SPARE, listening)), note: `${SPARE.kind}:${SPARE.strength} of the page played` });
+    return this.app.askServer("choose", game, { ...agent, rounds: rounds === MATCH ? "match" : rounds }, listening, own, { label: agent.label, agent: agentName(SPARE) });
   }
 
   #agentOptions(player) {
@@ -353,10 +362,14 @@ export class PlayView {
   #turnsShown = 0;
 
   /** Keep the game, and write it down beside the board. */
-  #changed() {
+  #changed(isOther = true) {
     const { line } = this;
+    if (isOther && !this.#isOfTab) {
+      this.#id = newId();
+      this.#isOfTab = true;
+    }
     this.app.address("play", line.game);
-    kept.write("game", { record: this.#record(), players: this.players });
+    this.#keep();
     while (this.turns.childElementCount > line.turns.length) this.turns.lastChild.remove();
     this.#turnsShown = this.turns.childElementCount;
     for (const turn of line.turns.slice(this.#turnsShown)) {
@@ -364,6 +377,46 @@ export class PlayView {
       this.turns.append(h("li", { class: turn.player ? "north" : "south" }, h("b", {}, turnText(turn)), turn.laps > 1 ? h("small", {}, t("play.laps", { laps: turn.laps })) : null, won, turn.after.isOver ? h("small", {}, t("play.round_end", { round: turn.before.round })) : null));
     }
     this.turns.scrollTop = this.turns.scrollHeight;
+  }
+
+  /** Keep the game for a reload, and among the games of this browser. */
+  #keep() {
+    const { line, players } = this, id = this.#id;
+    const game = { record: this.#record(), players, id, isOfTab: this.#isOfTab, when: Date.now() };
+    let isKept = kept.write("game", game, true);
+    if (line.turns.length) {
+      isKept &&= kept.write(GAMES + id, game);
+      if (!isKept) kept.forgetTab(GAMES + id);
+      for (const [name] of keptGames().slice(MOST_GAMES)) kept.remove(name);
+    }
+    if (!isKept && !this.#isTold) this.app.tell(t("play.not_kept"));
+    this.#isTold = !isKept;
+  }
+
+  /** Offer the games that this browser keeps. */
+  #offerGames(choice) {
+    const named = ([name, { record, players }]) => {
+      const { line } = readRecord(this.app.engine, record);
+      const [south, north] = players.map((player) => (player === "you" ? t("play.you") : agentName(player)));
+      return [name, t("play.game", { title: line.ruleset.title, south, north, turns: line.turns.length })];
+    };
+    const pairs = keptGames().flatMap((entry) => {
+      try {
+        return [named(entry)];
+      } catch {
+        return []; // such as a record of a ruleset that is gone
+      }
+    });
+    choice.replaceChildren(...[["", t("play.games")], ...pairs].map(([value, words]) => h("option", { value }, words)));
+  }
+
+  #goOnWith(name) {
+    const game = kept.read(name, null);
+    if (!game) return;
+    this.app.warn("");
+    this.#thinking?.abort();
+    this.begin(readRecord(this.app.engine, game.record).line, game.players, { id: game.id, isOfTab: game.id === this.#id });
+    this.app.say(`${t("play.gone_on", { title: this.line.ruleset.title })} ${positionInWords(this.line.game)}`);
   }
 
   #record() {
@@ -380,7 +433,10 @@ export class PlayView {
   #recordRow() {
     const file = h("input", { type: "file", accept: ".txt,text/plain", hidden: true, onchange: () => file.files[0] && this.app.take(file.files[0]) });
     const copied = () => navigator.clipboard?.writeText(location.href).then(() => this.app.say(t("play.link_copied")), () => {});
+    const games = h("select", { "aria-label": t("play.games"), onfocus: () => this.#offerGames(games), onchange: () => this.#goOnWith(games.value) });
+    this.#offerGames(games);
     return h("div", { class: "row" },
+      games,
       h("button", { type: "button", onclick: () => download(`${this.line.ruleset.name}.txt`, this.#record()) }, t("play.save")),
       h("button", { type: "button", onclick: () => file.click() }, t("play.open")),
       h("button", { type: "button", onclick: copied }, t("play.copy_link")),
@@ -428,6 +484,14 @@ export class PlayView {
       h("button", { class: "main", type: "submit" }, t("play.start")));
   }
 }
+
+/** The games that this browser keeps, [name, game] each, the last one first. */
+function keptGames() {
+  const games = kept.names(GAMES).map((name) => [name, kept.read(name, null)]).filter(([, game]) => typeof game?.record === "string");
+  return games.sort(([, one], [, other]) => other.when - one.when);
+}
+
+const newId = () => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;
 
 export function agentName({ kind, strength, label }) {
   if (kind === "served") return label;

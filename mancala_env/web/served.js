@@ -4,9 +4,18 @@
  */
 
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
+const CONNECT = 5000; // milliseconds that a connection may take
+const REST = 5000; // milliseconds for which a server that failed is not asked
+
+/** An error of the server's answer: the request is wrong, and no other server would answer it. */
+export class Refused extends Error {}
 
 export class Served {
+  /** Called when the server answers again after a failure. */
+  onReturn = () => {};
+  #failure = null; // {at, why}: when the server failed last, and how
   #socket = null;
+  #connecting = null;
   #asked = new Map();
   #number = 0;
 
@@ -45,7 +54,7 @@ export class Served {
     Object.assign(asked, task === "choose" ? { do: "choose", agent, checkpoint, rounds } : { do: "analyse", seconds: this.#seconds(milliseconds) });
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(aborted());
-      this.#asked.set(id, { resolve, reject, onProgress });
+      this.#asked.set(id, { resolve, reject, onProgress, socket });
       signal?.addEventListener("abort", () => {
         if (!this.#asked.delete(id)) return;
         if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: ++this.#number, do: "cancel", of: id }));
@@ -55,6 +64,28 @@ export class Served {
     });
   }
 
+  /** Ask as `ask` does; where the server fails, `own` answers instead.
+   *
+   * Exact values are the same everywhere, so `own` also answers what the server refuses to analyse. An agent's refusal
+   * is an error, such as a network that cannot play a match.
+   * @param {(why: string, isNew: boolean) => Promise<any>} own  Called with what went wrong, and whether the last
+   *   request was answered.
+   */
+  async askOr(own, task, game, options, listening = {}) {
+    try {
+      const found = await this.ask(task, game, options, listening);
+      if (this.#failure) this.onReturn();
+      this.#failure = null;
+      return found;
+    } catch (error) {
+      if (listening.signal?.aborted) throw aborted();
+      if (error instanceof Refused && task === "choose") throw error;
+      const isNew = !this.#failure;
+      if (!(error instanceof Resting)) this.#failure = { at: Date.now(), why: error.message };
+      return own(error.message, isNew);
+    }
+  }
+
   #seconds(milliseconds) {
     return Math.min((milliseconds ?? Infinity) / 1000, this.about.limits.analysis_seconds);
   }
@@ -62,11 +93,12 @@ export class Served {
   /** The connection; one that was lost, as when the server was started again, is made anew. */
   async #connected() {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
+    if (this.#failure && Date.now() - this.#failure.at < REST) throw new Resting(this.#failure.why);
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#connect();
+        return await (this.#connecting ??= this.#connect().finally(() => (this.#connecting = null)));
       } catch (error) {
-        if (tries === 2) throw error;
+        if (tries === 2 || this.#failure) throw error;
         await new Promise((resolve) => setTimeout(resolve, AGAIN));
       }
     }
@@ -77,15 +109,21 @@ export class Served {
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     return new Promise((resolve, reject) => {
+      const late = setTimeout(() => socket.close(), CONNECT);
       socket.onopen = () => {
+        clearTimeout(late);
         this.#socket = socket;
         resolve(socket);
       };
       socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
       socket.onclose = () => {
-        for (const { reject: lose } of this.#asked.values()) lose(new Error("the server is gone"));
-        this.#asked.clear();
-        reject(new Error("the server is gone"));
+        clearTimeout(late);
+        for (const [id, asked] of this.#asked) {
+          if (asked.socket !== socket) continue;
+          this.#asked.delete(id);
+          asked.reject(new Error(GONE));
+        }
+        reject(new Error(GONE));
       };
     });
   }
@@ -96,10 +134,15 @@ export class Served {
     const found = answer.actions === undefined ? answer : valuesOf(answer);
     if (answer.error === undefined && !answer.done) return asked.onProgress?.(found);
     this.#asked.delete(answer.id);
-    if (answer.error !== undefined) asked.reject(new Error(answer.error));
+    if (answer.error !== undefined) asked.reject(answer.failed ? new Error(answer.error) : new Refused(answer.error));
     else asked.resolve(found);
   }
 }
+
+const GONE = "the server is gone";
+
+/** The server failed a moment ago and is not asked. */
+class Resting extends Error {}
 
 /** An answer of the server in the words of worker.js. */
 function valuesOf({ lower, upper, actions, nodes, exact, done }) {

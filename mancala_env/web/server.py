@@ -2,7 +2,8 @@
 
 The page itself is static files and works without this. With it, trained checkpoints and agents in Python
 play, and a solver with gigabytes analyses. :mod:`mancala_env.web.requests` says what can be asked; every
-answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for.
+answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for. An error that
+is the server's own fault also has ``failed``: the page then answers the request itself.
 """
 
 import asyncio
@@ -249,7 +250,8 @@ class _Session:
             await self._send({"id": number, "error": f"this agent cannot play here: {_reason(error)}"})
         except Exception:
             _log.exception("request %d failed", number)
-            await self._send({"id": number, "error": "this request cannot be answered"})
+            failure = {"error": "this request cannot be answered", "failed": True}
+            await self._send({"id": number, **failure})
 
     def _without_folder(self, text: str) -> str:
         """Say which checkpoint it is by the name that a page knows, not by where it lies."""

@@ -24,7 +24,8 @@ export class StudyView {
 
   constructor(app) {
     this.app = app;
-    this.prover = app.served ?? new Searches(); // a server's table is larger
+    const prover = new Searches();
+    this.prover = app.served ? { ask: (...asked) => app.askServer(...asked, () => prover.ask(...asked)) } : prover; // a server's table is larger
     this.searcher = new Searches();
     this.grader = new Searches();
     const place = h("div");
@@ -252,7 +253,7 @@ export class StudyView {
   #stand() {
     const { game } = this.line;
     this.app.address("study", game);
-    kept.write("studied", writeRecord(this.line));
+    kept.write("studied", writeRecord(this.line), true);
     if (document.activeElement !== this.text) this.text.value = game.text;
     this.#list();
     this.#draw();
@@ -266,14 +267,15 @@ export class StudyView {
     this.#looking = looking;
     if (game.isOver) return;
     const take = (name) => (found) => {
-      known[name] = found;
+      known[name] = name === "exact" ? narrowed(found, known.exact) : found;
       if (this.line.game === game) this.#draw();
     };
     const ask = async (searches, name, task, options) => {
       try {
         take(name)(await searches.ask(task, game, options, { signal, onProgress: take(name) }));
       } catch (error) {
-        if (!isAbort(error)) this.app.warn(error.message);
+        const isOptional = name === "book" || name === "network"; // files that may not be there when the server is gone
+        if (!isAbort(error) && !isOptional) this.app.warn(error.message);
       }
     };
     if (!known.book) ask(this.searcher, "book", "book", {});
@@ -285,18 +287,12 @@ export class StudyView {
 
   /** Bounds of each action's value: what is proved, the book where it knows them. */
   #bounds(game) {
-    const { exact, book } = this.#of(game);
-    const bounds = { ...exact?.actions };
-    for (const [action, value] of Object.entries(book?.values ?? {})) bounds[action] = { lower: value, upper: value };
-    return bounds;
+    return boundsOf(this.#of(game));
   }
 
   /** The actions that are known to be best; none while that is open. */
   #best(game) {
-    const bounds = Object.entries(this.#bounds(game));
-    if (bounds.length < game.legal.length || !bounds.length) return [];
-    const most = Math.max(...bounds.map(([, { lower }]) => lower));
-    return bounds.every(([, { upper }]) => upper <= most) ? bounds.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
+    return bestOf(game, this.#bounds(game));
   }
 
   #draw() {
@@ -355,26 +351,12 @@ export class StudyView {
 
   /** The value of a position as a final lead of South's: {lower, upper}. */
   #lead(game) {
-    const [south, north] = game.isOver ? game.counts : game.stores;
-    if (game.isOver) return { lower: south - north, upper: south - north };
-    const bounds = Object.values(this.#bounds(game));
-    const { exact } = this.#of(game);
-    let lower, upper;
-    if (bounds.length === game.legal.length && bounds.length) [lower, upper] = [Math.max(...bounds.map((one) => one.lower)), Math.max(...bounds.map((one) => one.upper))];
-    else if (exact) ({ lower, upper } = exact);
-    else return null;
-    const sign = game.player === 0 ? 1 : -1;
-    const ends = [south - north + sign * lower, south - north + sign * upper];
-    return { lower: Math.min(...ends), upper: Math.max(...ends) };
+    return leadOf(game, this.#of(game));
   }
 
   /** What a turn lost against the best one, in seeds; undefined while that is not known. */
   #lost(turn) {
-    const bounds = this.#bounds(turn.before), played = bounds[turn.action];
-    if (!played || played.lower !== played.upper || Object.keys(bounds).length < turn.before.legal.length) return undefined;
-    const lower = Math.max(...Object.values(bounds).map((one) => one.lower));
-    const upper = Math.max(...Object.values(bounds).map((one) => one.upper));
-    return lower === upper ? lower - played.lower : undefined;
+    return lostBy(turn, this.#bounds(turn.before));
   }
 
   #drawGraph() {
@@ -416,7 +398,7 @@ export class StudyView {
       const known = this.#of(turn.before);
       if (known.exact?.isExact || known.exact?.hasEnded) continue;
       try {
-        known.exact = await this.grader.ask("values", turn.before, { milliseconds: GRAPH_MILLISECONDS }, { signal });
+        known.exact = narrowed(await this.grader.ask("values", turn.before, { milliseconds: GRAPH_MILLISECONDS }, { signal }), known.exact);
       } catch (error) {
         if (!isAbort(error)) this.app.warn(error.message);
         return;
@@ -460,4 +442,50 @@ export class StudyView {
     this.#draw();
     this.app.say(this.verdict.textContent);
   }
+}
+
+/** Values as found, with the bounds that another solver proved before where those are closer. */
+export function narrowed(found, before) {
+  if (!before) return found;
+  const closer = (one, other) => (other ? { lower: Math.max(one.lower, other.lower), upper: Math.min(one.upper, other.upper) } : one);
+  const actions = Object.fromEntries(Object.entries(found.actions).map(([action, bounds]) => [action, closer(bounds, before.actions[action])]));
+  return { ...found, ...closer(found, before), actions, isExact: found.isExact || before.isExact };
+}
+
+/** Bounds of each action's value from what is known of a position: what is proved, the book where it knows them. */
+export function boundsOf({ exact, book }) {
+  const bounds = { ...exact?.actions };
+  for (const [action, value] of Object.entries(book?.values ?? {})) bounds[action] = { lower: value, upper: value };
+  return bounds;
+}
+
+/** The actions that are known to be best; none while that is open. */
+export function bestOf(game, bounds) {
+  const all = Object.entries(bounds);
+  if (all.length < game.legal.length || !all.length) return [];
+  const most = Math.max(...all.map(([, { lower }]) => lower));
+  return all.every(([, { upper }]) => upper <= most) ? all.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
+}
+
+/** The value of a position as a final lead of South's, {lower, upper}, from what is known of it; null: nothing is. */
+export function leadOf(game, known) {
+  const [south, north] = game.isOver ? game.counts : game.stores;
+  if (game.isOver) return { lower: south - north, upper: south - north };
+  const bounds = Object.values(boundsOf(known));
+  let lower, upper;
+  if (bounds.length === game.legal.length && bounds.length) [lower, upper] = [Math.max(...bounds.map((one) => one.lower)), Math.max(...bounds.map((one) => one.upper))];
+  else if (known.exact) ({ lower, upper } = known.exact);
+  else return null;
+  const sign = game.player === 0 ? 1 : -1;
+  const ends = [south - north + sign * lower, south - north + sign * upper];
+  return { lower: Math.min(...ends), upper: Math.max(...ends) };
+}
+
+/** What a turn lost against the best one, in seeds; undefined while that is not known. */
+export function lostBy(turn, bounds) {
+  const played = bounds[turn.action];
+  if (!played || played.lower !== played.upper || Object.keys(bounds).length < turn.before.legal.length) return undefined;
+  const lower = Math.max(...Object.values(bounds).map((one) => one.lower));
+  const upper = Math.max(...Object.values(bounds).map((one) => one.upper));
+  return lower === upper ? lower - played.lower : undefined;
 }

@@ -28,7 +28,7 @@ from soak_losses import (
 )
 from soak_starter import starter
 
-from mancala_env import Ruleset, evaluation
+from mancala_env import Ruleset
 from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games
 
 GAME = soak_losses.GAME
@@ -171,8 +171,10 @@ def test_training_outside_of_the_main_thread():
 def test_a_report_takes_any_name(kind, name, tmp_path):
     file = tmp_path / f"{name}.py"
     file.write_text(soak_losses.TIRED.format(after=10**6))
-    found = evaluation.evaluate([f"python:{file}:tired", "random"], GAME, games=2, ladder=False, regret=False)
-    assert evaluation.write_report(found, tmp_path / f"report.{kind}").stat().st_size > 1_000
+    found = evaluation_package.evaluate(
+        [f"python:{file}:tired", "random"], GAME, games=2, ladder=False, regret=False
+    )
+    assert evaluation_package.write_report(found, tmp_path / f"report.{kind}").stat().st_size > 1_000
 
 
 @pytest.mark.parametrize("name", soak_losses.NAMES)
@@ -185,7 +187,7 @@ def test_a_record_takes_any_name(name):
 def test_a_ruleset_that_no_record_can_hold_is_refused_before_the_games(tmp_path):
     ruleset = Ruleset(name="own", title=2_000 * "long")
     with pytest.raises(InvalidRecord, match="title"):
-        evaluation.round_robin(["random", "greedy"], ruleset, games=2, records=tmp_path / "games.txt")
+        evaluation_package.round_robin(["random", "greedy"], ruleset, games=2, records=tmp_path / "games.txt")
     assert (tmp_path / "games.txt").read_bytes() == b""
 
 

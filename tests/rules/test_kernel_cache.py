@@ -389,7 +389,7 @@ def test_a_pickle_that_does_not_fit_is_compiled_again(start, monkeypatch):
 
 @pytest.mark.parametrize("name", ["numba", "llvmlite", "numpy"])
 def test_code_of_another_version_of_a_library_is_not_used(start, monkeypatch, name):
-    from mancala_env.engine import kernel_cache
+    from mancala_env.engine.jit import cache as kernel_cache
 
     assert start().one_more(1) == 2
     at = ["numba", "llvmlite", "numpy"].index(name)

@@ -8,8 +8,8 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Position, rulesets
-from mancala_env.coordinates import action_of, hole_at, hole_of, holes_seen_by, square_of
 from mancala_env.engine import state as engine
+from mancala_env.engine.coordinates import action_of, hole_at, hole_of, holes_seen_by, square_of
 from mancala_env.errors import InvalidArgument
 
 

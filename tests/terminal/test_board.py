@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from strategies import reached
 
 from mancala_env import Position, rulesets
-from mancala_env.coordinates import hole_of, square_of
+from mancala_env.engine.coordinates import hole_of, square_of
 from mancala_env.terminal.cells import Plan, View, draw
 
 SIZES = [(60, 13), (80, 18), (120, 30), (200, 60)]

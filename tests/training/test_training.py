@@ -272,21 +272,21 @@ def test_the_last_value_counts_for_the_player_who_moves_then(tmp_path: Path, mor
     model.learn(3 * config.ppo.steps * config.selfplay.games, callback=ends)
     rollouts, signs = ends.rollouts, set()
     assert len(rollouts) == 3
-    for rollout, following in itertools.pairwise(rollouts):
-        np.testing.assert_array_equal(following["players"][0], rollout["players"][-1])
-        np.testing.assert_array_equal(following["episode_starts"][0], rollout["dones"][-1])
-    for rollout in rollouts:
-        players, dones = rollout["players"], rollout["dones"]
-        np.testing.assert_array_equal(players[-1], rollout["next_players"])
+    for one, following in itertools.pairwise(rollouts):
+        np.testing.assert_array_equal(following["players"][0], one["players"][-1])
+        np.testing.assert_array_equal(following["episode_starts"][0], one["dones"][-1])
+    for one in rollouts:
+        players, dones = one["players"], one["dones"]
+        np.testing.assert_array_equal(players[-1], one["next_players"])
         running = ~dones[-1]
         signs |= set((players[-1] == players[-2])[running].tolist())
-        assert np.abs(rollout["last_values"][running]).max() > 0.01
+        assert np.abs(one["last_values"][running]).max() > 0.01
         for b in range(players.shape[1]):
             wanted = advantages_in_words(
-                rollout["rewards"][:, b].tolist(), rollout["values"][:, b].tolist(), players[:, b].tolist(),
-                dones[:, b].tolist(), float(rollout["last_values"][b]), model.gamma, model.gae_lambda,
+                one["rewards"][:, b].tolist(), one["values"][:, b].tolist(), players[:, b].tolist(),
+                dones[:, b].tolist(), float(one["last_values"][b]), model.gamma, model.gae_lambda,
             )  # fmt: skip
-            assert rollout["advantages"][:, b] == pytest.approx(wanted, abs=1e-4)
+            assert one["advantages"][:, b] == pytest.approx(wanted, abs=1e-4)
     assert signs == {True, False}
 
 

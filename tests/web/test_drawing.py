@@ -10,7 +10,7 @@ import pytest
 from page_in_node import FOLDER, answers, dials_of
 
 from mancala_env import Position, rulesets
-from mancala_env.coordinates import hole_of
+from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.state import END_REASONS
 from mancala_env.render import motion
 from mancala_env.render.scene import Box, Disc, Outline, Shape, Words, describe, in_words

@@ -135,6 +135,126 @@ def test_a_reload_loses_nothing(open_page: Open) -> None:
     assert page.locator(".turns").inner_text() == turns
 
 
+def reloaded(page: Page) -> Page:
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+def turns_of(page: Page) -> list[str]:
+    return page.locator(".play .turns li b").all_inner_texts()
+
+
+def test_two_tabs_keep_a_game_each(open_page: Open) -> None:
+    one = open_page()
+    one.keyboard.press("1")
+    assert wait_for_you(one)
+    two = one.context.new_page()
+    two.goto(one.url.split("#")[0])
+    two.wait_for_selector("html[data-ready]")
+    played = turns_of(one)
+    assert turns_of(two) == played  # a new tab goes on with the last game
+    reloaded(two).keyboard.press("2")
+    assert wait_for_you(two)
+    two.keyboard.press("n")
+    two.keyboard.press("6")
+    assert wait_for_you(two)
+    others = turns_of(two)
+    assert others[0] == "S6"
+    assert turns_of(reloaded(one)) == played
+    assert turns_of(reloaded(two)) == others
+    kept = one.get_by_label("Kept in this browser").locator("option").all_inner_texts()
+    assert (
+        len(kept) == 4
+    )  # the words of the choice, the game of one, the game that two went on with, and two's own
+    assert sum("2 turns" in words for words in kept) == 2
+    assert sum("4 turns" in words for words in kept) == 1
+
+
+def test_a_game_that_another_replaced_is_taken_up_again(open_page: Open) -> None:
+    page = open_page()
+    page.keyboard.press("3")
+    assert wait_for_you(page)
+    earlier = turns_of(page)
+    page.keyboard.press("n")
+    page.keyboard.press("6")
+    assert wait_for_you(page)
+    page.get_by_label("Kept in this browser").focus()
+    page.get_by_label("Kept in this browser").select_option(index=2)
+    assert turns_of(page) == earlier
+    page.get_by_label("Take back").or_(page.get_by_role("button", name="Take back")).focus()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    assert turns_of(page)[: len(earlier)] == earlier
+    assert turns_of(reloaded(page))[: len(earlier)] == earlier
+
+
+def test_a_reload_loses_nothing_where_there_is_no_room(open_page: Open) -> None:
+    page = open_page()
+    page.evaluate(
+        "() => { for (let size = 2 ** 23; size >= 1; size /= 2)"
+        " for (let n = 0; n < 2; n++)"
+        " try { localStorage.setItem(`x${size}-${n}`, 'y'.repeat(size)) } catch {} }"
+    )
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    expect(page.locator(".notice.news")).to_contain_text("Save the record")
+    played = turns_of(page)
+    assert turns_of(reloaded(page)) == played
+    page.get_by_role("link", name="Study").click()
+    page.keyboard.press("1")
+    expect(page.locator(".study .turns li")).to_have_count(3)
+    studied = text_of(page)
+    reloaded(page)
+    expect(page.locator(".study .turns li")).to_have_count(3)
+    assert text_of(page) == studied
+    page.evaluate(
+        "() => Object.keys(localStorage).filter((key) => key[0] === 'x')"
+        ".forEach((key) => localStorage.removeItem(key))"
+    )
+    page.get_by_role("link", name="Play").click()
+    page.keyboard.press("2")
+    assert wait_for_you(page)
+    expect(page.locator(".notice.news")).to_be_hidden()
+    other = page.context.new_page()
+    other.goto(page.url.split("#")[0])
+    other.wait_for_selector("html[data-ready]")
+    assert turns_of(other)[: len(played)] == played
+
+
+def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -> None:
+    page = open_page()
+    page.context.add_init_script(
+        "for (const name of ['localStorage', 'sessionStorage', 'caches']) Object.defineProperty(window, name,"
+        " { get() { throw new DOMException('blocked', 'SecurityError') } })"
+    )
+    reloaded(page)
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    expect(page.locator(".notice.news")).to_contain_text("keeps nothing")
+    played = turns_of(page)
+    assert len(played) >= 2
+    page.get_by_role("link", name="Study").click()
+    page.get_by_role("link", name="Learn").click()
+    page.get_by_role("button", name="Show me").click()
+    expect(page.locator(".steps .done")).to_have_count(1)
+    reloaded(page)
+    expect(page.locator(".steps .done")).to_have_count(1)
+    page.get_by_role("link", name="Play").click()
+    assert turns_of(page) == played
+
+
+def test_what_two_tabs_have_learnt_is_kept(open_page: Open) -> None:
+    one = open_page("#learn/layli/1")
+    two = one.context.new_page()
+    two.goto(one.url.split("#")[0] + "#learn/layli/2")
+    two.wait_for_selector("html[data-ready]")
+    for page in (one, two):
+        page.get_by_role("button", name="Show me").click()
+        expect(page.locator(".told")).not_to_be_empty()
+    expect(reloaded(one).locator(".steps .done")).to_have_count(2)
+
+
 def test_a_saved_record_is_read_back(open_page: Open, tmp_path: Path) -> None:
     page = open_page()
     for key in "123456":

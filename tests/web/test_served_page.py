@@ -8,6 +8,9 @@ import pytest
 from browser_page import Open, status, wait_for_you
 from page_server import CHECKPOINT, served
 
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import expect
+
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 
 
@@ -43,6 +46,75 @@ def test_a_checkpoint_plays(open_page: Open) -> None:
     page.get_by_text("All values are exact").wait_for(timeout=120_000)  # kernels may be compiled
 
 
+def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None:
+    page = open_page("#study/layli_goobalay+1,1,9,8,1,3/3,5,9,1,1,6+0-0+S")
+    page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
+    for key in "66":
+        page.keyboard.press(key)  # the analysis of the position before is cancelled
+    page.get_by_label("The position as text").fill("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_text("All values are exact").wait_for(timeout=60_000)
+    expect(page.locator(".notice.news")).to_be_hidden()
+    expect(page.get_by_role("alert").first).to_be_hidden()
+
+
+def test_the_page_goes_on_by_itself_when_the_server_is_gone(
+    open_page: Open, site: _At, tmp_path: Path
+) -> None:
+    page = open_page()
+    page.get_by_label("Opponent").select_option("served:small.zip")
+    page.get_by_role("button", name="Start").click()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    page.get_by_role("link", name="Study").click()
+    page.get_by_label("The position as text").fill("layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
+    port = int(site.address.rstrip("/").rsplit(":", 1)[1])
+    site.end()  # in the midst of an analysis
+    news = page.locator(".notice.news")
+    expect(news).to_contain_text("the server is gone")
+    expect(news).to_contain_text("own solver")
+    page.get_by_label("The position as text").fill("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_text("All values are exact").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Play").click()
+    for key in "1234":
+        page.keyboard.press(key)
+        assert wait_for_you(page)
+    expect(news).to_contain_text("Minimax 6 of this page plays instead of small.zip")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Save").click()
+    started.value.save_as(tmp_path / "game.txt")
+    assert "minimax:6 of the page played" in (tmp_path / "game.txt").read_text(encoding="utf-8")
+    with served(port=port, checkpoints=tmp_path, memory_mb=64):  # without a reload
+        for key in "123456" * 10:
+            page.keyboard.press(key)
+            if not wait_for_you(page) or "answers again" in news.inner_text():
+                break
+            page.wait_for_timeout(500)
+        expect(news).to_have_text("The server answers again.")
+
+
+def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("mancala_env.web.analysis.House.analyse", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.House.choose", fail)
+    page = open_page("#study/layli_goobalay+0,3,0,0,0,2/1,0,2,0,0,1+19-20+S")
+    page.get_by_text("All values are exact").wait_for(timeout=60_000)
+    news = page.locator(".notice.news")
+    expect(news).to_contain_text("this request cannot be answered")
+    page.get_by_role("link", name="Play").click()
+    page.get_by_label("Opponent").select_option("served:small.zip")
+    page.get_by_role("button", name="Start").click()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    expect(page.locator(".turns li.north")).to_have_count(1)
+    expect(news).to_contain_text("plays instead of small.zip")
+
+
 def test_a_server_killed_and_started_again_goes_on_with_the_game(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
@@ -52,8 +124,12 @@ def test_a_server_killed_and_started_again_goes_on_with_the_game(
     assert wait_for_you(page)
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
     site.end()
-    page.keyboard.press("1")  # the answer has nobody to come from
+    page.keyboard.press("1")  # the page answers itself
     page.get_by_text("the server is gone").wait_for(timeout=30_000)
+    page.reload()  # the server is still gone, and the service worker has the page
+    page.wait_for_selector("html[data-ready]")
+    assert wait_for_you(page)
+    assert page.get_by_role("list", name="Turns").get_by_role("listitem").count() == 2
     with served(port=port, checkpoints=tmp_path, memory_mb=64):
         page.reload()
         page.wait_for_selector("html[data-ready]")

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,7 +21,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from mancala_env import Position, rulesets
 from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
+from mancala_env.web import requests
 from mancala_env.web.requests import BadRequest, Limits, spec_of
+from mancala_env.web.server import _Session
 
 LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
 
@@ -135,6 +138,78 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
     assert "version" in after
 
 
+@pytest.mark.parametrize("way", ["cancel", "close"])
+def test_after_an_analysis_that_was_ended_its_ruleset_is_analysed(server, way):
+    hard = "leyla 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S"
+
+    async def run():
+        async with connect(f"ws://{server}/api/session") as socket:
+            await socket.send(json.dumps({"id": 1, "do": "analyse", "position": hard, "seconds": 60}))
+            for _ in range(3):
+                assert "lower" in json.loads(await asyncio.wait_for(socket.recv(), 60))
+            if way == "cancel":
+                await ask(socket, id=2, do="cancel", of=1)
+                return (await ask(socket, id=3, do="analyse", position=LATE, seconds=60))[-1]
+        async with connect(f"ws://{server}/api/session") as socket:
+            return (await ask(socket, id=3, do="analyse", position=LATE, seconds=60))[-1]
+
+    assert asyncio.run(run())["exact"]
+
+
+def test_an_id_is_of_one_request_at_a_time(server):
+    async def run():
+        asked = {"do": "analyse", "position": Position("gabata_seven_holes").to_text(), "seconds": 60}
+        async with connect(f"ws://{server}/api/session") as socket:
+            await socket.send(json.dumps({"id": 1, **asked}))
+            await socket.recv()
+            await socket.send(json.dumps({"id": 1, "do": "about"}))
+            while "error" not in (answer := json.loads(await asyncio.wait_for(socket.recv(), 60))):
+                assert "version" not in answer
+            still = json.loads(await asyncio.wait_for(socket.recv(), 60))
+            cancelled = (await ask(socket, id=2, do="cancel", of=1))[-1]
+            while not (ended := json.loads(await asyncio.wait_for(socket.recv(), 60))).get("done"):
+                pass
+            return answer, still, cancelled, ended, (await ask(socket, id=1, do="about"))[-1]
+
+    refused, still, cancelled, ended, again = asyncio.run(run())
+    assert refused["id"] == 1
+    assert "request 1" in refused["error"]
+    assert "lower" in still  # the first goes on
+    assert cancelled == {"id": 2, "cancelled": True}
+    assert ended == {"id": 1, "cancelled": True, "done": True}
+    assert "version" in again
+
+
+def test_a_request_that_is_not_there_cannot_be_cancelled(server):
+    done, cancelled = talk(server, {"id": 1, "do": "about"}, {"id": 2, "do": "cancel", "of": 1})
+    assert done["done"]
+    assert cancelled == {"id": 2, "cancelled": False}
+
+
+def test_as_many_requests_as_the_limit_are_worked_on_at_once():
+    asked = {"do": "analyse", "position": Position("gabata_seven_holes").to_text(), "seconds": 60}
+
+    async def run(address):
+        async with connect(f"ws://{address}/api/session") as socket:
+            refused = set()
+            for number in (1, 2, 3):
+                await socket.send(json.dumps({"id": number, **asked}))
+            while not refused:
+                answer = json.loads(await asyncio.wait_for(socket.recv(), 60))
+                if "error" in answer:
+                    refused.add(answer["id"])
+                    assert "at most 2" in answer["error"]
+            await ask(socket, id=4, do="cancel", of=1)
+            while not (answer := json.loads(await asyncio.wait_for(socket.recv(), 60))).get("done"):
+                assert answer["id"] in (1, 2)
+            return refused, (await ask(socket, id=5, do="about"))[-1]
+
+    with served(limits=Limits(at_once=2), memory_mb=8) as address:
+        refused, after = asyncio.run(run(address))
+    assert refused == {3}
+    assert "version" in after
+
+
 BAD = [
     ({"do": "dance"}, "do must be"),
     ({"do": "choose"}, "position must be"),
@@ -226,6 +301,11 @@ def test_a_page_of_another_origin_is_refused(server):
     with pytest.raises(InvalidStatus):
         talk(server, {"id": 1, "do": "about"}, origin="http://evil.example")
     assert talk(server, {"id": 1, "do": "about"}, origin=f"http://{server}")[0]["done"]
+    port = int(server.rsplit(":", 1)[1])
+    host = server.rsplit(":", 1)[0]
+    for other in (f"http://{host}:{port + 1}", f"http://{host}", f"http://localhost:{port}", "null"):
+        with pytest.raises(InvalidStatus):  # another server of this machine, or a page of no server
+            talk(server, {"id": 1, "do": "about"}, origin=other)
 
 
 def test_another_sites_name_for_this_machine_is_refused(server):
@@ -248,6 +328,42 @@ def test_more_pages_than_there_may_be_are_asked_to_wait():
 
     with served(limits=Limits(sessions=1)) as address:
         asyncio.run(run(address))
+        asyncio.run(run(address))  # a page that went away makes room
+
+
+def test_a_page_may_be_wrong_often_if_it_is_right_between():
+    wrong, right = {"do": "dance"}, {"do": "about"}
+
+    async def run(address):
+        async with connect(f"ws://{address}/api/session") as socket:
+            for number in range(120):
+                await ask(socket, id=number, **wrong)
+            await ask(socket, id=1000, **right)
+            for number in range(120):
+                await ask(socket, id=number, **wrong)
+            return (await ask(socket, id=1001, **right))[-1]
+
+    with served(limits=Limits(a_second=10_000)) as address:
+        assert "version" in asyncio.run(run(address))
+
+
+def test_a_failure_of_the_server_is_told_apart_from_a_refusal(server, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("mancala_env.web.analysis.House.analyse", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.House.choose", fail)
+    position = {"position": LATE}
+    analysed, chosen, refused = talk(
+        server,
+        {"id": 1, "do": "analyse", **position},
+        {"id": 2, "do": "choose", "agent": "greedy", **position},
+        {"id": 3, "do": "choose", "agent": "minimax:60", **position},
+    )
+    for answer in (analysed, chosen):
+        assert answer["failed"] is True
+        assert "secret" not in answer["error"]
+    assert "failed" not in refused
 
 
 def test_a_hundred_pages_play_and_analyse_at_once(server):
@@ -326,3 +442,124 @@ def test_an_agent_that_takes_its_time_is_given_some(agent: str) -> None:
     assert str(spec_of({"agent": f"{agent}:0.5s"}, Limits(), None, ())) == f"{agent}:0.5s"
     with raises(BadRequest, 10):
         spec_of({"agent": f"{agent}:11s"}, Limits(), None, ())
+
+
+LIMITS = Limits(seconds=2.0, depth=4, simulations=300, analysis_seconds=5.0, message_bytes=100)
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond"),
+    [
+        ("minimax:4", "minimax:5"),
+        ("mcts:300", "mcts:301"),
+        ("value+mcts:300", "value+mcts:301"),
+        ("value+minimax:4", "value+minimax:5"),
+        ("mcts:2s", "mcts:2.1s"),
+        ("minimax:2s", "minimax:2.1s"),
+        ("perfect:2s", "perfect:2.1s"),
+    ],
+)
+def test_an_agent_may_take_what_the_limits_allow_and_no_more(within: str, beyond: str) -> None:
+    assert str(spec_of({"agent": within}, LIMITS, None, ())) == within
+    with pytest.raises(BadRequest) as refused:
+        spec_of({"agent": beyond}, LIMITS, None, ())
+    assert "at most" in str(refused.value)
+
+
+def test_agents_that_are_offered_are_taken_as_they_are() -> None:
+    assert str(spec_of({"agent": "minimax:9"}, LIMITS, None, ("minimax:9",))) == "minimax:9"
+    with pytest.raises(BadRequest):  # not with a checkpoint besides
+        spec_of({"agent": "minimax:9", "checkpoint": "x.zip"}, LIMITS, None, ("minimax:9",))
+
+
+def test_the_seconds_of_an_analysis_are_within_the_limit() -> None:
+    assert requests.seconds_of({}, LIMITS) == 5.0
+    assert requests.seconds_of({"seconds": 5}, LIMITS) == 5.0
+    assert requests.seconds_of({"seconds": 0.001}, LIMITS) == 0.001
+    for seconds in (0, -0.0, 5.001, True, "1", None, [1]):
+        with pytest.raises(BadRequest) as refused:
+            requests.seconds_of({"seconds": seconds}, LIMITS)
+        assert repr(seconds) in str(refused.value)
+
+
+def test_a_request_has_an_id_and_a_length_within_the_limits() -> None:
+    for number in (0, 2**53):
+        assert requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)["id"] == number
+        assert requests.cancelled_id({"of": number}) == number
+    for number in (-1, 2**53 + 1, 1.0, True, "1", None):
+        with pytest.raises(BadRequest) as refused:
+            requests.read(json.dumps({"id": number, "do": "about"}), LIMITS)
+        assert repr(number) in str(refused.value)
+    text = json.dumps({"id": 1, "do": "about"})
+    assert requests.read(text.ljust(100), LIMITS)["do"] == "about"
+    with pytest.raises(BadRequest) as refused:
+        requests.read(text.ljust(101), LIMITS)
+    assert "101" in str(refused.value)
+    for constant in ("NaN", "Infinity"):
+        with pytest.raises(BadRequest):
+            requests.read(f'{{"id": 1, "do": "about", "x": {constant}}}', LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ('{"id": 7, "do": "dance"}', 7),
+        ('{"id": true}', None),
+        ('{"id": "7"}', None),
+        ("[7]", None),
+        ("{", None),
+        ("[" * 5_000, None),
+    ],
+)
+def test_the_id_of_a_bad_request_is_found_where_it_has_one(text: str, number: int | None) -> None:
+    assert requests.id_of(text) == number
+
+
+def test_checkpoints_are_listed_in_order_up_to_a_thousand(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    (folder / "runs").mkdir(parents=True)
+    (folder / "folder.zip").mkdir()
+    (folder / "note.txt").touch()
+    (tmp_path / "outside.zip").touch()
+    (folder / "link.zip").symlink_to(tmp_path / "outside.zip")
+    for name in ("b.zip", "a.zip", "runs/c.zip"):
+        (folder / name).touch()
+    assert requests.checkpoints_in(None) == []
+    assert requests.checkpoints_in(folder) == ["a.zip", "b.zip", "runs/c.zip"]
+    for number in range(1000):
+        (folder / "runs" / f"{number:04}.zip").touch()
+    listed = requests.checkpoints_in(folder)
+    assert len(listed) == 1000
+    assert listed == sorted(listed)
+    assert listed[-1] == "runs/0997.zip"
+
+
+def test_a_long_value_is_cut_in_a_message() -> None:
+    for length, is_whole in ((78, True), (79, False)):
+        with pytest.raises(BadRequest) as refused:
+            requests.position_of({"position": ["x" * (length - 2)]})
+        assert (repr(["x" * (length - 2)]) in str(refused.value)) is is_whole
+
+
+def test_a_moment_of_many_requests_is_allowed_and_then_so_many_a_second(monkeypatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("mancala_env.web.server.time.monotonic", lambda: now)
+    session = _Session(None, None, Limits(a_second=4), None, (), None)  # type: ignore[arg-type]
+
+    def allowed() -> int:
+        count = 0
+        while True:
+            try:
+                session._check_rate()
+            except BadRequest:
+                return count
+            count += 1
+
+    assert allowed() == 12
+    assert allowed() == 0
+    now = 1.0
+    assert allowed() == 4
+    now = 1.3  # a request and a fifth: one, and the rest counts for the next
+    assert allowed() == 1
+    now = 100.0
+    assert allowed() == 12

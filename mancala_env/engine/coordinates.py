@@ -5,7 +5,7 @@ seen from the player to move, whose own row is 0 to W-1. A square is (row, colum
 row 0 is North's, the upper one, row 1 South's, column 0 the leftmost. Anticlockwise games run left to right
 along South's row, clockwise ones right to left, so those are mirrored.
 
->>> from mancala_env.coordinates import action_of, hole_at, hole_of, square_of
+>>> from mancala_env.engine.coordinates import action_of, hole_at, hole_of, square_of
 >>> hole_of("layli_goobalay", 1, 2)
 8
 >>> square_of("layli_goobalay", 8)

@@ -1,0 +1,236 @@
+"""Agents and solvers that pages share on the server: one request at a time, and none breaks them."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mancala_env import Position
+from mancala_env.agents import Spec
+from mancala_env.agents.scripted import RandomAgent
+from mancala_env.web import analysis as house_module
+from mancala_env.web.analysis import House, _Shelf
+
+CHECKPOINT = next((Path(__file__).parent.parent / "data").rglob("*.zip"))
+HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S"
+LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
+
+
+@pytest.fixture
+def house():
+    shared = House(memory_mb=8, num_workers=2)
+    yield shared
+    shared.close()
+
+
+async def until(holds: Callable[[], bool], task: asyncio.Task[Any]) -> None:
+    """Wait until something holds, or a task has ended before."""
+    while not holds() and not task.done():
+        await asyncio.sleep(0.005)
+
+
+async def exact(house: House, text: str) -> Any:
+    return [solution async for solution in house.analyse(Position.from_text(text), 60)][-1]
+
+
+async def cancelled_analysis(house: House, after: int = 1) -> None:
+    """Analyse a hard position, and cancel in the midst of the slice that follows `after` answers."""
+    answers: list[Any] = []
+
+    async def analyse() -> None:
+        async for solution in house.analyse(Position.from_text(HARD), 60):
+            answers.append(solution)
+
+    task = asyncio.create_task(analyse())
+    await until(lambda: len(answers) >= after, task)
+    assert not task.done()
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_after_a_cancelled_analysis_its_ruleset_is_analysed(house: House) -> None:
+    async def run() -> Any:
+        for _ in range(3):
+            await cancelled_analysis(house)
+        return await exact(house, LATE)
+
+    assert asyncio.run(run()).is_exact
+
+
+def test_a_cancelled_analysis_leaves_another_of_the_same_ruleset_alone(house: House) -> None:
+    async def run() -> Any:
+        bounds: list[Any] = []
+
+        async def analyse() -> None:
+            async for solution in house.analyse(Position.from_text(HARD), 60):
+                bounds.append(solution)
+
+        other = asyncio.create_task(analyse())
+        await cancelled_analysis(house, after=2)
+        before = len(bounds)
+        while len(bounds) < before + 2:
+            assert not other.done()
+            await asyncio.sleep(0.01)
+        other.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await other
+
+    asyncio.run(run())
+
+
+def test_what_one_analysis_proved_serves_the_next(house: House) -> None:
+    async def run() -> tuple[Any, Any]:
+        await cancelled_analysis(house)
+        return await exact(house, LATE), await exact(house, LATE)
+
+    first, again = asyncio.run(run())
+    assert again.nodes == 0
+    assert again.action_values == first.action_values
+
+
+def test_an_analysis_ends_when_its_time_is_up(house: House) -> None:
+    async def run() -> list[Any]:
+        return [solution async for solution in house.analyse(Position.from_text(HARD), 0.2)]
+
+    found = asyncio.run(run())
+    assert found
+    assert not found[-1].is_exact
+    for earlier, later in itertools.pairwise(found):
+        assert earlier.lower <= later.lower <= later.upper <= earlier.upper
+
+
+class _Slow(RandomAgent):
+    """Waits for `go_on`, and notes how many threads were in it at once."""
+
+    def __init__(self, ruleset: Any) -> None:
+        super().__init__(ruleset, spec="random")
+        self.go_on, self.entered = threading.Event(), threading.Event()
+        self.inside = self.most_inside = 0
+
+    def choose(self, position: Position) -> int:
+        self.inside += 1
+        self.most_inside = max(self.most_inside, self.inside)
+        self.entered.set()
+        assert self.go_on.wait(60)
+        self.inside -= 1
+        return position.legal_actions[0]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[_Slow]:
+    """The agents that a house has made; the test says when the first answers, the others answer at once."""
+    agents: list[_Slow] = []
+
+    def make(spec: Any, ruleset: Any, **_: Any) -> _Slow:
+        agents.append(_Slow(ruleset))
+        if len(agents) > 1:
+            agents[-1].go_on.set()
+        return agents[-1]
+
+    monkeypatch.setattr(house_module, "make", make)
+    return agents
+
+
+@pytest.mark.parametrize("num_cancels", [1, 2])
+def test_an_agent_is_not_given_to_another_request_before_it_is_done(
+    house: House, made: list[_Slow], num_cancels: int
+) -> None:
+    """A page that cancels and then goes away cancels twice."""
+
+    async def run() -> None:
+        position = Position("leyla")
+        first = asyncio.create_task(house.choose(Spec.parse("greedy"), position))
+        await until(lambda: bool(made) and made[0].entered.is_set(), first)
+        for _ in range(num_cancels):
+            first.cancel()
+            await asyncio.sleep(0.02)
+        second = asyncio.create_task(house.choose(Spec.parse("greedy"), position))
+        await asyncio.sleep(0.1)
+        made[0].go_on.set()
+        assert await second in position.legal_actions
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(run())
+    assert [agent.most_inside for agent in made] == [1]
+
+
+def test_an_agent_in_use_stays_and_the_oldest_one_that_is_not_goes() -> None:
+    async def run() -> None:
+        shelf: _Shelf[str] = _Shelf(2)
+        _, lock = shelf.keep("a", "A")
+        async with lock:
+            shelf.keep("b", "B")
+            shelf.keep("c", "C")  # one too many: b goes, since a is in use
+            assert shelf.find("a") == ("A", lock)
+            assert shelf.find("b") is None
+            assert shelf.find("c") is not None
+        shelf.find("a")  # used last
+        shelf.keep("d", "D")
+        assert [shelf.find(key) is not None for key in "acd"] == [True, False, True]
+
+    asyncio.run(run())
+
+
+def test_a_shelf_whose_things_are_all_in_use_still_keeps_the_new_one() -> None:
+    async def run() -> None:
+        shelf: _Shelf[str] = _Shelf(1)
+        _, lock = shelf.keep("a", "A")
+        async with lock:
+            _, other = shelf.keep("b", "B")
+            async with other:
+                assert shelf.find("a") is not None
+                assert shelf.find("b") is not None
+        shelf.keep("c", "C")
+        assert [shelf.find(key) is not None for key in "abc"] == [False, False, True]
+
+    asyncio.run(run())
+
+
+def test_agents_are_kept_by_spec_and_ruleset(house: House, made: list[_Slow]) -> None:
+    async def run() -> None:
+        first = asyncio.create_task(house.choose(Spec.parse("greedy"), Position("leyla")))
+        await until(lambda: bool(made), first)
+        made[0].go_on.set()
+        await first
+        for spec, ruleset in (("greedy", "leyla"), ("random", "leyla"), ("greedy", "gabata_i")):
+            await house.choose(Spec.parse(spec), Position(ruleset))
+
+    asyncio.run(run())
+    assert [agent.ruleset.name for agent in made] == ["leyla", "leyla", "gabata_i"]
+
+
+def test_a_checkpoint_that_is_overwritten_is_another_agent(
+    house: House, made: list[_Slow], tmp_path: Path
+) -> None:
+    path = tmp_path / "final.zip"
+    spec = Spec.parse(str(path))
+
+    async def choose() -> None:
+        task = asyncio.create_task(house.choose(spec, Position("layli_goobalay")))
+        await until(lambda: bool(made), task)
+        made[0].go_on.set()
+        await task
+
+    async def run() -> None:
+        shutil.copy(CHECKPOINT, path)
+        await choose()
+        await choose()
+        assert len(made) == 1
+        path.write_bytes(CHECKPOINT.read_bytes() + b"0")  # another size
+        await choose()
+        assert len(made) == 2
+        stamp = path.stat().st_mtime_ns
+        os.utime(path, ns=(stamp + 1_000_000, stamp + 1_000_000))  # the same size, written later
+        await choose()
+        assert len(made) == 3
+
+    asyncio.run(run())

@@ -1,0 +1,22 @@
+"""What units.mjs tests of the page's modules in node: storage, the server's client, what Study says."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from page_in_node import FOLDER, NODE
+
+
+def test_the_units_of_the_page() -> None:
+    if NODE is None:
+        pytest.skip("no node on this machine")
+    done = subprocess.run(
+        [NODE, "--test", "--test-reporter=tap", str(Path(__file__).with_name("units.mjs"))],
+        env=os.environ | {"FOLDER": str(FOLDER)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "# pass 0" not in done.stdout
