@@ -4,7 +4,7 @@ numba's own disk cache looks at one file: the one the function stands in. A kern
 another file keeps running the old rules after that file was edited. Here the cache folder of a kernel
 is named by a digest of its file and of every file of the package that is imported from there, directly
 or not: an edit or an upgrade simply starts an empty folder. What is in the folder is the business of
-:mod:`mancala_env.engine.kernel_cache`.
+:mod:`mancala_env.engine.jit.cache`.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ import numba.core.config
 from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
+from mancala_env.engine.jit.cache import KernelCache
 from mancala_env.engine.jit.interrupts import hearing_ctrl_c
-from mancala_env.engine.kernel_cache import KernelCache
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parent.parent
