@@ -292,3 +292,22 @@ def test_positions_that_differ_beside_the_board_have_values_of_their_own(depth):
     for game in (*alike, *alike[::-1]):
         wanted = minimax(depth, "leyla").action_values(game.games, width)
         assert (agent.action_values(game.games, width) == wanted).all(), game.to_text()
+
+
+@pytest.mark.parametrize("depth", [4, 5])
+@pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
+def test_stall_counters_within_reach_are_told_apart(ruleset, depth):
+    """With few seeds most turns change no free seed, so that the counter runs on to its limit."""
+    agent, draw, counted = minimax(depth, ruleset), random.Random(7), 0
+    for _ in range(12):
+        seeds = [draw.choice((0, 0, 0, 1, 2)) for _ in range(12)]
+        values = []
+        for stall in (0, 49, 50 - depth - 1, 50 - depth, 50 - depth + 1, 47, 48, 0):
+            game = Position(ruleset, seeds, stores=(10, 10), stall=stall)
+            if game.is_over:
+                continue
+            wanted = plain_values(game, depth, 6)
+            assert (agent.action_values(game.games)[0] == wanted).all(), game.to_text()
+            values.append(wanted.tolist())
+        counted += any(value != values[0] for value in values)
+    assert counted >= 3, "the counter hardly matters in these positions"

@@ -389,12 +389,12 @@ def test_a_pickle_that_does_not_fit_is_compiled_again(start, monkeypatch):
 
 @pytest.mark.parametrize("name", ["numba", "llvmlite", "numpy"])
 def test_code_of_another_version_of_a_library_is_not_used(start, monkeypatch, name):
-    from mancala_env.engine.jit import cache as kernel_cache
+    from mancala_env.engine.jit import cache
 
     assert start().one_more(1) == 2
     at = ["numba", "llvmlite", "numpy"].index(name)
-    other = tuple("0.0" if i == at else version for i, version in enumerate(kernel_cache._VERSIONS))
-    monkeypatch.setattr(kernel_cache, "_VERSIONS", other)
+    other = tuple("0.0" if i == at else version for i, version in enumerate(cache._VERSIONS))
+    monkeypatch.setattr(cache, "_VERSIONS", other)
     again = start()
     assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
 

@@ -128,7 +128,9 @@ def with_territory(ruleset, territory):
 
 
 @pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("ruleset", [*map(rulesets.lookup, TERRITORIAL), *OWN.values()], ids=str)
+@pytest.mark.parametrize(
+    "ruleset", [*map(rulesets.lookup, TERRITORIAL), *OWN.values()], ids=lambda it: f"{it.name}_{it.direction}"
+)
 def test_a_player_gains_all_but_one_hole_of_the_opponent_at_most(ruleset, player):
     width = ruleset.row_width
     for count in range(width):
