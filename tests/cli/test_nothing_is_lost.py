@@ -29,6 +29,7 @@ from soak_losses import (
 from soak_starter import starter
 
 from mancala_env import Ruleset
+from mancala_env import evaluation as evaluation_package
 from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games
 
 GAME = soak_losses.GAME
