@@ -114,6 +114,10 @@ class _Slow(RandomAgent):
         super().__init__(ruleset, spec="random")
         self.go_on, self.entered = threading.Event(), threading.Event()
         self.inside = self.most_inside = 0
+        self.rounds: list[Any] = []
+
+    def check_rounds(self, rounds: Any) -> None:
+        self.rounds.append(rounds)
 
     def choose(self, position: Position) -> int:
         self.inside += 1
@@ -206,6 +210,18 @@ def test_agents_are_kept_by_spec_and_ruleset(house: House, made: list[_Slow]) ->
 
     asyncio.run(run())
     assert [agent.ruleset.name for agent in made] == ["leyla", "leyla", "gabata_i"]
+
+
+def test_an_agent_is_told_how_many_rounds_a_game_has(house: House, made: list[_Slow]) -> None:
+    async def run() -> None:
+        first = asyncio.create_task(house.choose(Spec.parse("greedy"), Position("leyla")))
+        await until(lambda: bool(made), first)
+        made[0].go_on.set()
+        await first
+        await house.choose(Spec.parse("greedy"), Position("leyla"), "match")
+
+    asyncio.run(run())
+    assert made[0].rounds == [1, "match"]
 
 
 def test_a_checkpoint_that_is_overwritten_is_another_agent(

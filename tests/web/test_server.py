@@ -25,6 +25,7 @@ from mancala_env.web import requests
 from mancala_env.web.requests import BadRequest, Limits, spec_of
 from mancala_env.web.server import _Session
 
+OVER = "layli_goobalay 0,0,0,0,0,0/1,0,0,0,0,0 20-27 S"
 LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
 
 
@@ -232,6 +233,8 @@ BAD = [
     ({"do": "analyse", "position": LATE, "seconds": -1}, "seconds must be"),
     ({"do": "analyse", "position": LATE, "seconds": 1e9}, "seconds must be"),
     ({"do": "cancel", "of": "all"}, "of must be"),
+    ({"do": "choose", "position": OVER, "agent": "greedy"}, "over"),
+    ({"do": "analyse", "position": OVER}, "over"),
 ]
 
 
@@ -345,6 +348,48 @@ def test_a_page_may_be_wrong_often_if_it_is_right_between():
 
     with served(limits=Limits(a_second=10_000)) as address:
         assert "version" in asyncio.run(run(address))
+
+
+@pytest.mark.parametrize(("num_wrong", "is_closed"), [(199, False), (200, True)])
+def test_a_page_that_is_only_wrong_is_closed_after_two_hundred(num_wrong, is_closed):
+    async def run(address):
+        async with connect(f"ws://{address}/api/session") as socket:
+            for number in range(num_wrong):
+                await ask(socket, id=number, do="dance")
+            return (await ask(socket, id=1000, do="about"))[-1]
+
+    with served(limits=Limits(a_second=10_000)) as address:
+        if is_closed:
+            with pytest.raises(ConnectionClosed):
+                asyncio.run(run(address))
+        else:
+            assert "version" in asyncio.run(run(address))
+
+
+def test_threads_end_with_the_server():
+    before = set(threading.enumerate())
+    with served() as address:
+        talk(address, {"id": 1, "do": "choose", "position": LATE, "agent": "greedy"})
+        started = {thread for thread in threading.enumerate() if thread.name.startswith("mancala-serve")}
+        assert started - before
+    for thread in started - before:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_what_is_not_there_and_what_is_only_read_are_told_apart(server):
+    missing = httpx.get(f"http://{server}/nothing.html")
+    python = httpx.get(f"http://{server}/server.py")
+    read_only = httpx.post(f"http://{server}/")
+    assert [missing.status_code, python.status_code, read_only.status_code] == [404, 404, 405]
+    assert missing.json() == python.json()
+    assert missing.json()["error"] != read_only.json()["error"]
+    assert "read" in read_only.json()["error"]
+    page = httpx.get(f"http://{server}/")
+    for answer in (page, missing, httpx.get(f"http://{server}/api/about")):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert page.headers["Content-Type"].startswith("text/html")
 
 
 def test_a_failure_of_the_server_is_told_apart_from_a_refusal(server, monkeypatch):

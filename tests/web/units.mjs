@@ -32,11 +32,14 @@ globalThis.history = { state: null, replaceState(state) { this.state = structure
 globalThis.document = { baseURI: "http://here:1/page/" };
 
 const { kept } = await at("dom.js");
+const texts = await at("texts.js");
+texts.useTexts(JSON.parse(read("texts/en.json")));
 const { Served, Refused } = await at("served.js");
 const { boundsOf, bestOf, leadOf, lostBy, narrowed } = await at("study.js");
 const { Engine } = await at("engine.js");
 const { copied, replay, timelineOf } = await at("motion.js");
 const { readRecord, rulesetOf, writeRecord } = await at("record.js");
+const { describe, Layout, UprightLayout } = await at("scene.js");
 const { GameLine } = await at("game.js");
 const { addressOf, readAddress, readDial, writeDial } = await at("address.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
@@ -566,4 +569,48 @@ test("a record keeps where one stands out of it, and the notes in it", () => {
   const { line: again, headers } = readRecord(engine, whole);
   assert.deepEqual([headers.South, headers.Rounds, again.turns[1].note, again.at], ["a", "2", "a } note", line.turns.length]);
   assert.equal(writeRecord(again, { south: "a", north: "b" }), whole);
+});
+
+test("a board lies within its picture, lying and upright", () => {
+  for (const { name } of engine.rulesets)
+    for (const Kind of [Layout, UprightLayout]) {
+      const { shapes, width, height } = describe(new Kind(engine.ruleset(name)), engine.newGame(name), {});
+      const boxes = shapes.filter(({ kind }) => kind === "box"), discs = shapes.filter(({ kind }) => kind === "disc");
+      assert.ok(boxes.length && discs.length > 48);
+      for (const box of boxes) assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${name} ${Kind.name} ${JSON.stringify(box)}`);
+      for (const { x, y, r } of discs) assert.ok(x - r >= 0 && y - r >= 0 && x + r <= width && y + r <= height, `${name} ${Kind.name}`);
+      const board = boxes.reduce((one, other) => (one.width * one.height >= other.width * other.height ? one : other));
+      assert.ok(Math.abs(board.x + board.width / 2 - width / 2) < 1, `${name} ${Kind.name}`); // in the middle
+    }
+});
+
+test("what is written on an upright board lies where it belongs", () => {
+  for (const { name } of engine.rulesets) {
+    const ruleset = engine.ruleset(name), layout = new UprightLayout(ruleset), { board } = layout;
+    assert.equal(board.y + board.height, layout.height - board.y); // as much room below as above
+    for (const player of [0, 1]) {
+      const tray = layout.tray(player);
+      assert.ok(tray.y >= board.y && tray.y + tray.height <= board.y + board.height);
+      const [nameX, nameY] = layout.trayName(player), [numberX, numberY] = layout.trayNumber(player);
+      assert.ok(nameX > tray.x && nameX === numberX && tray.y < nameY - 10 && nameY + 20 < numberY && numberY < tray.y + tray.height);
+      for (let place = 0; place < 48; place++) {
+        const [x, y] = layout.traySeed(player, place);
+        assert.ok(x > tray.x && x < tray.x + tray.width && y > tray.y && y < tray.y + tray.height);
+      }
+    }
+    for (let hole = 0; hole < 2 * ruleset.rowWidth; hole++) {
+      const [x, y] = layout.hole(hole), isLeft = x < layout.width / 2;
+      const sides = [layout.number(hole), layout.label(hole)];
+      for (const [sideX, sideY] of sides) assert.ok((isLeft ? sideX < x : sideX > x) && Math.abs(sideX - x) > 38 && sideX > 0 && sideX < layout.width && Math.abs(sideY - y) < 46);
+      assert.ok(Math.abs(sides[0][1] - sides[1][1]) > 16); // one below the other
+      const [valueX, valueY] = layout.value(hole);
+      assert.ok((isLeft ? valueX > x : valueX < x) && Math.abs(valueX - x) < 46 && valueY < y && valueY > y - 46);
+      for (const player of [0, 1])
+        for (const strip of layout.strip(hole, player)) {
+          assert.ok(strip.x > board.x && strip.x + strip.width < board.x + board.width && strip.y > y - 46 && strip.y + strip.height < y + 46);
+          assert.ok(isLeft ? strip.x - board.x < 10 : board.x + board.width - strip.x - strip.width < 10);
+          assert.equal(strip.width, 5);
+        }
+    }
+  }
 });
