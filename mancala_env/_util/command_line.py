@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
 from mancala_env._util.files import check_can_be_written
+from mancala_env._util.output_streams import lasting_output
+from mancala_env._util.stop_signals import Terminated, terminated
 from mancala_env.errors import MancalaError, printable
-from mancala_env.output_streams import lasting_output
-from mancala_env.stop_signals import Terminated, terminated
 
 BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses."""

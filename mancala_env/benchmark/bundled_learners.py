@@ -20,12 +20,12 @@ from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env._util.settings import build, settings_of
+from mancala_env._util.stop_signals import stop_of
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.benchmark.budget import LearningBudget, core_seconds, limit_of_steps
 from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
 from mancala_env.rulesets import Ruleset
-from mancala_env.stop_signals import stop_of
 from mancala_env.training.callbacks import A_CALLBACK
 from mancala_env.training.config import CONFIGS, TrainConfig, read_file
 from mancala_env.training.pool import POOL_FILE

@@ -8,11 +8,11 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 from mancala_env._util.command_line import Interrupted, needing
+from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
-from mancala_env.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
 
 if TYPE_CHECKING:
     from mancala_env.terminal.game import Game

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from mancala_env._util.checks import whole
+from mancala_env._util.output_streams import is_read
 from mancala_env.cli.parser import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import printable
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
-from mancala_env.output_streams import is_read
 
 HELP = "check recorded games and show them"
 DESCRIPTION = (

@@ -23,11 +23,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from mancala_env import agents, observations
 from mancala_env._util.command_line import in_one_line
 from mancala_env._util.settings import flat
+from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.agents.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
-from mancala_env.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.training.config import (

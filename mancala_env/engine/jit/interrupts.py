@@ -16,7 +16,7 @@ from typing import Any
 
 import llvmlite.binding
 
-from mancala_env.stop_signals import STOP_SIGNALS, handled
+from mancala_env._util.stop_signals import STOP_SIGNALS, handled
 
 _BINDING = str(Path(llvmlite.binding.__file__).parent)
 
