@@ -53,17 +53,17 @@ class OutputStream:
             self._drop(error)
 
     def _drop(self, error: OSError) -> None:
-        """Send what follows, and what the stream still holds, to nobody."""
+        """Discard what follows, and what the stream still holds."""
         if error.errno in _NO_READER:
             self.has_reader = False
         elif self.error is None:
             self.error = error
         with suppress(OSError, ValueError, AttributeError):
-            nobody = os.open(os.devnull, os.O_WRONLY)
+            discarded = os.open(os.devnull, os.O_WRONLY)
             try:
-                os.dup2(nobody, self._stream.fileno())
+                os.dup2(discarded, self._stream.fileno())
             finally:
-                os.close(nobody)
+                os.close(discarded)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -37,7 +37,7 @@ def stop_of(name: str) -> KeyboardInterrupt:
 
 
 def is_ignored(number: signal.Signals) -> bool:
-    """Tell whether whoever started the program had a signal ignored, as `nohup` does with SIGHUP."""
+    """Tell whether the program was started with a signal ignored, as `nohup` does with SIGHUP."""
     return signal.getsignal(number) is signal.SIG_IGN
 
 
@@ -66,7 +66,7 @@ def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hear no signal that asks to stop, in a with statement, while something short is written."""
+    """Drop signals that ask to stop, in a with statement, while something short is written."""
     with handled(dict.fromkeys(STOP_SIGNALS, lambda *_: None)):
         yield
 

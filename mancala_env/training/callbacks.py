@@ -64,7 +64,7 @@ class Run:
         return self.last_checkpoint
 
     def save_if_sound(self, model: SelfPlayPPO) -> None:
-        """Save a checkpoint, unless a weight is no number."""
+        """Save a checkpoint, unless a weight is not finite."""
         if all(torch.isfinite(weights).all() for weights in model.policy.parameters()):
             self.save(model)
 

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mancala_env import Batch, Position, Ruleset, agents, coordinates, evaluation, layli_goobalay_v0, solver
+from mancala_env import Batch, Position, Ruleset, agents, evaluation, layli_goobalay_v0, solver
+from mancala_env.engine import coordinates
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.games import notation
