@@ -232,16 +232,16 @@ def test_a_file_cut_off_anywhere_keeps_every_whole_line(tmp_path, whole) -> None
 def test_a_second_program_is_refused_before_it_plays_and_changes_nothing(tmp_path, whole) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(whole.read_bytes()[:-10])  # half a line, which the first program still writes
-    nobody = Mine(AssertionError("nobody plays"))
+    idle = Mine(AssertionError("this agent does not play"))
     with path.open("a+b") as first:
         import fcntl
 
         fcntl.flock(first, fcntl.LOCK_EX)
         with pytest.raises(InvalidResults, match="results"):
-            play(nobody, path)
+            play(idle, path)
         assert path.read_bytes() == whole.read_bytes()[:-10]
         first.write(whole.read_bytes()[-10:])
-    assert play(nobody, path) == margins_in(whole)[1]
+    assert play(idle, path) == margins_in(whole)[1]
 
 
 def test_games_of_two_programs_are_recorded_whole(tmp_path) -> None:

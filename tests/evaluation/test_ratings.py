@@ -130,7 +130,7 @@ def test_matches_weigh_as_many_games_as_they_have():
     wins = np.zeros((3, 3))
     for first, second, counts, _ in matches:
         i, j = ratings.names.index(first), ratings.names.index(second)
-        # A quarter of a pair won and one lost are in every match, which weighs what it has without them.
+        # A quarter of a pair won and one lost are in every match, whose weight is that of its games alone.
         total = sum(counts)
         wins[i, j] = 2 * (counts[4] + 0.25) * total / (total + 0.5)
         wins[j, i] = 2 * (counts[0] + 0.25) * total / (total + 0.5)

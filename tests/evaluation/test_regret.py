@@ -187,7 +187,7 @@ def first_legal(ruleset: str = RULESET) -> Agent:
         ((2, 2), (5, 5), 3),
         ((2, 2), (-7, 2), 0),  # at best as good
         ((2, 2), (-7, 3), None),  # perhaps better
-        ((2, 2), (3, 5), None),  # better, and nobody knows by how much
+        ((2, 2), (3, 5), None),  # better by an unknown number of seeds
         ((1, 2), (5, 5), None),
         ((1, 2), (0, 0), None),
     ],
