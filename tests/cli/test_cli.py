@@ -52,6 +52,7 @@ def json_of(*arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
     report = tmp_path / "report.html"
     done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
@@ -67,6 +68,7 @@ def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
         ET.fromstring("<svg" + picture[: picture.index("</svg>")] + "</svg>")
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_costs_no_result(tmp_path):
     report = tmp_path / (300 * "r" + ".html")
     done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
@@ -76,6 +78,7 @@ def test_a_report_that_cannot_be_written_costs_no_result(tmp_path):
     assert "Ratings, layli_goobalay" in done.stdout
 
 
+@pytest.mark.slow
 def test_evaluate_as_json_on_the_ladder():
     found = json_of("evaluate", "minimax:3", "--ruleset", "layli_goobalay", "--games", "2")
     assert found["ruleset"] == "layli_goobalay"
@@ -94,6 +97,7 @@ def test_evaluate_as_json_on_the_ladder():
     assert 0 < regret["overall"]["mean_regret"] < 20
 
 
+@pytest.mark.slow
 def test_solve_prints_the_value_and_every_turn():
     done = mancala("solve", NEAR_THE_END)
     assert done.returncode == 0, done.stderr
@@ -103,12 +107,14 @@ def test_solve_prints_the_value_and_every_turn():
     assert "S6" in done.stdout
 
 
+@pytest.mark.slow
 def test_solve_refuses_no_threads():
     done = mancala("solve", "--num_threads", "0")
     assert (done.returncode, done.stdout) == (2, "")
     assert "num_threads must be a whole number from 1 to 1024, not 0" in done.stderr
 
 
+@pytest.mark.slow
 def test_solve_as_json():
     found = json_of("solve", *NEAR_THE_END.split())  # unquoted works as well
     solution = solver.solve(Position.from_text(NEAR_THE_END))
@@ -119,6 +125,7 @@ def test_solve_as_json():
     assert found["principal_variation"][0].startswith("S")
 
 
+@pytest.mark.slow
 def test_solve_gives_bounds_when_time_is_up():
     found = json_of("solve", "--ruleset", "layli_goobalay_long", "--time_limit", "0.2")
     assert not found["is_exact"]
@@ -126,6 +133,7 @@ def test_solve_gives_bounds_when_time_is_up():
     assert found["lower"] < found["upper"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_shows_the_bounds_so_far():
     """On a terminal, where the progress bar says when the search is under way."""
     terminal, its_end = pty.openpty()
@@ -151,6 +159,7 @@ def test_ctrl_c_shows_the_bounds_so_far():
     assert re.search(rb"mancala: interrupted; the value is [+-]\d+ to [+-]\d+", shown)
 
 
+@pytest.mark.slow
 def test_bench_measures_the_engine():
     rows = json_of("bench", "--seconds", "0.1", "--ruleset", "leyla", "--num_threads", "1")
     assert len(rows) == 2
@@ -158,6 +167,7 @@ def test_bench_measures_the_engine():
     assert "turns/s" in mancala("bench", "--seconds", "0.1").stdout
 
 
+@pytest.mark.slow
 def test_show_draws_a_position():
     done = mancala("show", NEAR_THE_END)
     assert done.stdout == f"{Position.from_text(NEAR_THE_END)}\n{NEAR_THE_END}\n"
@@ -166,6 +176,7 @@ def test_show_draws_a_position():
     assert found["legal_actions"] == list(Position("gabata_3").legal_actions)
 
 
+@pytest.mark.slow
 def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path):
     file = tmp_path / "games.txt"
     start = Position.from_text("leyla 0,1,0,0,0,1/0,0,0,0,1,1 20-24 S")
@@ -339,6 +350,7 @@ def test_show_says_what_an_agent_is(capsys):
     assert "alpha-beta" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_rulesets_lists_all():
     done = mancala("rulesets")
     assert all(name in done.stdout for name in rulesets.names())
@@ -351,6 +363,7 @@ def test_help_names_every_command():
     assert all(command in done.stdout for command in COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command):
     done = mancala(command, "--help")
@@ -362,6 +375,7 @@ def test_benchmark_asks_for_no_entry():
     assert "(required)" not in mancala("benchmark", "--help").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -203,6 +203,7 @@ def book_of(path: Path) -> Book:
     return Book.of_file(rulesets.lookup("layli_goobalay"), path)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_whole_book(tmp_path):
     """In the middle of a position that would take far longer than the test."""
     path = tmp_path / "book_layli_goobalay.npz"
@@ -246,6 +247,7 @@ def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
     assert path.read_bytes() == b"not a book"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "words", "said"),
     [

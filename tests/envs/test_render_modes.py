@@ -41,6 +41,7 @@ def quick(monkeypatch):
         monkeypatch.setitem(owner.metadata, "render_fps", 10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_pettingzoo_render_test(module, quick):
     render_test(module.env)
@@ -188,6 +189,7 @@ def test_drawing_changes_no_game():
 # Recorders
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*mode is same-step:UserWarning")
 def test_gymnasium_records_videos(tmp_path):
     pytest.importorskip("moviepy", reason="what RecordVideo writes with is not installed")

@@ -95,6 +95,7 @@ def test_a_ruleset_of_ones_own_has_no_exact_positions():
     assert has_exact_positions(RULESET)
 
 
+@pytest.mark.slow
 def test_regret_over_its_own_games():
     """On a small board everything is solved, and perfect play has no regret in any game."""
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
@@ -211,6 +212,7 @@ def test_an_interval_of_a_few_positions_does_not_hide_the_bars():
     assert not shown.texts
 
 
+@pytest.mark.slow
 def test_the_worst_moves_are_those_that_gave_most_away():
     regret = measure_regret(agents.make("random", RULESET, seed=1), RULESET)
     assert [move.regret for move in regret.worst] == sorted(regret.regrets.tolist(), reverse=True)[

@@ -35,6 +35,7 @@ def test_every_ruleset_of_the_written_sources_and_the_match_are_in_the_table() -
     assert yaml.safe_load((CONFIGS / "layli_goobalay_match.yaml").read_text())["rounds"] == "match"
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Path, capsys) -> None:
     first = tiny_config(tmp_path, "gabata_i_tiny")
     second = tiny_config(tmp_path, "layli_tiny", ruleset="layli_goobalay", rounds="match")
@@ -99,6 +100,7 @@ def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> No
     assert figures.page(found) == (docs / "figures.md").read_text()
 
 
+@pytest.mark.slow
 def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
     """The other one writes its figures while this one trains."""
     out, made = tmp_path / "figures.md", []
@@ -146,6 +148,7 @@ def test_no_table_where_the_out_is_a_folder_or_two_files_have_one_name(tmp_path:
     assert "two configurations are called tiny" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys) -> None:
     path = tiny_config(tmp_path, "gabata_i_tiny")
     words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
@@ -210,6 +213,7 @@ def test_runs_of_one_name_are_told_apart_by_their_paths() -> None:
         compare.named([one, third, Path("b/../a/leyla")])
 
 
+@pytest.mark.slow
 def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
     for name, seed in (("a", "1"), ("b", "2")):
         words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", name]

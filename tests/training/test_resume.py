@@ -222,6 +222,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
 # The learning rate
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_longer_run_goes_on_from_where_it_was(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -261,6 +262,7 @@ with RunFolder(Path(sys.argv[1])).locked():
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_on_a_run_is_refused_and_a_killed_one_holds_nothing(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -186,6 +186,7 @@ def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupter = interrupt_after_a_checkpoint(run)
@@ -243,6 +244,7 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
     assert "ppo.learning_rate" in message
 
 
+@pytest.mark.slow
 def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "1")
     folder = RunFolder.create(config)
@@ -276,6 +278,7 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     assert "no checkpoint to resume from" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
     distilled = (
         "--distillation.positions",
@@ -417,6 +420,7 @@ def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
     assert sorted(total.values()) in ([-1, 1], [0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["board", "values"])
 def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
     network = replace(BOARD, observation=kind)

@@ -100,6 +100,7 @@ for _ in range(int(kills)):
 """
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     seed, run = random.randrange(10**6), tmp_path / "run"
     said = subprocess.run(
