@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from checkpoints import identity_of, write_checkpoint
+from error_checks import names
 
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file
@@ -111,7 +112,7 @@ def test_solve_prints_the_value_and_every_turn():
 def test_solve_refuses_no_threads():
     done = mancala("solve", "--num_threads", "0")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "num_threads must be a whole number from 1 to 1024, not 0" in done.stderr
+    assert names(done.stderr, ["num_threads", 1024, 0])
 
 
 @pytest.mark.slow
@@ -321,9 +322,9 @@ def test_show_says_as_json_what_a_value_network_is(capsys):
 def test_show_takes_a_ruleset_for_agents_alone(checkpoint, capsys):
     for text in ("leyla", NEAR_THE_END, checkpoint):
         assert cli.main(["show", text, "--ruleset", "leyla"]) == 2
-        assert "--ruleset is for an agent such as trained" in capsys.readouterr().err
+        assert names(capsys.readouterr().err, "--ruleset")
     assert cli.main(["show", "trained", "--ruleset", "ludii_leyla_gobale_somaliland"]) == 2
-    assert "no trained network of ludii_leyla_gobale_somaliland is shipped" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "ludii_leyla_gobale_somaliland")
 
 
 def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
@@ -342,7 +343,7 @@ def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
 
 def test_a_checkpoint_of_another_ruleset_is_refused_with_both_named(checkpoint, capsys):
     assert cli.main(["evaluate", checkpoint, "--ruleset", "gabata_i"]) == 2
-    assert re.search(r"trained on leyla, not gabata_i", capsys.readouterr().err)
+    assert names(capsys.readouterr().err, ["leyla", "gabata_i"])
 
 
 def test_show_says_what_an_agent_is(capsys):
