@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkpoints import Planted
-from error_checks import raises
+from error_checks import names, raises
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -500,7 +500,7 @@ def test_weights_and_biases_is_asked_for_by_a_setting(
     assert TrainConfig().wandb is None
     monkeypatch.setitem(sys.modules, "wandb", None)
     assert command.main(words(tmp_path, "--wandb", "mancala")) == 2
-    assert "wandb needs Weights & Biases: pip install wandb" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "pip install wandb")
     assert not list(tmp_path.iterdir())
 
 

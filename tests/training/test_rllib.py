@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from error_checks import raises
+from error_checks import names, raises
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 import ray
@@ -132,7 +132,7 @@ def test_values_that_do_not_go_together_are_named(
 
 def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 2
-    assert "ask for 9 CPUs, and Ray has 3" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, [9, 3])
     assert list(tmp_path.iterdir()) == []
 
 
