@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boards import position
-from error_checks import raises
+from error_checks import names, raises
 
 from mancala_env import Position, agents, rulesets
 from mancala_env._util.package_data import rulesets_with, shipped_file
@@ -187,9 +187,9 @@ def test_a_ruleset_without_a_match_or_without_values_is_refused(capsys):
     with raises(agents.InvalidSpec, "own", "tools.make_match_values"):
         agents.make("match+mcts:10", own)
     assert make_match_values.main(["layli_goobalay_8"]) == 2
-    assert "layli_goobalay_8 has no match" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, ["layli_goobalay_8", "match"])
     assert make_match_values.main(["leyla", "--folder", "no/such"]) == 2
-    assert "there is no folder no/such" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "no/such")
 
 
 @pytest.mark.slow

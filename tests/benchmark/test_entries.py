@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from benchmark_learners import HONEST, entry_of, run
-from error_checks import raises
+from error_checks import names, raises
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
@@ -368,7 +368,7 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     assert file.read_bytes().endswith(b'{"format":1,"wha')
     file.write_bytes(b"something else\n")
     assert cli.main(["benchmark", "--folder", str(tmp_path / "out")]) == 2
-    assert "line 1: not a line of a benchmark's results" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "line 1")
 
 
 def test_where_every_run_is_refused_the_status_says_so(tmp_path, capsys):
