@@ -272,6 +272,7 @@ def test_loading_leaves_torchs_generator_where_it_is(checkpoint: Path) -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.mark.slow
 def test_loading_needs_no_training_package(checkpoint: Path, tmp_path: Path) -> None:
     code = (
         "import sys\n"

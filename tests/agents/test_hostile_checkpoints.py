@@ -116,6 +116,7 @@ def hostile_files(honest: bytes) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, tmp_path: Path) -> None:
     """In a process whose peak of memory is its own."""
     files = hostile_files(honest)
@@ -252,6 +253,7 @@ def test_a_model_of_stable_baselines_is_named(tmp_path: Path) -> None:
         agents.make(str(tmp_path / "mine.zip"), "leyla")
 
 
+@pytest.mark.slow
 def test_mutated_checkpoints_play_or_are_refused(tmp_path: Path) -> None:
     outcomes = fuzz(seed=7, count=300, folder=tmp_path)
     assert set(outcomes) == {"played", "refused"}

@@ -147,6 +147,7 @@ def test_wrong_simulations_or_time_are_refused(spec):
         agents.make(spec, "leyla")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
 def test_mcts_beats_random_and_more_simulations_beat_fewer(ruleset):
     assert play_matches("mcts:50", "random", ruleset, games=300, seed=1).win_rate > 0.65

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from boards import position
 from checkpoints import identity_of, write_checkpoint
-from error_checks import raises
+from error_checks import names, raises
 from value_checkpoints import checkpoint_of, weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
@@ -279,7 +279,7 @@ def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_
     before = fitted.read_bytes()
     words = [str(fitted), "--games", "20", "--depth", "0", "--out", str(tmp_path / "no" / "folder.zip")]
     assert fit_value.main(words) == 2
-    assert "--out must be a file in a folder that exists" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "--out")
     for words in (
         [str(fitted), "--out", str(tmp_path / "out.safetensors")],
         [str(tmp_path / "a.safetensors")],

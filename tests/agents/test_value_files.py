@@ -62,6 +62,7 @@ def test_what_the_library_of_the_format_writes_is_read(tmp_path: Path) -> None:
         tensors.unpack(path, 27)
 
 
+@pytest.mark.slow
 def test_a_spec_names_a_network_and_is_filed_by_its_content(tmp_path: Path) -> None:
     path = written(tmp_path)
     spec = Spec.parse(f"value+minimax:3:{path}")
@@ -137,6 +138,7 @@ def test_a_shipped_network_plays_rulesets_of_the_same_dials_and_no_others() -> N
         agents.make(f"value+mcts:4:{path}", "leyla")
 
 
+@pytest.mark.slow
 def test_it_plays_without_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"

@@ -152,6 +152,7 @@ def test_what_was_about_to_be_measured_is_due():
     assert budget.is_due(60)
 
 
+@pytest.mark.slow
 def test_an_update_is_begun_only_where_there_is_time_for_one_as_long_as_the_longest():
     budget = LearningBudget(Limit("core_minutes", 0.5), (1.0,), {1: 28.5})
     assert budget.resume(1)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from benchmark_learners import HONEST, entry_of, run
-from error_checks import raises
+from error_checks import names, raises
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
@@ -62,6 +62,7 @@ def td():
     return entry, sys.modules[entry.learn.__module__]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
 def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
     entry = entry_at(path)
@@ -81,6 +82,7 @@ def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
     assert (config.expert.share, config.distillation.positions, config.pool.share) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_all_turns_that_distillation_plays_are_steps(tmp_path, monkeypatch):
     labelled = []
 
@@ -129,6 +131,7 @@ def test_the_entry_of_the_documentation_runs(tmp_path):
     assert [row.steps for row in results.rows(wanted.runs[0].key)] == [1920, 2880, 4800]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
 def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
@@ -148,6 +151,7 @@ def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
     assert first.steps < following.steps <= 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "steps"), [("ppo_pool", 3000), ("expert_iteration", 3000), ("alphazero", 900)]
 )
@@ -237,6 +241,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
     assert loaded[0] == measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["afterstates", "anything"])
 def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     ran = []
@@ -307,6 +312,7 @@ def test_td_plays_every_kind_of_game(name, tmp_path):
     assert play_matches(last.player, "random", ruleset, games=20, seed=1).win_rate > 0.5
 
 
+@pytest.mark.slow
 def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
     budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
@@ -363,7 +369,7 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     assert file.read_bytes().endswith(b'{"format":1,"wha')
     file.write_bytes(b"something else\n")
     assert cli.main(["benchmark", "--folder", str(tmp_path / "out")]) == 2
-    assert "line 1: not a line of a benchmark's results" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "line 1")
 
 
 def test_where_every_run_is_refused_the_status_says_so(tmp_path, capsys):
@@ -402,6 +408,7 @@ def test_a_mistake_is_one_line(words, why, tmp_path, capsys):
     assert why in said
 
 
+@pytest.mark.slow
 def test_rllibs_entry_and_learners_on_ray(tmp_path):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("ray is not installed here")

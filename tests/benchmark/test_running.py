@@ -161,6 +161,7 @@ def run_and_be_killed(folder, body):
 
 
 # Points at 62.5, 125, 250, 500 and 1,000 of 1,000 steps: measured after 100, 200, 300, 500 and 1,000.
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [300, 900])
 def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(killed_at, tmp_path):
     body = f"    KILLED_AT = {killed_at}" + STORING
@@ -177,6 +178,7 @@ def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(ki
     assert spent == sorted(spent)
 
 
+@pytest.mark.slow
 def test_a_learner_that_stores_nothing_begins_anew_and_its_old_measurements_do_not_count(tmp_path):
     kill = "        if steps == 400 and not (folder / 'killed').exists():\n"
     kill += "            (folder / 'killed').touch(), os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from checkpoints import identity_of, write_checkpoint
+from error_checks import names
 
 from mancala_env import Position, cli, rulesets, solver
 from mancala_env._util.package_data import shipped_file
@@ -54,6 +55,7 @@ def json_of(*arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_evaluate_prints_tables_and_writes_a_report(tmp_path):
     report = tmp_path / "report.html"
     done = mancala("evaluate", "random", "greedy", "--games", "20", "--no_regret", "--report", str(report))
@@ -92,6 +94,7 @@ def test_the_package_is_the_command():
     assert "--version" in by_package.stdout
 
 
+@pytest.mark.slow
 def test_evaluate_as_json_on_the_ladder():
     found = json_of("evaluate", "minimax:3", "--ruleset", "layli_goobalay", "--games", "2")
     assert found["ruleset"] == "layli_goobalay"
@@ -110,6 +113,7 @@ def test_evaluate_as_json_on_the_ladder():
     assert 0 < regret["overall"]["mean_regret"] < 20
 
 
+@pytest.mark.slow
 def test_solve_prints_the_value_and_every_turn():
     done = mancala("solve", NEAR_THE_END)
     assert done.returncode == 0, done.stderr
@@ -119,12 +123,14 @@ def test_solve_prints_the_value_and_every_turn():
     assert "S6" in done.stdout
 
 
+@pytest.mark.slow
 def test_solve_refuses_no_threads():
     done = mancala("solve", "--num_threads", "0")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "num_threads must be a whole number from 1 to 1024, not 0" in done.stderr
+    assert names(done.stderr, ["num_threads", 1024, 0])
 
 
+@pytest.mark.slow
 def test_solve_as_json():
     found = json_of("solve", *NEAR_THE_END.split())  # unquoted works as well
     solution = solver.solve(Position.from_text(NEAR_THE_END))
@@ -135,6 +141,7 @@ def test_solve_as_json():
     assert found["principal_variation"][0].startswith("S")
 
 
+@pytest.mark.slow
 def test_solve_gives_bounds_when_time_is_up():
     found = json_of("solve", "--ruleset", "layli_goobalay_long", "--time_limit", "0.2")
     assert not found["is_exact"]
@@ -142,6 +149,7 @@ def test_solve_gives_bounds_when_time_is_up():
     assert found["lower"] < found["upper"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_shows_the_bounds_so_far():
     """On a terminal, where the progress bar says when the search is under way."""
     terminal, its_end = pty.openpty()
@@ -167,6 +175,7 @@ def test_ctrl_c_shows_the_bounds_so_far():
     assert re.search(rb"mancala: interrupted; the value is [+-]\d+ to [+-]\d+", shown)
 
 
+@pytest.mark.slow
 def test_bench_measures_the_engine():
     rows = json_of("bench", "--seconds", "0.1", "--ruleset", "leyla", "--num_threads", "1")
     assert len(rows) == 2
@@ -174,6 +183,7 @@ def test_bench_measures_the_engine():
     assert "turns/s" in mancala("bench", "--seconds", "0.1").stdout
 
 
+@pytest.mark.slow
 def test_show_draws_a_position():
     done = mancala("show", NEAR_THE_END)
     assert done.stdout == f"{Position.from_text(NEAR_THE_END)}\n{NEAR_THE_END}\n"
@@ -182,34 +192,35 @@ def test_show_draws_a_position():
     assert found["legal_actions"] == list(Position("gabata_3").legal_actions)
 
 
-def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path):
+def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path, capsys):
+    def said(*words):
+        assert cli.main(["replay", str(file), *words]) == 0
+        return capsys.readouterr().out
+
     file = tmp_path / "games.txt"
     start = Position.from_text("leyla 0,1,0,0,0,1/0,0,0,0,1,1 20-24 S")
     first = records.GameRecord("leyla", [(0, 1, "why?")], "Amina", start=start, resigned=1)
     second = records.GameRecord("gabata_i", [(0, 0)], comment="begun", headers={"Event": "an evening"})
     records.write_games(file, [first, second])
-    done = mancala("replay", str(file))
-    assert done.stdout.splitlines() == [
+    assert said().splitlines() == [
         "game 1: leyla: Amina (South) - ? (North), 1 turn, South (resigned)",
         "game 2: gabata_i: ? (South) - ? (North), 1 turn, not over",
         "2 games; every turn fits the rules",
     ]
-    shown = mancala("replay", str(file), "--game", "1").stdout
+    shown = said("--game", "1")
     assert str(start) in shown
     assert "1. S2: 1 lap  {why?}" in shown
     assert shown.endswith("North resigned\n")
-    shown = mancala("replay", str(file), "--game", "2").stdout
+    shown = said("--game", "2")
     assert "Event: an evening\nbegun\n" in shown
     assert shown.endswith("the game is not over\n")
     after = Position("gabata_i")
     after.play(0)
-    shown = mancala("replay", str(file), "--game", "2", "--turn", "1").stdout
+    shown = said("--game", "2", "--turn", "1")
     assert shown.endswith(f"{after}\n{after.to_text()}\n")
-    assert (
-        json_of("replay", str(file), "--game", "2", "--turn", "0")["position"]
-        == Position("gabata_i").to_text()
-    )
-    assert [game["turns"] for game in json_of("replay", str(file))] == [["S2"], ["S1"]]
+    first_turn = json.loads(said("--game", "2", "--turn", "0", "--json"))
+    assert first_turn["position"] == Position("gabata_i").to_text()
+    assert [game["turns"] for game in json.loads(said("--json"))] == [["S2"], ["S1"]]
 
 
 @pytest.mark.parametrize(
@@ -326,9 +337,9 @@ def test_show_says_as_json_what_a_value_network_is(capsys):
 def test_show_takes_a_ruleset_for_agents_alone(checkpoint, capsys):
     for text in ("leyla", NEAR_THE_END, checkpoint):
         assert cli.main(["show", text, "--ruleset", "leyla"]) == 2
-        assert "--ruleset is for an agent such as trained" in capsys.readouterr().err
+        assert names(capsys.readouterr().err, "--ruleset")
     assert cli.main(["show", "trained", "--ruleset", "ludii_leyla_gobale_somaliland"]) == 2
-    assert "no trained network of ludii_leyla_gobale_somaliland is shipped" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, "ludii_leyla_gobale_somaliland")
 
 
 def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
@@ -347,7 +358,7 @@ def test_show_tells_damaged_weights(checkpoint, tmp_path, capsys):
 
 def test_a_checkpoint_of_another_ruleset_is_refused_with_both_named(checkpoint, capsys):
     assert cli.main(["evaluate", checkpoint, "--ruleset", "gabata_i"]) == 2
-    assert re.search(r"trained on leyla, not gabata_i", capsys.readouterr().err)
+    assert names(capsys.readouterr().err, ["leyla", "gabata_i"])
 
 
 def test_show_says_what_an_agent_is(capsys):
@@ -355,6 +366,7 @@ def test_show_says_what_an_agent_is(capsys):
     assert "alpha-beta" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_rulesets_lists_all():
     done = mancala("rulesets")
     assert all(name in done.stdout for name in rulesets.names())
@@ -368,16 +380,19 @@ def test_help_names_every_command():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command):
-    done = mancala(command, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert command in done.stdout.splitlines()[0]
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([command, "--help"])
+    said = capsys.readouterr()
+    assert (end.value.code, said.err) == (0, "")
+    assert command in said.out.splitlines()[0]
 
 
 def test_benchmark_asks_for_no_entry():
     assert "(required)" not in mancala("benchmark", "--help").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -33,6 +33,7 @@ def page_id(path):
     return str(path.relative_to(ROOT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     """Run a page's blocks in order in one namespace; blocks with prompts are doctests."""

@@ -48,6 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_links_lead_somewhere(site: Path) -> None:
     assert (site / "index.html").is_file()
     assert links.broken_links(site) == []

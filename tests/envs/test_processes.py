@@ -47,6 +47,7 @@ def play_in_child(seed: int, answers) -> None:
     answers.put(random_turns(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_a_process_started_after_threads_were_used_plays_the_same(method: str) -> None:
     expected = random_turns(1)  # fork copies the pools of threads without the threads
@@ -102,6 +103,7 @@ def test_environments_in_several_threads_do_not_disturb_each_other(episode) -> N
         assert list(pool.map(episode, range(8))) == alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_environments_in_processes_play_as_those_in_one(method: str) -> None:
     Batch("layli_goobalay", 2048, num_threads=2).play_random(1)
@@ -238,6 +240,7 @@ def grows_by(work, warm: int, times: int) -> float:
     return megabytes() - before
 
 
+@pytest.mark.slow
 def test_a_batch_holds_no_more_after_many_steps() -> None:
     batch = Batch("leyla", 256, rounds="match", seed=1, num_threads=1, opening_turns=2, observation="lines")
     draw = np.random.default_rng(1)
@@ -249,6 +252,7 @@ def test_a_batch_holds_no_more_after_many_steps() -> None:
     assert grows_by(step, 300, 2000) < 8
 
 
+@pytest.mark.slow
 def test_environments_hold_no_more_after_many_episodes() -> None:
     def episodes() -> None:
         aec_episode(1)
@@ -257,6 +261,7 @@ def test_environments_hold_no_more_after_many_episodes() -> None:
     assert grows_by(episodes, 50, 400) < 16
 
 
+@pytest.mark.slow
 def test_searches_hold_no_more_after_many_positions(tmp_path: Path) -> None:
     batch = Batch("layli_goobalay", 16, seed=1, num_threads=1, opening_turns=4)
     path = checkpoint(tmp_path / "agent.zip")
@@ -271,6 +276,7 @@ def test_searches_hold_no_more_after_many_positions(tmp_path: Path) -> None:
     assert grows_by(search, 20, 100) < 16
 
 
+@pytest.mark.slow
 def test_training_holds_no_more_after_each_run(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: mancala-env[train]")
     from mancala_env.training import run

@@ -42,6 +42,7 @@ def quick(monkeypatch):
         monkeypatch.setitem(owner.metadata, "render_fps", 10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_pettingzoo_render_test(module, quick):
     render_test(module.env)
@@ -297,6 +298,7 @@ def test_two_turns_or_positions_are_shown_a_second(make):
 # Recorders
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*mode is same-step:UserWarning")
 def test_gymnasium_records_videos(tmp_path):
     pytest.importorskip("moviepy", reason="what RecordVideo writes with is not installed")

@@ -396,6 +396,7 @@ def test_two_processes_cannot_write_one_file(tmp_path):
     assert round_robin(["random", "greedy"], "leyla", games=4, results=path)[0].games == 4
 
 
+@pytest.mark.slow
 def test_a_killed_arena_resumes_without_losing_or_doubling_a_game(tmp_path):
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK

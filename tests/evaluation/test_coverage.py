@@ -38,6 +38,7 @@ WIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_95_percent_intervals_hold_the_truth(case):
     trials = 800

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from error_checks import raises
+from error_checks import names, raises
 
 from mancala_env import Batch, Position, Ruleset, layli_goobalay_v0, rulesets
 from mancala_env._util.package_data import rulesets_with
@@ -241,7 +241,7 @@ def test_no_file_of_no_balanced_openings_is_written(tmp_path, capsys) -> None:
         str(tmp_path),
     ]
     assert make_openings.main(words) == 2
-    assert "within -1 seeds of even; take a larger --within" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, [-1, "--within"])
     assert not list(tmp_path.iterdir())
 
 

@@ -100,6 +100,7 @@ def test_a_ruleset_of_ones_own_has_no_exact_positions():
     assert has_exact_positions(RULESET)
 
 
+@pytest.mark.slow
 def test_regret_over_its_own_games():
     """On a small board everything is solved, and perfect play has no regret in any game."""
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
@@ -430,6 +431,7 @@ def test_long_intervals_of_small_regrets_are_cut_too():
     assert [text.get_text() for text in axes.texts] == ["↑ 4.0"]
 
 
+@pytest.mark.slow
 def test_the_worst_moves_are_those_that_gave_most_away():
     regret = measure_regret(agents.make("random", RULESET, seed=1), RULESET)
     assert [move.regret for move in regret.worst] == sorted(regret.regrets.tolist(), reverse=True)[

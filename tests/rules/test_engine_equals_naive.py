@@ -49,6 +49,7 @@ def test_every_combination_of_dials_can_be_drawn():
         assert len({dials[dial] for dials in POSSIBLE_DIALS}) == values
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(ruleset=own_rulesets(), starter=st.integers(0, 1), seed=st.integers(0, 2**32))
 def test_random_matches_of_rulesets_of_ones_own(ruleset, starter, seed):

@@ -120,6 +120,7 @@ def test_positions_with_exact_values_have_the_same_legal_holes():
         assert entry["value"] == max(entry["actions"].values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "entry",
     [entry for entry in EXACT if naive.num_free_seeds(position_of(entry)) <= EXACT_FREE_SEEDS],
@@ -233,6 +234,7 @@ def assert_ratio(name, parts, wholes, published, digits):
     assert abs(ratio - published) < 4 * error + 0.5 * 10**-digits, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "layli_goobalay_8", "leyla", "gabata_i"])
 def test_random_play_statistics(ruleset):
     published = PUBLISHED["random_play"]["rulesets"][ruleset]

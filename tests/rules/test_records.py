@@ -88,6 +88,7 @@ def any_record(draw):
 # Round trips
 
 
+@pytest.mark.slow
 @given(st.lists(any_record(), max_size=3))
 def test_games_of_any_ruleset_are_read_back_as_they_were_written(games):
     assert parse_games(games_text(games)) == games
@@ -422,6 +423,7 @@ def test_many_comments_in_a_line_are_read():
     assert game.turns == (RecordedTurn(0, 0),)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200) | st.text(st.sampled_from('[]{}"\\ \nSN12.:Ruleset leyla'), max_size=200))
 def test_any_other_text_is_read_or_refused(text):
     for whole in (text, LEYLA + text):

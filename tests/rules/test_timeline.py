@@ -56,6 +56,7 @@ def play_at_random(position, random, turns=200, rounds=3):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name[:-9])
 def test_replayed_timelines_are_ludiis_games(path):
     with gzip.open(path, "rt") as lines:
@@ -83,6 +84,7 @@ def test_every_kind_of_event_happens():
     assert seen == set(KINDS)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(own_rulesets(), st.integers(0, 2**32 - 1))
 def test_replayed_timelines_are_games_of_random_dials(ruleset, seed):

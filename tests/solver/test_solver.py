@@ -175,6 +175,7 @@ def run_deep(work) -> None:
         raise failure[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_equals_plain_minimax_with_every_stall_counter(name: str) -> None:
     compared = []
@@ -214,6 +215,7 @@ def with_contents(position: Position, rng: np.random.Generator) -> Position:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SMALL if not name.startswith("uur")])
 def test_proofs_are_carried_to_other_contents_of_owned_holes_only_where_they_hold(name: str) -> None:
     compared = []
@@ -241,6 +243,7 @@ def test_proofs_are_carried_to_other_contents_of_owned_holes_only_where_they_hol
     assert any((other.seeds[other.owner >= 0] == 0).any() for other in compared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXACT, ids=lambda e: f"{e['ruleset']}:{e['value']}")
 def test_equals_the_independent_solver(example: dict) -> None:
     position = Position(example["ruleset"], seeds=example["seeds"], owner=example["owner"])
@@ -310,6 +313,7 @@ def test_a_finished_round_is_worth_its_count() -> None:
     assert (solution.value, solution.action_values, solution.principal_variation) == (-3, {}, ())
 
 
+@pytest.mark.slow
 def test_territory_of_later_rounds_is_part_of_a_position() -> None:
     ruleset = SMALL["weg 2x3, territory"]
     seeds = [1, 2, 0, 1, 1, 0]
@@ -332,6 +336,7 @@ def test_south_and_north_differ_where_only_souths_first_turn_is_restricted() -> 
         assert solution.value == solver.solve(position).value == max(solution.action_values.values())
 
 
+@pytest.mark.slow
 def test_two_threads_find_what_one_finds() -> None:
     # 20 free seeds, too many for one thread to answer before the second starts.
     position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
@@ -353,6 +358,7 @@ def test_the_time_limit_gives_bounds_that_hold() -> None:
     assert bounds.lower < bounds.upper
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
     position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
     for num_threads in (1, 2):

@@ -102,6 +102,7 @@ def test_picture_of_a_wide_board(snap_compare):
     assert snap_compare(PlayApp(Game("layli_goobalay_long"), 0), terminal_size=(120, 30), press=keys)
 
 
+@pytest.mark.slow
 @of_this_version
 def test_picture_of_a_wide_board_in_a_narrow_terminal(snap_compare):
     keys = ["1", "2", "3", "right"]
@@ -331,6 +332,7 @@ async def test_help_opens_and_closes():
         assert not isinstance(app.screen, Help)
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_any_size_of_terminal_is_drawn():
     app = PlayApp(Game("layli_goobalay_long"), 0)

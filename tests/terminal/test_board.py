@@ -16,6 +16,7 @@ def legal_holes(position):
     return tuple(hole_of(position.ruleset, position.player, action) for action in position.legal_actions)
 
 
+@pytest.mark.slow
 @given(reached(), st.sampled_from(SIZES))
 def test_every_number_is_on_the_board(position, size):
     """Seeds of every hole and both stores can be read, whatever the ruleset and the size."""

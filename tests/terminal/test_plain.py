@@ -113,6 +113,7 @@ def play(*arguments, lines="", **environment):
     )
 
 
+@pytest.mark.slow
 def test_a_whole_game_over_a_pipe_without_colour_is_recorded(tmp_path):
     file = tmp_path / "games.txt"
     done = play(
@@ -174,6 +175,7 @@ def in_a_terminal(command, keys, **environment):
     return process.wait(), shown
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_gets_lines():
     command = [sys.executable, "-m", "mancala_env.cli", "play", "--ruleset", "leyla"]
     status, shown = in_a_terminal(command, [(b"your turn:", b"quit\n")], TERM="dumb")
@@ -182,6 +184,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines():
     assert b"\x1b" not in shown
 
 
+@pytest.mark.slow
 def test_without_textual_one_line_names_the_extra():
     script = (
         "import sys; sys.modules['textual'] = None; from mancala_env import cli; sys.exit(cli.main(['play']))"
@@ -192,6 +195,7 @@ def test_without_textual_one_line_names_the_extra():
     assert b'pip install "mancala-env[play]"' in shown
 
 
+@pytest.mark.slow
 def test_the_board_in_a_terminal_is_played_quit_and_recorded(tmp_path):
     pytest.importorskip("textual")
     file = tmp_path / "games.txt"

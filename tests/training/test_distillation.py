@@ -308,6 +308,7 @@ def test_no_other_position_of_a_game_is_left_out() -> None:
             assert following.to_text() in reachable(position, position.legal_actions)
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
@@ -387,6 +388,7 @@ def test_labels_end_in_time_and_with_whole_games() -> None:
     assert np.isfinite(labels.outcomes).all()
 
 
+@pytest.mark.slow
 def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path, capsys) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--minutes", "0.5",

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from error_checks import raises
+from error_checks import names, raises
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
 import ray
@@ -133,7 +133,7 @@ def test_values_that_do_not_go_together_are_named(
 
 def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rllib_train.main(words(tmp_path, "--num_env_runners", "9")) == 2
-    assert "ask for 9 CPUs, and Ray has 3" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, [9, 3])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -187,6 +187,7 @@ def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tmp_path: Path) -> None:
     run = tmp_path / "run"
     interrupter = interrupt_after_a_checkpoint(run)
@@ -244,6 +245,7 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
     assert "ppo.learning_rate" in message
 
 
+@pytest.mark.slow
 def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "1")
     folder = RunFolder.create(config)
@@ -277,6 +279,7 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     assert "no checkpoint to resume from" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
     distilled = (
         "--distillation.positions",
@@ -418,6 +421,7 @@ def test_pettingzoo_env_hands_both_agents_their_reward() -> None:
     assert sorted(total.values()) in ([-1, 1], [0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["board", "values"])
 def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> None:
     network = replace(BOARD, observation=kind)

@@ -561,6 +561,7 @@ def test_a_game_is_studied_without_changing_it(open_page: Open) -> None:
     assert text_of(page) == played
 
 
+@pytest.mark.slow
 def test_a_worker_asks_again_for_files_that_did_not_come(chromium: Browser, site: Site) -> None:
     context = chromium.new_context(service_workers="block")
     try:

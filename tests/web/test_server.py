@@ -66,6 +66,7 @@ def test_about_lists_agents_and_checkpoints_inside_the_folder(server):
     assert "minimax:DEPTH" in answer["specs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["random", "greedy", "minimax:4", "mcts:50", "perfect"])
 def test_an_agent_chooses_a_legal_action(server, agent):
     position = Position("gabata_i") if agent != "perfect" else Position.from_text(LATE)
@@ -110,6 +111,7 @@ def test_a_ruleset_of_ones_own_is_played(server):
     assert talk(server, request)[0]["action"] in position.legal_actions
 
 
+@pytest.mark.slow
 def test_analysis_ends_with_the_exact_values(server):
     position = Position.from_text(LATE)
     (answer,) = talk(server, {"id": 3, "do": "analyse", "position": LATE, "seconds": 30})
@@ -412,6 +414,7 @@ def test_a_failure_of_the_server_is_told_apart_from_a_refusal(server, monkeypatc
     assert "failed" not in refused
 
 
+@pytest.mark.slow
 def test_a_hundred_pages_play_and_analyse_at_once(server):
     """Each plays a round of greedy against random and has every fifth position analysed."""
 
@@ -462,6 +465,7 @@ def test_who_comes_before_the_server_runs_waits_for_it():
         socket.create_connection(listening.getsockname(), timeout=10).close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
