@@ -11,7 +11,7 @@ import pytest
 from test_checkpoint import identity_of, write_checkpoint
 
 from mancala_env import cli, rulesets
-from mancala_env._util.command_line import Interrupted, Parser, in_one_line
+from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
 from mancala_env.errors import MancalaError
 from mancala_env.solver.book import UNKNOWN, Book
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
             2,
             "No such file or directory: 'x.npz'\n",
         ),
-        (ImportError('x needs y: pip install "mancala-env[train]"'), 2, 'pip install "mancala-env[train]"\n'),
+        (MissingPackage('x needs y: pip install ".[train]"'), 2, 'pip install ".[train]"\n'),
         (MancalaError("title \x1b]0;owned\x07 \u202e"), 2, "prog: title \\x1b]0;owned\\x07 \\u202e\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted; all is kept\n"),
         (Interrupted("half is kept"), 130, "prog: interrupted; half is kept\n"),
@@ -57,8 +57,8 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--games", "1e6"], "prog: argument --games: must be a whole number, not '1e6'; see prog --help\n"),
-        (["--share", "half"], "prog: argument --share: must be a number, not 'half'; see prog --help\n"),
+        (["--games", "1e6"], "prog: --games must be a whole number, not '1e6'; see prog --help\n"),
+        (["--share", "half"], "prog: --share must be a finite number, not 'half'; see prog --help\n"),
     ],
 )
 def test_letters_where_a_number_belongs_are_told_what_would_be_right(words, said, capsys):
@@ -249,8 +249,8 @@ def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("missing", "words", "said"),
     [
-        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install "mancala-env[ray]"'),
-        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install "mancala-env[train]"'),
+        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install ".[ray]"'),
+        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install ".[train]"'),
         ("yaml", ["training/train.py", "--help"], "mancala train: training needs yaml: pip install"),
     ],
 )

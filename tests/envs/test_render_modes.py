@@ -263,7 +263,7 @@ def test_other_modes_of_the_vec_env_are_refused():
 def test_a_missing_extra_is_named(mode, module, extra, monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else there(name))
-    message = re.escape(f'pip install "mancala-env[{extra}]"')
+    message = re.escape(f'pip install ".[{extra}]"')
     for make in (leyla_v0.env, MancalaEnv, MancalaVectorEnv):
         with pytest.raises(ImportError, match=message):
             make(render_mode=mode)

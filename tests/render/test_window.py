@@ -102,7 +102,7 @@ def test_without_a_display_the_message_says_what_to_do(monkeypatch):
 
 def test_a_missing_pygame_is_named(window, monkeypatch):
     monkeypatch.setattr("mancala_env.render.window.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'pip install "mancala-env\[window\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[window\]"'):
         window.show(PICTURE)
 
 

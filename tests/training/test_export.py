@@ -124,7 +124,7 @@ def test_a_refused_export_leaves_no_file(tmp_path: Path, capsys, monkeypatch) ->
     assert main(["export", str(path), "--safetensors", str(weights), "--onnx", str(model)]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert 'an ONNX model needs onnx: pip install "mancala-env[onnx]"' in said.err
+    assert 'an ONNX model needs onnx: pip install ".[onnx]"' in said.err
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -166,7 +166,7 @@ def test_without_ray_the_error_names_the_command(
 ) -> None:
     monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match=r'pip install "mancala-env\[ray\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[ray\]"'):
         importlib.import_module(module)
 
 
