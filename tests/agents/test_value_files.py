@@ -57,7 +57,7 @@ def test_what_the_library_of_the_format_writes_is_read(tmp_path: Path) -> None:
     found = tensors.unpack(path, 28)
     assert all((found[name] == array).all() for name, array in arrays.items())
     assert tensors.texts_of(path) == {"who": "they"}
-    with pytest.raises(tensors.InvalidTensors, match="claims 28 bytes of numbers; at most 27"):
+    with pytest.raises(tensors.InvalidTensors, match="more than 27 bytes of numbers"):
         tensors.unpack(path, 27)
 
 
@@ -188,17 +188,19 @@ def changed(path: Path, **changes: object) -> bytes:
         (lambda path: struct.pack("<Q", 1 << 60) + b"{}", "is no safetensors file"),
         (lambda path: struct.pack("<Q", 4) + b"null", "is no safetensors file"),
         (lambda path: struct.pack("<Q", 1 << 20) + b"[" * (1 << 20), "is no safetensors file"),
-        (lambda path: path.read_bytes()[:-1], "holds fewer than the"),
-        (lambda path: path.read_bytes() + b"\0", "holds more than the"),
-        (lambda path: changed(path, dtype="I64"), "holds 'I64'; F32 would be right"),
-        (lambda path: changed(path, shape=[1 << 40, 1 << 40]), "bytes"),
-        (lambda path: changed(path, shape=[1.0]), "has shape"),
-        (lambda path: changed(path, shape=[True]), "has shape"),
-        (lambda path: changed(path, shape={}, data_offsets=[0, 4]), "has shape"),
-        (lambda path: changed(path, shape="", data_offsets=[0, 4]), "has shape"),
+        (lambda path: path.read_bytes()[:-1], "is no safetensors file"),
+        (lambda path: path.read_bytes() + b"\0", "is no safetensors file"),
+        (lambda path: changed(path, dtype="I32"), "holds 'I32'; F32 would be right"),
+        (lambda path: changed(path, dtype="I64"), "is no safetensors file"),
+        (lambda path: changed(path, shape=[1 << 40, 1 << 40]), "is no safetensors file"),
+        (lambda path: changed(path, shape=[1] * 99 + [12, 24, 16]), "is no safetensors file"),
+        (lambda path: changed(path, shape=[1.0]), "is no safetensors file"),
+        (lambda path: changed(path, shape=[True]), "is no safetensors file"),
+        (lambda path: changed(path, shape={}, data_offsets=[0, 4]), "is no safetensors file"),
+        (lambda path: changed(path, shape="", data_offsets=[0, 4]), "is no safetensors file"),
         (lambda path: changed(path, shape=[12, 16, 24]), "would be right"),
-        (lambda path: changed(path, data_offsets=[0, -4]), "has shape"),
-        (lambda path: changed(path, data_offsets=[4, 18436]), "begins at byte 4; 0 would be right"),
+        (lambda path: changed(path, data_offsets=[0, -4]), "is no safetensors file"),
+        (lambda path: changed(path, data_offsets=[8, 18440]), "is no safetensors file"),
         (lambda path: tensors.pack({}, {}), "does not say that it is a mancala-env value network"),
         (
             lambda path: tensors.pack({}, tensors.texts_of(path)),

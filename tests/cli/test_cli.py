@@ -559,10 +559,11 @@ def test_evaluate_resumes_from_a_results_file(tmp_path, capsys):
 def test_a_missing_extra_names_its_pip_command():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from mancala_env import cli; sys.exit(cli.main(['evaluate', 'random', 'greedy', '--report', 'r.png']))"
+        "from mancala_env import cli\n"
+        "sys.exit(cli.main(['evaluate', 'random', 'greedy', '--report', 'r.png']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)  # nothing was played
     assert 'matplotlib: pip install ".[arena]"' in done.stderr
 
 
