@@ -1,18 +1,18 @@
 """Safetensors files: named arrays of 32-bit floating-point numbers, and texts about them; read within limits.
 
-The library safetensors reads and writes them. Two things are done by hand. Sizes are compared with the file
-before anything is allocated: the library takes headers of 100 MB and any number of bytes. And the texts are
-sorted, because the library writes them in random order, and agents are known by the hash of their file.
+The library safetensors reads them. Two things are done by hand. Sizes are checked before anything is
+allocated, because the library takes headers of 100 MB and any number of bytes. And :func:`pack` writes the
+file, because the library writes texts in random order, and networks are identified by the hash of their file.
 """
 
 import json
 from collections.abc import Mapping
 from os.path import isfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, deserialize, safe_open
-from safetensors.numpy import save
 
 from mancala_env._util.archives import first_line
 from mancala_env.errors import MancalaError
@@ -31,16 +31,19 @@ def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
     """Return a safetensors file; the same arrays and texts give the same bytes.
 
     Args:
-        tensors: Arrays by name, written as float32.
+        tensors: Arrays by name, written as float32 in this order.
         texts: What the header says about them, by name.
     """
-    arrays = {name: np.ascontiguousarray(tensor, "<f4") for name, tensor in tensors.items()}
-    content = save(arrays)
-    numbers = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
-    header = {_METADATA: dict(sorted(texts.items()))} | json.loads(content[_LENGTH:numbers])
+    header: dict[str, Any] = {_METADATA: dict(texts)}
+    parts, at = [], 0
+    for name, tensor in tensors.items():
+        part = np.ascontiguousarray(tensor, "<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [at, at + len(part)]}
+        parts.append(part)
+        at += len(part)
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % _LENGTH)  # so that the numbers begin at a multiple of 8
-    return len(head).to_bytes(_LENGTH, "little") + head + content[numbers:]
+    return len(head).to_bytes(_LENGTH, "little") + head + b"".join(parts)
 
 
 def texts_of(path: str | Path) -> dict[str, str]:

@@ -107,7 +107,7 @@ def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> 
     identity = json.dumps(read_identity(path).to_json())[1:-1]
     assert identity.encode() in content
     for wrong, message in (
-        (content[:-4], "holds fewer than"),
+        (content[:-4], "is no safetensors file"),
         (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), "claims|bytes|not"),
         (content.replace(b"policy network", b"polecy network"), "does not say that it is"),
         (b"", "is no safetensors file"),
