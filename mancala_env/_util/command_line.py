@@ -7,7 +7,7 @@ Ctrl-C. Whatever else is raised is a bug of ours, and shows its traceback.
 The command-line library is argparse, for all commands and for the settings of training. It is in every
 installation, loads in 10 ms (jsonargparse takes 70 to 120) and reports an error in one line that names option
 and value. jsonargparse reports several lines that had to be rewritten, and does not tell a command line's
-settings from a file's, which :meth:`TrainConfig.given_up` needs. click and typer have no options of several
+settings from a file's, which :meth:`TrainConfig.given_up` needs. click and typer lack options of several
 words (`--seeds 1 2 3`); tyro reads no YAML and draws boxes around its errors.
 """
 
@@ -27,7 +27,7 @@ from mancala_env.errors import MancalaError, printable
 BAD_INPUT, INTERRUPTED = 2, 130
 """Exit statuses."""
 SUPPRESS = argparse.SUPPRESS
-"""The default of an option that is left out of the result unless it is given."""
+"""The default of an option that the result lacks unless it is given."""
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -110,7 +110,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 class _HelpInLines(_Help, argparse.RawDescriptionHelpFormatter):
-    """The same, with the lines of the description as they are."""
+    """The same, and it does not rewrap the description."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -2,7 +2,7 @@
 
 From the fields come the checks, the options of a program and a YAML file of all defaults. A field whose
 type is a dataclass itself is a group; its settings are called `group.name`. Ranges are checked by hand,
-because dataclasses and argparse have none; pydantic would replace 60 lines with a dependency.
+because dataclasses and argparse cannot; pydantic would replace 60 lines with a dependency.
 """
 
 import dataclasses
