@@ -24,7 +24,7 @@ TORCH = next(pin for pin in PINS if pin.startswith("torch=="))
 WITHOUT_LEARNERS = "--ignore=tests/envs/test_learners.py"
 GAMES = ("tests/rules", "tests/envs", WITHOUT_LEARNERS, "tests/solver", "tests/render")
 # (pytest-asyncio: pytest refuses settings that it does not know.)
-TOOLS = ("pytest>=8", "pytest-asyncio>=1.0", "pytest-timeout>=2.3", "hypothesis>=6")
+TOOLS = ("pytest>=8", "pytest-asyncio>=1.0", "pytest-timeout>=2.3", "hypothesis>=6", "scipy", "choix")
 
 
 def pins_of(session: nox.Session) -> Path:
@@ -72,7 +72,7 @@ def lowest(session: nox.Session) -> None:
         *(word for folder in find_links() for word in ("--find-links", folder)),
         *("--python-version", "3.11", "--no-header", "--no-annotate", "--output-file", str(pins)),
     )
-    session.install("-r", str(pins), *TOOLS, "safetensors>=0.4")
+    session.install("-r", str(pins), *TOOLS)
     session.install("--no-deps", "-e", ".")
     run_tests(session, *GAMES, "tests/agents", "tests/evaluation", "tests/training")
 

@@ -6,7 +6,6 @@ python benchmarks/run.py [--only engine] [--write benchmarks/results.md] [--hist
 figure can be followed from commit to commit.
 """
 
-import argparse
 import csv
 import importlib
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import Row
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.games.speed import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,9 +65,10 @@ def append_history(path: Path, rows: list[Row], where: str, measured: str) -> No
             writer.writerow((date.today(), measured, where, row.name, f"{row.value:.10g}", row.unit))
 
 
-def main(words: list[str] | None = None) -> None:
-    """Measure, print, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+@in_one_line("benchmarks/run.py")
+def main(words: list[str] | None = None) -> int:
+    """Measure, print, and write; returns the exit status."""
+    parser = Parser(prog="python benchmarks/run.py", description=__doc__)
     parser.add_argument("--only", nargs="*", choices=MODULES, help="modules to run; all by default")
     parser.add_argument("--write", type=Path, help="Markdown file to write the table to")
     parser.add_argument("--history", type=Path, help="CSV file to add the figures to")
@@ -86,7 +87,8 @@ def main(words: list[str] | None = None) -> None:
         arguments.write.write_text("\n".join(lines) + "\n")
     if arguments.history:
         append_history(arguments.history, rows, where, measured)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,7 +7,6 @@ python benchmarks/search.py networks --checkpoint runs/first/final.zip
 python benchmarks/search.py limits       how far searches of 10 ms run over it (a minute, on an idle machine)
 """
 
-import argparse
 import importlib
 import sys
 import time
@@ -22,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.timing import rates_side_by_side
 from mancala_env import Batch, Position, agents, solver
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.rulesets import Ruleset
@@ -226,9 +226,10 @@ def print_limits(tries: int) -> None:
             print(f"| {name}, {ruleset} | {tries} | {figures} | {sum(x > 20 for x in over)} |", flush=True)
 
 
-def main() -> None:
-    """Measure rates, or strength."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+@in_one_line("benchmarks/search.py")
+def main() -> int:
+    """Measure rates, or strength; returns the exit status."""
+    parser = Parser(prog="python benchmarks/search.py", description=__doc__)
     parser.add_argument(
         "what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates"
     )
@@ -240,18 +241,19 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.what == "limits":
         print_limits(arguments.tries)
-        return
+        return 0
     if arguments.what == "networks":
         if arguments.checkpoint is None:
             parser.error("networks needs --checkpoint")
         print_networks(arguments.checkpoint, arguments.games, arguments.seconds)
-        return
+        return 0
     if arguments.what == "strength":
         print_strength(arguments.ruleset, arguments.games)
-        return
+        return 0
     for name, value, unit in measure():
         print(f"{name:<60} {value:10.2f} {unit}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,9 +3,9 @@
 python -m tools.make_default_configs --write
 """
 
-import argparse
 import sys
 
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.settings import to_yaml
 from mancala_env.training.config import CONFIGS, TrainConfig
 from mancala_env.training.rllib.cluster_config import RayConfig
@@ -34,9 +34,10 @@ def generated() -> dict[str, str]:
     }
 
 
+@in_one_line("default_files")
 def main(arguments: list[str] | None = None) -> int:
     """Print or write the files that are generated from the settings; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(prog="python -m tools.make_default_configs", description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write them to {CONFIGS}")
     is_wanted = parser.parse_args(arguments).write
     for name, text in generated().items():

@@ -8,7 +8,6 @@ python docs/site/make_site.py --into FOLDER   # somewhere else
 Warnings are errors. Nothing is fetched.
 """
 
-import argparse
 import re
 import shutil
 import sys
@@ -22,6 +21,7 @@ from pages import ROOT, pages, pictures, site_text
 from sphinx.cmd.build import main as sphinx
 from study_links import with_links_under_boards
 
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.rulesets import lookup
 
 _HERE = Path(__file__).resolve().parent
@@ -96,9 +96,10 @@ def build(into: Path) -> int:
     return int(bool(broken))
 
 
+@in_one_line("make_site.py")
 def main() -> int:
     """Read the command line and build."""
-    parser = argparse.ArgumentParser(prog="make_site.py", description="Make the documentation site.")
+    parser = Parser(prog="make_site.py", description="Make the documentation site.")
     parser.add_argument("--into", type=Path, default=ROOT / "docs" / "_build", help="folder to build in")
     parser.add_argument("--fresh", action="store_true", help="forget what was built before")
     options = parser.parse_args()

@@ -7,7 +7,6 @@ The drawings are the same whenever they are made; a test says when they are stal
 `mancala train --config configs/run.yaml --minutes 3 --checkpoint_minutes 0.4`.
 """
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from pages import ROOT
 from ruleset_pages import turn_to_show
 
 from mancala_env import Position, rulesets
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.solver import ILLEGAL, positions
 
 FOLDER = ROOT / "docs" / "img"
@@ -56,9 +56,10 @@ def photograph(report: Path, picture: Path) -> None:
         browser.close()
 
 
+@in_one_line("readme_pictures.py")
 def main() -> int:
     """Read the command line and draw."""
-    parser = argparse.ArgumentParser(description="Draw the pictures of README.md.")
+    parser = Parser(prog="readme_pictures.py", description="Draw the pictures of README.md.")
     parser.add_argument("--report", type=Path, help="report.html of a run, to draw that too")
     options = parser.parse_args()
     for name, drawing in drawings().items():

@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all: after a crash at any moment the old one is there or the new."""
+"""Files that are written whole or not at all: after a crash at any moment the old one is there or the new.
+
+Written by hand, because the standard library has no such function and atomicwrites is no longer maintained.
+"""
 
 import os
 import stat

@@ -1,7 +1,8 @@
 """Settings: name, default, range and meaning of each, written once, as a field of a dataclass.
 
 From the fields come the checks, the options of a program and a YAML file of all defaults. A field whose
-type is a dataclass itself is a group; its settings are called `group.name`.
+type is a dataclass itself is a group; its settings are called `group.name`. Ranges are checked by hand,
+because dataclasses and argparse cannot; pydantic would replace 60 lines with a dependency.
 """
 
 import dataclasses
@@ -18,9 +19,10 @@ from mancala_env.errors import MancalaError
 _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
 _NUMBERS = {int: "a whole number", float: "a finite number"}
-# YAML 1.1 reads 1e-4 as text.
 _LONGEST_SHOWN = 200
-_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+# At most 40 digits, and no zero before others: some programs read 010 as 8.
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9_]{0,39})")
+_NUMBER = re.compile(r"[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|\.?inf|\.?nan)", re.IGNORECASE)
 
 
 class InvalidSetting(MancalaError):
@@ -157,22 +159,30 @@ def value_of(setting: Setting, value: Any) -> Any:
 
 
 def from_text(setting: Setting, text: str) -> Any:
-    """Return what a word of a command line says: YAML, but for settings that are text."""
+    """Return the value that a text of a command line or a file stands for, or the text where it is none."""
+    kinds = _alternatives(setting.kind)
+    if text == "null" and type(None) in kinds:
+        return None
+    if bool in kinds and text in ("true", "false"):
+        return text == "true"
+    if int in kinds and _WHOLE.fullmatch(text):
+        return int(text)
+    if float in kinds and _NUMBER.fullmatch(text):
+        return float(text)
+    if any(get_origin(kind) is list for kind in kinds):
+        return _list_of(text)
+    return text
+
+
+def _list_of(text: str) -> Any:
+    """Return the list that a text such as [random, greedy] stands for; the text itself where it is none."""
     import yaml
 
     from mancala_env._util import plain_yaml
 
-    kinds = _alternatives(setting.kind)
-    if str in kinds:
-        return None if text == "null" and type(None) in kinds else text
-    if float in kinds:
-        try:
-            return float(text)
-        except ValueError:
-            pass
     try:
         return plain_yaml.read(text)
-    except (yaml.YAMLError, ValueError):  # the latter of a day that is none
+    except yaml.YAMLError:
         return text
 
 
@@ -262,8 +272,6 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 def _taken(kind: Any, value: Any) -> Any:
     """Return a value as one of a type; MISSING where it is none."""
     if kind is float:
-        if isinstance(value, str) and _EXPONENT.fullmatch(value):
-            value = float(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
         return MISSING

@@ -1,20 +1,18 @@
-"""Safetensors files: named arrays of plain numbers, and texts about them; read within limits.
+"""Safetensors files: named arrays of 32-bit floating-point numbers, and texts about them; read within limits.
 
-A file is the length of its header (8 bytes), a header in JSON that says where each array lies, and the
-numbers: https://huggingface.co/docs/safetensors. This reads and writes the part of the format that is used
-here, arrays of 32-bit floating-point numbers, with numpy alone. Nothing in a file is code, and nothing is
-allocated before the file has shown to hold it.
+The library safetensors reads them. Two things are done by hand. Sizes are checked before anything is
+allocated, because the library takes headers of 100 MB and any number of bytes. And :func:`pack` writes the
+file, because the library writes texts in random order, and networks are identified by the hash of their file.
 """
 
 import json
-import math
-import struct
 from collections.abc import Mapping
 from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, deserialize, safe_open
 
 from mancala_env._util.archives import first_line
 from mancala_env.errors import MancalaError
@@ -22,8 +20,6 @@ from mancala_env.errors import MancalaError
 SUFFIX = ".safetensors"
 _LENGTH = 8
 _MOST_HEADER = 1 << 20
-# Torch's and numpy's own limit lies at 64 and 32 axes; a network has three.
-_MOST_AXES = 8
 _METADATA = "__metadata__"
 
 
@@ -47,7 +43,7 @@ def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
         at += len(part)
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % _LENGTH)  # so that the numbers begin at a multiple of 8
-    return struct.pack("<Q", len(head)) + head + b"".join(parts)
+    return len(head).to_bytes(_LENGTH, "little") + head + b"".join(parts)
 
 
 def texts_of(path: str | Path) -> dict[str, str]:
@@ -56,7 +52,12 @@ def texts_of(path: str | Path) -> dict[str, str]:
     Raises:
         InvalidTensors: There is no such file, or it is no safetensors file.
     """
-    return _read_header(path)[0]
+    _check_header(path)
+    try:
+        with safe_open(path, "numpy") as file:
+            return file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise InvalidTensors(f"{path} is no safetensors file ({first_line(error)})") from error
 
 
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
@@ -69,62 +70,40 @@ def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
     Raises:
         InvalidTensors: There is no such file, it is damaged or larger, or holds other than float32.
     """
-    _, claims, start = _read_header(path)
-    size = max((stop for _, _, stop in claims.values()), default=0)
-    if size > most:
-        raise InvalidTensors(f"{path} claims {size} bytes of numbers; at most {most} would be right")
+    numbers = _check_header(path)
     try:
         with Path(path).open("rb") as file:
-            file.seek(start)
-            content = file.read(size + 1)
-    except OSError as error:
-        raise InvalidTensors(f"{path} cannot be read: {first_line(error)}") from error
-    if len(content) != size:
-        held = "more" if len(content) > size else "fewer"
-        raise InvalidTensors(f"{path} holds {held} than the {size} bytes of numbers that it claims")
-    return {
-        name: np.frombuffer(content[begin:stop], "<f4").astype(np.float32).reshape(shape)
-        for name, (shape, begin, stop) in claims.items()
-    }
+            content = file.read(numbers + most + 1)
+        if len(content) > numbers + most:
+            raise InvalidTensors(f"{path} holds more than {most} bytes of numbers, the most it may hold")
+        found = deserialize(content)
+        for name, part in found:
+            if part["dtype"] != "F32":
+                raise InvalidTensors(f"{path}: {name!r} holds {part['dtype']!r}; F32 would be right")
+        return {
+            name: np.frombuffer(part["data"], "<f4").astype(np.float32).reshape(part["shape"])
+            for name, part in found
+        }
+    except InvalidTensors:
+        raise
+    except (OSError, SafetensorError, ValueError) as error:  # ValueError of more axes than numpy has
+        raise InvalidTensors(f"{path} is no safetensors file ({first_line(error)})") from error
 
 
-def _read_header(path: str | Path) -> tuple[dict[str, str], dict[str, tuple[list[int], int, int]], int]:
-    """Return the texts, the shape and place of each array, and where the numbers begin."""
+def _check_header(path: str | Path) -> int:
+    """Return where the numbers of a file begin.
+
+    Raises:
+        InvalidTensors: There is no such file, or its header is longer than the limit.
+    """
     if not isfile(path):
         raise InvalidTensors(f"there is no file {str(path)!r}")
     try:
         with Path(path).open("rb") as file:
             length = file.read(_LENGTH)
-            size = struct.unpack("<Q", length)[0] if len(length) == _LENGTH else -1
-            if not 2 <= size <= _MOST_HEADER:
-                raise InvalidTensors(f"{path} is no safetensors file")
-            header = json.loads(file.read(size).decode())
-        texts = header.pop(_METADATA, {})
-        if not all(isinstance(text, str) for text in texts.values()):
-            raise TypeError(f"{_METADATA} must be texts by name")
-        claims = {name: _claim(name, claim) for name, claim in header.items()}
-    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
-        if isinstance(error, InvalidTensors):
-            raise
-        raise InvalidTensors(f"{path} is no safetensors file ({first_line(error)})") from error
-    at = 0
-    for name, (_, start, stop) in claims.items():
-        if start != at:
-            raise InvalidTensors(f"{path}: {name!r} begins at byte {start}; {at} would be right")
-        at = stop
-    return texts, claims, _LENGTH + size
-
-
-def _claim(name: str, claim: dict[str, Any]) -> tuple[list[int], int, int]:
-    shape, (start, stop) = claim["shape"], claim["data_offsets"]
-    if claim["dtype"] != "F32":
-        raise InvalidTensors(f"{name!r} holds {claim['dtype']!r}; F32 would be right")
-    numbers = [*shape, start, stop]
-    are_sizes = isinstance(shape, list) and all(
-        type(number) is int and 0 <= number < 2**48 for number in numbers
-    )
-    if not are_sizes or len(shape) > _MOST_AXES:
-        raise InvalidTensors(f"{name!r} has shape {shape!r} at bytes {start!r} to {stop!r}")
-    if 4 * math.prod(shape) != stop - start:
-        raise InvalidTensors(f"{name!r} of shape {shape} has {stop - start} bytes")
-    return shape, start, stop
+    except OSError as error:
+        raise InvalidTensors(f"{path} cannot be read: {first_line(error)}") from error
+    size = int.from_bytes(length, "little")
+    if len(length) < _LENGTH or not 2 <= size <= _MOST_HEADER:
+        raise InvalidTensors(f"{path} is no safetensors file")
+    return _LENGTH + size

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, cast
 
-from mancala_env._util.command_line import needing
+from mancala_env._util.command_line import MissingPackage, needing
 from mancala_env.agents import Agent
 from mancala_env.benchmark.budget import LearningBudget
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
@@ -133,8 +133,8 @@ def _run(path: Path) -> ModuleType:
         with needing(str(path), None):
             spec.loader.exec_module(module)
     except ImportError as error:
-        if "pip install" in str(error):  # what it needs can be had
-            raise
+        if "pip install" in str(error):  # also an entry's own words
+            raise MissingPackage(str(error)) from error
         raise InvalidEntry(f"{path}: {error}") from error
     except SyntaxError as error:
         raise InvalidEntry(f"{path}, line {error.lineno or 1}: {error.msg}") from error

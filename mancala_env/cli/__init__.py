@@ -5,12 +5,11 @@ and nothing else. :mod:`mancala_env._util.command_line` says what becomes of mis
 """
 
 import difflib
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mancala_env._util.command_line import in_one_line, refuse
+from mancala_env._util.command_line import Parser, in_one_line, refuse
 from mancala_env.cli import (
     benchmark,
     evaluate,
@@ -26,7 +25,7 @@ from mancala_env.cli import (
     speed,
     train,
 )
-from mancala_env.cli.parser import PROGRAM, new_parser
+from mancala_env.cli.options import PROGRAM
 from mancala_env.version import __version__
 
 _COMMANDS: dict[str, Any] = {
@@ -52,19 +51,19 @@ _PROGRAMS: dict[str, Any] = {
 @in_one_line(PROGRAM)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words == ["--version"]:
-        print(f"{PROGRAM} {__version__}")
-        return 0
-    nothing = next((word for word in words if re.fullmatch(r"--\w+=--", word)), None)
-    if nothing is not None:  # argparse would make an empty list of it
-        refuse(PROGRAM, f"{nothing}: -- is no value")
-    if words and words[0] in _PROGRAMS:
-        return _PROGRAMS[words[0]].run(words[1:])
-    if words and not words[0].startswith("-") and words[0] not in _COMMANDS:
-        refuse(PROGRAM, _no_command(words[0]))
-    options = _parser().parse_args(words or ["--help"])
-    return _COMMANDS[options.subcommand].run(options[options.subcommand])
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    name = words[0]
+    if name in _PROGRAMS:
+        return _PROGRAMS[name].run(words[1:])
+    if name in _COMMANDS:
+        command = _COMMANDS[name]
+        parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
+        command.add_arguments(parser)
+        return command.run(parser.parse_args(words[1:]))
+    if not name.startswith("-"):
+        refuse(PROGRAM, _no_command(name))
+    _parser().parse_args(words)  # --help, --version and an unknown option end the program
+    refuse(PROGRAM, f"no command after {name}")
 
 
 def _no_command(word: str) -> str:
@@ -74,18 +73,12 @@ def _no_command(word: str) -> str:
     return f"there is no command {word!r}; {said}"
 
 
-def _parser() -> Any:
-    new = new_parser()
-    parser = new(
-        prog=PROGRAM,
-        description="Measure, train, solve: the mancala games of the Horn of Africa.",
-        version=__version__,
-    )
-    commands = parser.add_subcommands(required=True, title="commands")
-    for name, command in _COMMANDS.items():
-        its_parser = new(description=command.DESCRIPTION)
-        command.add_arguments(its_parser)
-        commands.add_subcommand(name, its_parser, help=command.HELP)
-    for name, program in _PROGRAMS.items():
-        commands.add_subcommand(name, new(description=program.HELP), help=program.HELP)
+def _parser() -> Parser:
+    """Return the parser of `mancala --help`; each command has a parser of its own."""
+    description = "Measure, train, solve: the mancala games of the Horn of Africa."
+    parser = Parser(prog=PROGRAM, description=description)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, command in (_COMMANDS | _PROGRAMS).items():
+        commands.add_parser(name, help=command.HELP)
     return parser

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, needing, say
+from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.parser import PROGRAM, add_json
+from mancala_env.cli.options import PROGRAM, add_json
 from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FAILED = 1
 _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "Elo", "less regret\nthan next")
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument(
         "entries",
@@ -34,12 +34,11 @@ def add_arguments(parser: Any) -> None:
         metavar="FILE.py",
         help="entries, such as training/benchmark/*.py; they are run",
     )
-    parser.add_argument("--folder", type=str, default="runs/benchmark", help="of results and learners")
-    parser.add_argument("--rulesets", nargs="+", type=str, default=[DEFAULT_RULESET], help="the games")
+    parser.add_argument("--folder", default="runs/benchmark", help="of results and learners")
+    parser.add_argument("--rulesets", nargs="+", default=[DEFAULT_RULESET], help="the games")
     parser.add_argument(
         "--tasks",
         nargs="+",
-        type=str,
         default=["afterstates"],
         help="what learners are shown: board, afterstates, anything; entries take part in those they name",
     )
@@ -53,22 +52,16 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--anchors",
         nargs="+",
-        type=str,
-        default=None,
         help="whom players are rated against; by default the ladder's, without perfect",
     )
     parser.add_argument(
         "--lines",
         nargs="*",
-        type=str,
-        default=None,
         help="specs of players that do not learn, to be drawn as lines; by default some searches",
     )
-    parser.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
+    parser.add_argument("--report", help="report to write, .html or .png")
     parser.add_argument(
         "--ray",
-        type=str,
-        default=None,
         metavar="ADDRESS",
         help='spread learners over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, or '
         "HOST:6379",
@@ -102,7 +95,7 @@ def run(options: Any) -> int:
             kept = f"measurements are in {folder / RESULTS}, the same command goes on"
             raise Interrupted(kept) from None
     elif lacking:
-        raise ImportError("none of the entries can run here: " + "; ".join(lacking))
+        raise MissingPackage("none of the entries can run here: " + "; ".join(lacking))
     # Another process may be measuring: what there is so far can be looked at.
     results = Results.read(folder / RESULTS)
     outcome = Outcome(results)

@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted
+from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
 from mancala_env.agents import Spec
-from mancala_env.cli.parser import add_common
+from mancala_env.cli.options import add_common
 from mancala_env.cli.progress import stages
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
@@ -22,62 +22,42 @@ DEFAULT_RULESET = "layli_goobalay"
 _INTERVAL = "95 % interval"
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
-    from jsonargparse import ActionYesNo
-
     parser.add_argument(
         "specs", nargs="+", metavar="SPEC", help="random, greedy, minimax:4, mcts:100, perfect, run/final.zip"
     )
-    parser.add_argument(
-        "--ruleset", type=str, default=None, help="the game; a checkpoint's own, else layli_goobalay"
-    )
+    parser.add_argument("--ruleset", help="the game; a checkpoint's own, else layli_goobalay")
     parser.add_argument("--games", type=int, default=100, help="games of each match, even")
     parser.add_argument(
         "--opening_turns",
-        type=Optional[int],  # noqa: UP045  (as below)
-        default=None,
+        type=int,
         help="random turns that make an opening, instead of balanced openings; without the ladder where that "
         "was rated from others",
     )
     parser.add_argument(
         "--opening_set",
-        type=Optional[Literal["all", "training", "evaluation", "balanced"]],  # noqa: UP045  (as below)
-        default=None,
+        choices=("all", "training", "evaluation", "balanced"),
         help="which openings; by default the ladder's, or without it balanced ones where they are shipped; "
         "where they are not, or with --opening_turns, those held out for evaluation",
     )
     parser.add_argument(
         "--rounds",
-        type=int | Literal["match"],
+        type=whole_number_or("match"),
         default=1,
         help='rounds of a game, or "match" (without the ladder and --own_games)',
     )
-    parser.add_argument(
-        "--ladder",
-        action=ActionYesNo(yes_prefix="", no_prefix="no_"),
-        default=None,
-        help="play the stored ladder; by default where one agent is named",
-    )
-    parser.add_argument(
-        "--regret",
-        action=ActionYesNo(yes_prefix="", no_prefix="no_"),
-        default=True,
-        help="measure regret over the exact positions shipped with the package",
-    )
+    parser.add_switch("ladder", None, "play the stored ladder; by default where one agent is named")
+    parser.add_switch("regret", True, "measure regret over the exact positions shipped with the package")
     parser.add_argument(
         "--own_games", type=int, default=0, help="also measure regret over so many games against itself"
     )
-    parser.add_argument("--results", type=str, default=None, help="file of games, to resume or add to")
-    parser.add_argument(
-        "--records", type=str, default=None, help="file to append the games played now to, for mancala replay"
-    )
-    parser.add_argument("--report", type=str, default=None, help="report to write, .html or .png")
+    parser.add_argument("--results", help="file of games, to resume or add to")
+    parser.add_argument("--records", help="file to append the games played now to, for mancala replay")
+    parser.add_argument("--report", help="report to write, .html or .png")
     parser.add_argument("--seed", type=int, default=0, help="seed of openings and agents")
     parser.add_argument(
         "--ray",
-        type=str,
-        default=None,
         metavar="ADDRESS",
         help='spread the games over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, '
         "or HOST:6379; --num_threads is then the CPUs of a task",

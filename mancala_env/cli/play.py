@@ -5,9 +5,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted, needing
+from mancala_env._util.command_line import Interrupted, Parser, needing, whole_number_or
 from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
 from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument, MancalaError
@@ -23,26 +23,19 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("--ruleset", type=str, default=None, help="the game; layli_goobalay by default")
-    parser.add_argument(
-        "--south", type=str, default="human", help="human, human:NAME, or the spec of an agent"
-    )
-    parser.add_argument("--north", type=str, default="minimax:4", help="likewise; minimax:4 by default")
+    parser.add_argument("--ruleset", help="the game; layli_goobalay by default")
+    parser.add_argument("--south", default="human", help="human, human:NAME, or the spec of an agent")
+    parser.add_argument("--north", default="minimax:4", help="likewise; minimax:4 by default")
     parser.add_argument(
         "--rounds",
-        type=int | Literal["match"] | None,
-        default=None,
+        type=whole_number_or("match"),
         help='the round to play up to, or "match"; by default the first, or that of --start',
     )
-    parser.add_argument(
-        "--start", type=str, default=None, help="a position to start from, as mancala show prints it"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=None, help="seed of the agents; drawn where there is none"
-    )
-    parser.add_argument("--record", type=str, default=None, help="file to add the game to at the end")
+    parser.add_argument("--start", help="a position to start from, as mancala show prints it")
+    parser.add_argument("--seed", type=int, help="seed of the agents; drawn where there is none")
+    parser.add_argument("--record", help="file to add the game to at the end")
     parser.add_argument("--values_seconds", type=float, default=10.0, help="seconds to look for exact values")
     parser.add_argument(
         "--seed_seconds", type=float, default=0.12, help="seconds a seed takes to fall; 0: no motion"

@@ -1,11 +1,11 @@
 """Progress bars on standard error, where that is a terminal."""
 
 import contextlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mancala_env.cli import tables
 from mancala_env.games.position import Position
 
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a progress bar for each stage on standard error, where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
+    """Show a progress bar for each stage on standard error, where :func:`_has_bars`."""
+    if quiet or not _has_bars():
         yield None
         return
-    screen = tables.console(stderr=True)
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, transient=True) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
@@ -31,6 +31,11 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
             bars.update(tasks[what], completed=done, total=total)
 
         yield show
+
+
+def _has_bars() -> bool:
+    """Tell whether standard error is a terminal and rich, which draws the bars, is installed."""
+    return sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
 
 
 def _say_now_and_then() -> Callable[["Progress"], None]:
@@ -56,15 +61,15 @@ def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], N
     if quiet:
         yield lambda progress: None
         return
-    if not sys.stderr.isatty():
+    if not _has_bars():
         yield _say_now_and_then()
         return
-    screen = tables.console(stderr=True)
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     most = 2 * position.ruleset.total_seeds
-    with Progress(*columns, console=screen, transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("value", total=most)
 
         def show(progress: "Progress") -> None:

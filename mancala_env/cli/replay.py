@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mancala_env._util.checks import whole
+from mancala_env._util.command_line import Parser
 from mancala_env._util.output_streams import is_read
-from mancala_env.cli.parser import add_json
+from mancala_env.cli.options import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import printable
@@ -19,13 +20,11 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument("file", metavar="FILE", help="a file of game records; docs/records.md has the format")
-    parser.add_argument("--game", type=int, default=None, help="show this game of the file, from 1")
-    parser.add_argument(
-        "--turn", type=int, default=None, help="show the board after this turn only; 0: the start"
-    )
+    parser.add_argument("--game", type=int, help="show this game of the file, from 1")
+    parser.add_argument("--turn", type=int, help="show the board after this turn only; 0: the start")
     add_json(parser)
 
 

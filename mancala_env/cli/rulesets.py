@@ -4,14 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from mancala_env import rulesets
-from mancala_env.cli.parser import add_json
+from mancala_env._util.command_line import Parser
+from mancala_env.cli.options import add_json
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "list the rulesets"
 DESCRIPTION = "List the rulesets."
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
     add_json(parser)
 

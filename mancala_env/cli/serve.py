@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mancala_env._util.command_line import needing
+from mancala_env._util.command_line import Parser, needing, true_or_false
 from mancala_env.agents import Spec
 from mancala_env.errors import InvalidArgument
 
@@ -20,26 +20,23 @@ DESCRIPTION = (
 DEFAULT_PORT = 8424
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument(
-        "--host", type=str, default="127.0.0.1", help="address to listen on; 0.0.0.0: every one"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: every one")
     parser.add_argument(
         "--port", type=int, default=DEFAULT_PORT, help="port to listen on; 0: any that is free"
     )
-    parser.add_argument(
-        "--checkpoints", type=str, default=None, help="folder whose checkpoints can be played"
-    )
+    parser.add_argument("--checkpoints", help="folder whose checkpoints can be played")
     parser.add_argument(
         "--agents",
-        type=str,
         nargs="*",
         default=[],
         help="specs to offer besides, such as python:FILE.py:FUNCTION",
     )
     parser.add_argument("--memory_mb", type=int, default=1024, help="size of a solver's table")
-    parser.add_argument("--browser", type=bool, default=True, help="whether to open a browser")
+    parser.add_argument(
+        "--browser", type=true_or_false, default=True, metavar="BOOL", help="open a browser: true or false"
+    )
 
 
 def run(options: Any) -> int:

@@ -4,11 +4,12 @@ from typing import Any
 
 from mancala_env import agents, rulesets
 from mancala_env._util.checks import whole
+from mancala_env._util.command_line import Parser
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
-from mancala_env.cli.parser import add_json
+from mancala_env.cli.options import add_json
 from mancala_env.cli.tables import print_json, said_of
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
@@ -22,7 +23,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument(
         "what",
@@ -31,27 +32,22 @@ def add_arguments(parser: Any) -> None:
         help="a line of text, a name, or the path of a file of game records or of a checkpoint",
     )
     for ending, kind in (("svg", "a position or a turn"), ("png", "a position")):
-        parser.add_argument(f"--{ending}", metavar="FILE", default=None, help=f"draw {kind} into this file")
+        parser.add_argument(f"--{ending}", metavar="FILE", help=f"draw {kind} into this file")
     for ending in ("gif", "mp4"):
         parser.add_argument(
-            f"--{ending}", metavar="FILE", default=None, help="draw a turn or a recorded game into this file"
+            f"--{ending}", metavar="FILE", help="draw a turn or a recorded game into this file"
         )
-    parser.add_argument("--action", type=int, default=None, help="draw the turn that this action would play")
-    parser.add_argument("--game", type=int, default=None, help="of a file of records this game, from 1")
+    parser.add_argument("--action", type=int, help="draw the turn that this action would play")
+    parser.add_argument("--game", type=int, help="of a file of records this game, from 1")
     parser.add_argument(
         "--turn",
         type=int,
-        default=None,
         help="of a recorded game this turn, from 1, or the position after it; 0: the start",
     )
-    parser.add_argument(
-        "--width", type=int, default=None, metavar="PX", help="how wide the picture is, in pixels"
-    )
-    parser.add_argument("--theme", default=None, help="light or dark; of SVG also auto, the default")
+    parser.add_argument("--width", type=int, metavar="PX", help="how wide the picture is, in pixels")
+    parser.add_argument("--theme", help="light or dark; of SVG also auto, the default")
     parser.add_argument(
         "--ruleset",
-        type=str,
-        default=None,
         help=f"of which game the shipped network is, for an agent such as trained; default {DEFAULT_RULESET}",
     )
     parser.add_argument("--all", action="store_true", help="of a checkpoint all its settings")

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mancala_env._util.command_line import Interrupted
+from mancala_env._util.command_line import Interrupted, Parser
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.parser import add_common
+from mancala_env.cli.options import add_common
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.errors import InvalidPosition
@@ -18,7 +18,7 @@ HELP = "exact value of a position"
 DESCRIPTION = "Find the exact value of a position and of every turn in it."
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument(
         "position",
@@ -27,10 +27,8 @@ def add_arguments(parser: Any) -> None:
         metavar="POSITION",
         help="a line of text (mancala show prints it), or a ruleset; without one, --ruleset's start",
     )
-    parser.add_argument("--ruleset", type=str, default=None, help="solve the start of this game instead")
-    parser.add_argument(
-        "--time_limit", type=float, default=None, help="seconds, after which bounds are given"
-    )
+    parser.add_argument("--ruleset", help="solve the start of this game instead")
+    parser.add_argument("--time_limit", type=float, help="seconds, after which bounds are given")
     parser.add_argument("--memory_mb", type=int, default=1024, help="size of the table of positions")
     add_common(parser, threads="one")
 

@@ -2,17 +2,18 @@
 
 from typing import Any
 
+from mancala_env._util.command_line import Parser
 from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.parser import add_common
+from mancala_env.cli.options import add_common
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "turns a second on this machine"
 DESCRIPTION = "Measure the engine on this machine (`make bench` measures everything)."
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("--ruleset", type=str, default=DEFAULT_RULESET, help="the game")
+    parser.add_argument("--ruleset", default=DEFAULT_RULESET, help="the game")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
     add_common(parser)
 

@@ -1,14 +1,16 @@
 """What commands print: tables and JSON on standard output."""
 
+import itertools
 import json
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mancala_env.errors import printable
 from mancala_env.games.position import Turn
 
-PIP = 'pip install "mancala-env[arena]"'
 # A pipe has no width of its own; nothing is cut off at this one.
 PIPE_WIDTH = 200
 # Columns between two of a table, and of the least that is left for a name.
@@ -20,18 +22,9 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-def console(stderr: bool = False) -> Any:
-    """Return a rich Console on standard output or error.
-
-    Raises:
-        ImportError: rich is missing.
-    """
-    try:
-        from rich.console import Console
-    except ImportError as error:
-        raise ImportError(f"tables need rich: {PIP}") from error
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
+def width() -> int:
+    """Return the columns of standard output."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def print_table(
@@ -39,44 +32,39 @@ def print_table(
     rows: Sequence[Sequence[str]],
     title: str | None = None,
     narrow: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
-    **looks: Any,
+    show_header: bool = True,
 ) -> bool:
     """Print a table; a column whose cells are numbers is aligned to the right.
+
+    Names are broken into lines where the table is wider than the terminal, numbers are not.
 
     Args:
         head: What the columns are called.
         rows: The cells.
         title: What stands above it.
         narrow: Head and rows to print instead where it is wider than the terminal.
-        looks: What rich's Table takes.
+        show_header: Whether to print the head.
 
     Returns:
         Whether it was the narrow one.
     """
-    screen = console()
-    is_narrow = narrow is not None and sum(_widths(head, rows)) > screen.width
+    is_narrow = narrow is not None and sum(_widths(head, rows)) > width()
     if narrow is not None and is_narrow:
         head, rows = narrow
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    widths = _widths(head, rows)
-    numeric = [all(row[i][:1] in "+-−0123456789" for row in rows if row[i]) for i in range(len(head))]
-    least = sum(width if of_numbers else _NAME for width, of_numbers in zip(widths, numeric, strict=True))
-    table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False, **looks)
-    for name, of_numbers in zip(head, numeric, strict=True):
-        table.add_column(
-            name,
-            justify="right" if of_numbers else "left",
-            no_wrap=of_numbers and least <= screen.width,  # names give way
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    if title is not None:  # one of rich's would be no wider than the table
-        screen.print(Text(printable(title), "table.title"))
-    screen.print(table)
+    cells = [[printable(cell) for cell in row] for row in rows]
+    numeric = [all(row[i][:1] in "+-−0123456789" for row in cells if row[i]) for i in range(len(head))]
+    widths = _fitting([wide - _BETWEEN for wide in _widths(head, cells)], numeric)
+    if title is not None:
+        print(printable(title))
+    print()
+    if show_header:
+        for line in _lines_of_row([name.split("\n") for name in head], widths, numeric):
+            print(line)
+        print(" " + "─" * (sum(widths) + _BETWEEN * (len(widths) - 1)))
+    for row in cells:
+        for line in _lines_of_row([_folded(cell, w) for cell, w in zip(row, widths)], widths, numeric):
+            print(line)
+    print()
     return is_narrow
 
 
@@ -84,6 +72,32 @@ def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     """Return how wide the columns of a table are, with the space between them."""
     lines = [[*name.split("\n"), *(row[i] for row in rows)] for i, name in enumerate(head)]
     return [_BETWEEN + max(map(len, column)) for column in lines]
+
+
+def _fitting(widths: list[int], numeric: Sequence[bool]) -> list[int]:
+    """Narrow the widest column of names until the table fits the terminal, or no name can be narrower."""
+    widths = list(widths)
+    while sum(widths) + _BETWEEN * len(widths) > width():
+        names = [i for i, of_numbers in enumerate(numeric) if not of_numbers and widths[i] > _NAME]
+        if not names:
+            break
+        widths[max(names, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _folded(cell: str, wide: int) -> list[str]:
+    """Return the lines of a cell: broken at spaces, and inside a word that is wider than the column."""
+    return textwrap.wrap(cell, max(wide, 1), break_on_hyphens=False) or [""]
+
+
+def _lines_of_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines of a row, whose cells are lines themselves."""
+    for line in itertools.zip_longest(*cells, fillvalue=""):
+        padded = [
+            text.rjust(wide) if of_numbers else text.ljust(wide)
+            for text, wide, of_numbers in zip(line, widths, numeric, strict=True)
+        ]
+        yield f" {(' ' * _BETWEEN).join(padded)}".rstrip()
 
 
 def said_of(turn: Turn) -> str:

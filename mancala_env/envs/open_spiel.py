@@ -10,7 +10,7 @@
 Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
 chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's
 (:mod:`mancala_env.games.notation`), and the observation tensor the one of the observation kind
-"board". OpenSpiel's own algorithms run on them: ``pip install "mancala-env[openspiel]"``.
+"board". OpenSpiel's own algorithms run on them: ``pip install ".[openspiel]"``.
 """
 
 from typing import Any
@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 
 from mancala_env import rulesets
+from mancala_env._util.command_line import needing
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidRuleset
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset, lookup
 
-try:
+with needing("mancala_env.envs.open_spiel", "openspiel", "open_spiel"):
     import pyspiel
-except ImportError as error:
-    raise ImportError('OpenSpiel is missing: pip install "mancala-env[openspiel]"') from error
 
 _PREFIX = "mancala_"
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mancala_env._util.command_line import MissingPackage, pip_command
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import InvalidArgument, InvalidPosition
@@ -33,7 +34,7 @@ class UnknownRenderMode(InvalidArgument, TypeError):
     """
 
 
-class MissingRenderer(ImportError, TypeError):
+class MissingRenderer(MissingPackage, TypeError):
     """What a render mode needs is not installed; a TypeError as well for the same reason."""
 
 
@@ -120,9 +121,7 @@ def render_mode_of(render_mode: str | None) -> str | None:
         raise UnknownRenderMode(f"render_mode must be None or one of {modes}, not {render_mode!r}")
     for module, package, extra in _NEEDS.get(render_mode or "", ()):
         if importlib.util.find_spec(module) is None:
-            raise MissingRenderer(
-                f'render_mode {render_mode!r} needs {package}: pip install "mancala-env[{extra}]"'
-            )
+            raise MissingRenderer(f"render_mode {render_mode!r} needs {package}: {pip_command(extra)}")
     return render_mode
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mancala_env._util.command_line import needing
 from mancala_env.errors import printable
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.ratings import Ratings
@@ -176,13 +177,11 @@ def matplotlib_or_why() -> Any:
     """Return matplotlib.
 
     Raises:
-        ImportError: It is missing; the message says how to get it.
+        MissingPackage: It is not installed.
     """
-    try:
+    with needing("a report", "arena"):
         import matplotlib
         import matplotlib.figure
-    except ImportError as error:
-        raise ImportError('reports need matplotlib: pip install "mancala-env[arena]"') from error
     return matplotlib
 
 

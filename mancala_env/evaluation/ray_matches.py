@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.command_line import needing
 from mancala_env.agents import Agent, InvalidSpec, Spec
 from mancala_env.agents.registry import entrant_of
 from mancala_env.errors import MancalaError
@@ -35,12 +36,10 @@ from mancala_env.rulesets import Ruleset
 # Ray reads it when it is imported.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
-try:
+with needing("the arena on a cluster", "ray"):
     import ray
     from ray import cloudpickle
     from ray.exceptions import RayTaskError
-except ImportError as error:
-    raise ImportError('the arena on a cluster needs Ray: pip install "mancala-env[ray]"') from error
 
 # Enough to keep every CPU busy while results come in, few enough to stop soon.
 _TASKS_PER_CPU = 2

@@ -48,8 +48,9 @@ def check_report_path(path: str | Path) -> Path:
 
     Raises:
         InvalidMatch: The name ends in neither .html nor .png, it is a folder itself, or it cannot be written.
-        ImportError: matplotlib is missing.
+        MissingPackage: matplotlib is not installed.
     """
+    matplotlib_or_why()
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise InvalidMatch(f"a report ends in .html or .png, not {path.name!r}")

@@ -6,7 +6,7 @@
     pictures.save("turn.gif", Position("gabata_i"), action=2)   # a turn, seed by seed
     pictures.save("game.mp4", next(records.read_games("games.txt")))
 
-PNG, GIF and MP4 need pillow (`pip install "mancala-env[render]"`), MP4 the program ffmpeg as well. Nothing
+PNG, GIF and MP4 need pillow (`pip install ".[render]"`), MP4 the program ffmpeg as well. Nothing
 needs a display.
 """
 

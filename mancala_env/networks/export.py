@@ -9,7 +9,6 @@ kind writes it, and `legal`, bool [B, A]; its outputs `logits` [B, A] and `value
 holds the weights alone, and plays here wherever the checkpoint does. Both carry the checkpoint's identity.
 """
 
-import argparse
 import logging
 import sys
 import warnings
@@ -131,7 +130,7 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
 @in_one_line("mancala export")
 def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
     """Export as the command line says; returns the exit status."""
-    parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser(prog=program, description=__doc__)
     parser.add_argument(
         "checkpoint", help=f"a checkpoint, such as runs/first/final.zip, or {_SHIPPED}: the shipped network"
     )

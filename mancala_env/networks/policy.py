@@ -9,6 +9,7 @@ numbers that spell one out.
 from dataclasses import dataclass
 from itertools import pairwise
 
+from mancala_env._util.command_line import needing
 from mancala_env._util.settings import InvalidSetting, check, setting
 from mancala_env.errors import MancalaError
 from mancala_env.networks.value import UNIT
@@ -16,11 +17,9 @@ from mancala_env.observations import ObservationKind, Observer, board
 from mancala_env.observations.per_action import BOARDS, BOARDS_OF_A_LINE, NUM_LINES
 from mancala_env.rulesets import Ruleset
 
-try:
+with needing("a network", "train"):
     import torch
     from torch import Tensor, nn
-except ImportError as error:
-    raise ImportError('networks need torch: pip install "mancala-env[train]"') from error
 
 # Leads and seeds divided by this lie near 1, whatever the board.
 _SEED_SCALE = 8.0

@@ -135,10 +135,12 @@ def need_pygame() -> None:
     """Refuse to go on without pygame-ce.
 
     Raises:
-        ImportError: It is not installed.
+        MissingPackage: It is not installed.
     """
+    from mancala_env._util.command_line import MissingPackage, pip_command  # not in the window's own process
+
     if find_spec("pygame") is None:
-        raise ImportError('a window needs pygame-ce: pip install "mancala-env[window]"')
+        raise MissingPackage(f"a window needs pygame-ce: {pip_command('window')}")
 
 
 def _main(title: str) -> int:

@@ -7,9 +7,7 @@ Every setting is a field below; configs/default.yaml is generated from them by
 The other files of configs/ override some of them, and the command line overrides those.
 """
 
-import argparse
 import difflib
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 import yaml
 
 from mancala_env._util import plain_yaml
+from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
     Setting,
@@ -447,9 +446,7 @@ def read_command(
     """
     known = {each.name: each for each in settings_of(kind)}
     parser = _parser(kind, known, program)
-    words, rest = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
-    if rest:
-        raise InvalidConfig(f"there is no option {rest[0]}{_hint(rest[0], known)}")
+    words = parser.parse_args(arguments)
     files, values = [Path(file) for file in words.config], {}
     if words.configuration is not None:
         if words.resume is not None:
@@ -473,7 +470,7 @@ def read_command(
             )
         files.insert(0, resumed / CONFIG_FILE)
     for file in files:
-        found = read_file(file)
+        found = read_file(file, kind)
         groups = {name.partition(".")[0] for name in known if "." in name}
         found = {name: value for name, value in found.items() if value is not None or name not in groups}
         unknown = next((name for name in found if name not in known), None)
@@ -497,15 +494,19 @@ def read_command(
         raise InvalidConfig(str(error)) from error
 
 
-def _said(each: Setting, text: Any) -> Any:
-    """Return what the command line says of a setting, which is something: a shell's variable may be unset."""
-    if not isinstance(text, str) or not text.strip():  # argparse makes a list of "--minutes=--"
-        raise InvalidConfig(f"{each.name} must be {in_words(each)}, not {text or ''!r}")
+def _said(each: Setting, text: str) -> Any:
+    """Return the value of a setting on the command line; an empty one is an error."""
+    if not text.strip():
+        raise InvalidConfig(f"{each.name} must be {in_words(each)}, not {text!r}")
     return from_text(each, text)
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """Return what a file of settings holds, by dotted name; old names are turned into today's.
+def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
+    """Return the settings of a file by dotted name; old names become today's, unknown ones stay text.
+
+    Args:
+        path: The file.
+        kind: Whose settings they are.
 
     Raises:
         InvalidConfig: It cannot be read, or holds no settings.
@@ -520,7 +521,11 @@ def read_file(path: Path) -> dict[str, Any]:
         raise InvalidConfig(f"the configuration {path} cannot be read: {error}") from error
     if not isinstance(content or {}, Mapping):
         raise InvalidConfig(f"the configuration {path} must hold settings, such as ruleset: leyla")
-    return _with_new_names(content or {})
+    known = {each.name: each for each in settings_of(kind)}
+    return {
+        name: from_text(known[name], value) if name in known and isinstance(value, str) else value
+        for name, value in _with_new_names(content or {}).items()
+    }
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
@@ -540,19 +545,25 @@ def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse prints behind a page of usage."""
-        raise InvalidConfig(message)
+        """Raise InvalidConfig: a configuration is also read by programs, from words of theirs."""
+        raise InvalidConfig(plain_error(message))
+
+    def unknown(self, word: str) -> str:
+        """Name what an old option is called now, or the nearest option."""
+        name = word.removeprefix("--").partition("=")[0]
+        if name in OLD_NAMES:
+            return f"no option --{name}; it is called --{OLD_NAMES[name]} now"
+        return super().unknown(word)
 
 
-def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str) -> argparse.ArgumentParser:
+def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str) -> Parser:
     parser = _Parser(
         prog=program,
         usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--SETTING VALUE ...]",
         description="Train an agent by self-play. Every setting of the configuration is an option.",
-        allow_abbrev=False,
-        argument_default=argparse.SUPPRESS,
+        argument_default=SUPPRESS,
     )
     parser.add_argument(
         "configuration", metavar="NAME", nargs="?", default=None, help="of a configuration or a ruleset"
@@ -586,29 +597,6 @@ def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str)
             f"--{name}", dest=name, metavar=name.rpartition(".")[2].upper(), help=text
         )
     return parser
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with a negative number behind it, which argparse would take for an option."""
-    joined: list[str] = []
-    for word in words:
-        if word.startswith("-") and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
-            try:
-                float(word)
-                joined[-1] += f"={word}"
-                continue
-            except ValueError:
-                pass
-        joined.append(word)
-    return joined
-
-
-def _hint(word: str, known: Mapping[str, Setting]) -> str:
-    name = word.removeprefix("--").partition("=")[0]
-    if name in OLD_NAMES:
-        return f"; it is called --{OLD_NAMES[name]} now"
-    near = difflib.get_close_matches(name, known, 1, 0.6)
-    return f"; did you mean --{near[0]}?" if near else ""
 
 
 def _no_configuration(name: str) -> InvalidConfig:

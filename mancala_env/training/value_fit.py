@@ -12,7 +12,6 @@ network too; everything else in it stays byte for byte.
 Symbols: N positions, H holes, C codes, U units.
 """
 
-import argparse
 import sys
 import zipfile
 from collections.abc import Callable
@@ -307,7 +306,7 @@ def with_value_network(path: Path, identity: Identity, weights: ValueWeights) ->
 @in_one_line("mancala fit-value")
 def main(arguments: list[str] | None = None, program: str = "mancala fit-value") -> int:
     """Fit as the command line says; returns the exit status."""
-    parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser(prog=program, description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="a checkpoint, such as runs/first/final.zip")
     parser.add_argument("--out", type=Path, help="where to write; default: the checkpoint itself")
     parser.add_argument("--overwrite", action="store_true", help="replace another checkpoint that is there")

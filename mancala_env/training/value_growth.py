@@ -17,7 +17,6 @@ nodes has its exact value as target, and positions before it have that instead o
 Symbols: N positions, G generations.
 """
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -251,7 +250,7 @@ def grow_file(ruleset: Ruleset, out: Path, settings: GrowthSettings, say: Say = 
 @in_one_line("mancala grow-value")
 def main(arguments: list[str] | None = None, program: str = "mancala grow-value") -> int:
     """Grow as the command line says; returns the exit status."""
-    parser = Parser(prog=program, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser(prog=program, description=__doc__)
     parser.add_argument("ruleset", help="the game, such as layli_goobalay")
     parser.add_argument(
         "--out", type=Path, help=f"where to write; default: value_RULESET{SUFFIX} in this folder"

@@ -12,7 +12,7 @@ from checkpoints import identity_of, write_checkpoint
 from error_checks import names
 
 from mancala_env import cli, rulesets
-from mancala_env._util.command_line import Interrupted, Parser, in_one_line
+from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, in_one_line
 from mancala_env._util.package_data import shipped_file
 from mancala_env.errors import MancalaError
 from mancala_env.solver.book import UNKNOWN, Book
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
             2,
             "No such file or directory: 'x.npz'\n",
         ),
-        (ImportError('x needs y: pip install "mancala-env[train]"'), 2, 'pip install "mancala-env[train]"\n'),
+        (MissingPackage('x needs y: pip install ".[train]"'), 2, 'pip install ".[train]"\n'),
         (MancalaError("title \x1b]0;owned\x07 \u202e"), 2, "prog: title \\x1b]0;owned\\x07 \\u202e\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted; all is kept\n"),
         (Interrupted("half is kept"), 130, "prog: interrupted; half is kept\n"),
@@ -254,8 +254,8 @@ def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("missing", "words", "said"),
     [
-        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install "mancala-env[ray]"'),
-        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install "mancala-env[train]"'),
+        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install ".[ray]"'),
+        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install ".[train]"'),
         ("yaml", ["training/train.py", "--help"], "mancala train: training needs yaml: pip install"),
     ],
 )

@@ -1,11 +1,9 @@
 """Tables in a terminal of 80 columns: nothing is cut off, and no number is broken."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from mancala_env import cli, rulesets
 from mancala_env.benchmark.results import Results
@@ -18,9 +16,7 @@ MEASURED = Path(__file__).parents[2] / "benchmarks" / "learning" / "results.json
 @pytest.fixture
 def terminal(monkeypatch):
     """Return what makes standard output a terminal of so many columns."""
-    return lambda columns: monkeypatch.setattr(
-        tables, "console", lambda stderr=False: Console(file=sys.stdout, width=columns)
-    )
+    return lambda columns: monkeypatch.setattr(tables, "width", lambda: columns)
 
 
 def test_the_tables_of_evaluate_fit(terminal, capsys):

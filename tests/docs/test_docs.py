@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = ["mancala_env", *(m.name for m in pkgutil.walk_packages(mancala_env.__path__, "mancala_env."))]
 HEAVY = {
     "torch", "PIL", "stable_baselines3", "pygame", "pettingzoo", "scipy", "matplotlib", "starlette",
-    "uvicorn", "textual", "tensorboard", "rich", "jsonargparse",
+    "uvicorn", "textual", "tensorboard", "rich", "yaml", "ray", "pandas",
 }  # fmt: skip
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

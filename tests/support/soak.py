@@ -8,7 +8,6 @@ Each stage draws its cases from a seed that counts up, so a case that falls can 
 What was tried and what fell is kept after every slice, and docs/reliability.md is written from it.
 """
 
-import argparse
 import json
 import os
 import platform
@@ -189,7 +188,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(
         prog="tests/support/soak.py",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long, in all")
     parser.add_argument("--stages", nargs="+", choices=[stage.name for stage in STAGES], help="only these")

@@ -11,7 +11,6 @@ with `brute_force`, which remembers whole positions; then about two hundred whos
 `plain_search`, which remembers nothing. Some of those are worked out once more by the rules in plain Python.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from plain_search import UNKNOWN, plain_values, settle
 from twins import naive_rules
 
 from mancala_env import Position, Ruleset, rulesets, solver
+from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.engine.state import END_COLUMN, RUNNING, State, pack
 from mancala_env.errors import MancalaError
 from mancala_env.solver.exact import OutOfTime
@@ -281,9 +281,10 @@ def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room
     return tally
 
 
+@in_one_line("campaign.py")
 def main() -> int:
     """Run a campaign and say what fell; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser(prog="python tests/solver/campaign.py", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000)
     options = parser.parse_args()

@@ -3,7 +3,6 @@
 Each minute or so another seed: other dials, matches and positions. It ends with status 1 where they differ.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -14,14 +13,16 @@ from pathlib import Path
 
 import wasm_reference
 
+from mancala_env._util.command_line import Parser, in_one_line
 from tools.build_wasm import build
 
 HERE = Path(__file__).resolve().parent
 
 
+@in_one_line("campaign.py")
 def main() -> int:
     """Run until the time is up; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(prog="python tests/wasm/campaign.py", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=100, help="the first; each part takes the next")
     parser.add_argument("--folder", type=Path, default=build.WEB, help="where mancala.wasm lies")

@@ -192,7 +192,7 @@ def test_without_textual_one_line_names_the_extra():
     status, shown = in_a_terminal([sys.executable, "-c", script], [], TERM="xterm-256color")
     assert status == 2
     assert shown.strip().count(b"\n") == 0
-    assert b'pip install "mancala-env[play]"' in shown
+    assert b'pip install ".[play]"' in shown
 
 
 @pytest.mark.slow

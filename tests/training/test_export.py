@@ -109,8 +109,8 @@ def test_what_cannot_be_exported_or_read_is_one_line(tmp_path: Path, capsys) -> 
     identity = json.dumps(read_identity(path).to_json())[1:-1]
     assert identity.encode() in content
     for wrong, message in (
-        (content[:-4], [out.name, "fewer"]),
-        (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), "body.0.weight"),
+        (content[:-4], [out.name, "safetensors"]),
+        (content.replace(b'\\"hidden\\": 16', b'\\"hidden\\": 17'), []),
         (content.replace(b"policy network", b"polecy network"), out.name),
         (b"", out.name),
     ):
@@ -126,7 +126,7 @@ def test_a_refused_export_leaves_no_file(tmp_path: Path, capsys, monkeypatch) ->
     assert main(["export", str(path), "--safetensors", str(weights), "--onnx", str(model)]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert names(said.err, "mancala-env[onnx]")
+    assert names(said.err, ".[onnx]")
     assert list(tmp_path.iterdir()) == [path]
 
 

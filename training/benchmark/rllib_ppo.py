@@ -9,19 +9,18 @@ import logging
 import torch
 
 from mancala_env import agents
+from mancala_env._util.command_line import needing
 from mancala_env.benchmark import Point
 from mancala_env.envs.aec import MancalaAEC, guarded
 from mancala_env.networks.policy import NetworkConfig
 
-try:
+with needing("rllib_ppo", "ray"):
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
     from mancala_env.evaluation.ray_matches import started_ray
     from mancala_env.training.rllib.algorithm import SHARED, always_shared, module_spec
-except ImportError as error:
-    raise ImportError('rllib_ppo needs RLlib: pip install "mancala-env[ray]"') from error
 
 TASKS = ("board", "afterstates", "anything")
 

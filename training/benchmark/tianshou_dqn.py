@@ -11,15 +11,14 @@ import torch
 from gymnasium import wrappers
 
 from mancala_env import agents
+from mancala_env._util.command_line import needing
 from mancala_env.benchmark import Point
 from mancala_env.envs.families import FAMILIES
 
-try:
+with needing("tianshou_dqn", None):
     from tianshou import data, env, trainer
     from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
     from tianshou.algorithm.optim import AdamOptimizerFactory
-except ImportError as error:
-    raise ImportError('tianshou_dqn needs Tianshou: pip install "tianshou>=1.2"') from error
 
 TASKS = ("board", "afterstates", "anything")
 

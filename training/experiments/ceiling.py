@@ -8,7 +8,6 @@ mean regret, over the held-out set (where there is a choice, by the expert's val
 positions shipped with the package (by exact values).
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -110,7 +109,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="training/experiments/ceiling.py",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("agents", nargs="*", help="specs of agents to judge beside the networks")
     parser.add_argument("--ruleset", default="layli_goobalay")

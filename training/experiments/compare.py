@@ -7,7 +7,6 @@ ladder's anchors, prints a table, and plots rating over environment steps and ho
 fares against the earlier ones of all runs.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -86,7 +85,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="training/experiments/compare.py",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs of one ruleset")
     parser.add_argument("--games", type=int, default=200, help="games of each match, even")

@@ -10,7 +10,6 @@ the configuration are made anew. A run that was interrupted goes on, so the comm
 again; delete the JSON file and the folder of the runs to start anew.
 """
 
-import argparse
 import json
 import re
 import shlex
@@ -273,7 +272,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="training/experiments/figures.py",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
     parser.add_argument("--minutes", type=float, default=10.0, help="minutes to train each")

@@ -11,7 +11,6 @@ A run that is done is kept, and one that was interrupted goes on. Equal time is 
 equally busy throughout.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -199,7 +198,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(
         prog="training/experiments/tune.py",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("configs", nargs="+", type=Path, help="files of configs/")
     parser.add_argument(

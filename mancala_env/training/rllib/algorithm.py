@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
+from mancala_env._util.command_line import needing
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer
@@ -27,7 +28,7 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.training.policy import NotFinite
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 
-try:
+with needing("training on a cluster", "ray"):
     from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
     from ray.rllib.connectors.connector_v2 import ConnectorV2
     from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
@@ -45,8 +46,6 @@ try:
     from ray.rllib.utils import metrics as names
     from ray.rllib.utils.checkpoints import Checkpointable
     from ray.rllib.utils.framework import get_device
-except ImportError as error:
-    raise ImportError('training on a cluster needs Ray: pip install "mancala-env[ray]"') from error
 
 SHARED = "shared"
 """The module that plays both seats."""

@@ -1,0 +1,93 @@
+"""`pip install .` without extras: the command line works, and what is missing is named."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
+
+
+def required(names):
+    """Return the distributions that some need, their own and without extras."""
+    found, todo = {}, list(names)
+    while todo:
+        need = todo.pop()
+        name = re.split(r"[\s;<>=!~\[(]", need)[0].lower().replace("_", "-")
+        if "extra ==" in need or name in found or "sys_platform == 'win32'" in need:
+            continue
+        found[name] = distribution(name)
+        todo += found[name].requires or []
+    return found.values()
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory):
+    """Return a folder that holds what the dependencies of the base installation need, and nothing else."""
+    folder = tmp_path_factory.mktemp("core")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for one in required(project["dependencies"]):
+        for top in {Path(str(file)).parts[0] for file in one.files or []} - {"..", "__pycache__"}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(Path(str(one.locate_file(top))))
+    return folder
+
+
+def python(core, *words, **how):
+    """Run Python with the checkout and the core dependencies alone."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    variables["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(core)])
+    return subprocess.run(
+        [sys.executable, "-S", *words], env=variables, capture_output=True, text=True, cwd=core, **how
+    )
+
+
+def test_the_core_has_no_extras(core):
+    for name in ("rich", "yaml", "torch", "matplotlib", "textual", "scipy"):
+        done = python(core, "-c", f"import {name}")
+        assert f"No module named '{name}'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--help"], "play against|play in the terminal"),
+        (["play", "--help"], "--south"),
+        (["show", "leyla"], "S6"),
+        (["show", "minimax:4"], "alpha-beta"),
+        (["rulesets"], "layli_goobalay +2x6"),
+        (["solve", NEAR_THE_END], r"value [+-]\d+ for South"),
+        (["evaluate", "random", "greedy", "--games", "4", "--no_regret"], "Ratings, layli_goobalay"),
+        (["play", "--plain", "--south", "random", "--north", "greedy", "--seed", "1"], "North"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_commands_work_without_extras(core, words, said):
+    done = python(core, "-m", "mancala_env.cli", *words, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(said, done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["train"], "train"),
+        (["export", "trained", "--safetensors", "x.safetensors"], "train"),
+        (["evaluate", "trained"], "train"),
+        (["benchmark"], "train"),
+        (["evaluate", "random", "greedy", "--report", "r.html"], "arena"),
+        (["show", "leyla", "--png", "x.png"], "render"),
+        (["serve"], "serve"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_a_missing_extra_is_one_line_with_a_command_that_works_in_a_checkout(core, words, extra):
+    done = python(core, "-m", "mancala_env.cli", *words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f'pip install ".[{extra}]"' in done.stderr
