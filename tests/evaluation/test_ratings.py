@@ -183,6 +183,16 @@ def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
     assert low < elo < high
 
 
+def test_a_fit_has_a_thousand_replicates_unless_told_otherwise():
+    """Of a thousand 25 lie beyond either end of an interval."""
+    matches = [PairCounts("a", "random", [5, 2, 3, 4, 9])]
+    ratings = fit_ratings(matches)
+    assert ratings.replicates.shape == (1000, 2)
+    assert (ratings.replicates[:, 0] < ratings.low[0]).sum() == 25
+    assert (ratings.replicates[:, 0] > ratings.high[0]).sum() == 25
+    assert fit_ratings(matches, num_replicates=7).replicates.shape == (7, 2)
+
+
 def test_a_newcomer_is_placed_among_the_replicates_of_the_others():
     """Each replicate takes one of the fixed ratings, from the first on."""
     ladder = fit_ratings([PairCounts("a", "random", [5, 2, 3, 4, 9])], num_replicates=3)

@@ -283,6 +283,7 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     assert "minimax:1" in page
     picture = write_report(evaluation, tmp_path / "report.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+    assert int.from_bytes(picture[16:20], "big") == 1200, "pixels of its width: sharp on a page of print"
     with raises(InvalidMatch, ".html", ".png"):
         write_report(evaluation, tmp_path / "report.txt")
 
@@ -412,6 +413,8 @@ def test_bars_of_regret_start_at_nothing_and_have_their_intervals():
     regret = measure_regret("greedy", RULESET)
     axes = plot_regret([regret]).axes[0]
     assert axes.get_ylim()[0] == 0
+    assert all(line.get_visible() for line in axes.get_ygridlines())
+    assert not any(line.get_visible() for line in axes.get_xgridlines())
     parts = [part for part in (*regret.phases, regret.overall) if part.positions]
     bars: Any = axes.containers[-1]
     assert [bar.get_height() for bar in bars] == [part.mean_regret for part in parts]
