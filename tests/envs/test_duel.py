@@ -105,7 +105,10 @@ def test_a_vector_step_is_whole_or_none():
     assert raised > 10
 
 
-@pytest.mark.parametrize(("choice", "message"), [(1.9, []), (7, "action 7")])
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [(1.9, []), *((choice, f"action {choice}") for choice in (7, 6, -1, 62, 64, -64, 2**40))],
+)
 def test_an_agent_that_chooses_no_action_is_named(choice, message):
     env = MancalaEnv(opponent=Wrong("layli_goobalay", choice), opening_turns=0)
     env.reset(seed=0)
@@ -566,3 +569,30 @@ def test_a_given_seat_is_drawn_again_where_the_environment_draws_seats():
     while not ended.all():
         ended |= envs.step(envs.action_masks().argmax(axis=1))[2]
     assert 5 < envs.seats.sum() < 35
+
+
+@pytest.mark.parametrize("reward", ["outcome", "margin"])
+@pytest.mark.parametrize("name", ["layli_goobalay", "leyla"])
+def test_a_draw_has_no_winner_and_no_reward(name, reward):
+    #  North 1 0 0 0 0 0: South's seed goes into North's first hole and from there into the next;
+    #  South 0 0 0 0 0 1  South is stuck then, and North counts 22 + 2
+    opponent = Wrong(name, 0)
+    options: Any = {"position": f"{name} 0,0,0,0,0,1/0,0,0,0,0,1 24-22 S", "seat": "south"}
+    env = MancalaEnv(name, reward=reward, opponent=opponent)
+    env.reset(seed=0, options=options)
+    _, single_reward, terminated, truncated, info = env.step(5)
+    assert (single_reward, terminated, truncated) == (0, True, False)
+    assert (info["winner"], info["counts"].tolist(), info["illegal"]) == (-1, [24, 24], False)
+    vector = MancalaVectorEnv(2, name, reward=reward, opponent=opponent)
+    vector.reset(seed=0, options=options)
+    _, rewards, terminations, _, infos = vector.step([5, 5])
+    assert rewards.tolist() == [0, 0]
+    assert terminations.all()
+    assert infos["final_info"]["winner"].tolist() == [-1, -1]
+    vecenv: Any = MancalaVecEnv(2, name, reward=reward, opponent=opponent, seed=0)
+    vecenv.set_options(options)
+    vecenv.reset()
+    _, rewards, dones, infos = vecenv.step(np.array([5, 5]))
+    assert rewards.tolist() == [0, 0]
+    assert dones.all()
+    assert [one["winner"] for one in infos] == [-1, -1]
