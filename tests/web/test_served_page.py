@@ -10,6 +10,8 @@ from page_server import CHECKPOINT, served
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 
+pytestmark = pytest.mark.slow
+
 
 class _At:
     """What the fixture of the page asks of a server of files; it can be ended early."""
