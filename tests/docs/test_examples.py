@@ -20,6 +20,7 @@ def test_an_example_is_short(example):
     assert len(example.read_text().splitlines()) <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_trains_and_plays_in_the_arena(example, tmp_path):
     needed = NEEDS.get(example.stem)

@@ -39,6 +39,7 @@ def test_stored_notebooks_ran_in_order_and_name_no_machine(path: Path) -> None:
     assert path.stat().st_size < 400_000
 
 
+@pytest.mark.slow
 def test_rules_tour_shows_what_it_says(tmp_path: Path) -> None:
     path = execute.FOLDER / "rules_tour.ipynb"
     facts = "print(json.dumps({'end': position.end, 'counts': position.counts, 'names': rulesets.names()}))"
@@ -64,6 +65,7 @@ def test_rules_tour_shows_what_it_says(tmp_path: Path) -> None:
         assert f"{title}, round 1" in last or f"{name}: {title}" in last
 
 
+@pytest.mark.slow
 def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path) -> None:
     path = execute.FOLDER / "perfect_play.ipynb"
     facts = (
@@ -89,6 +91,7 @@ def outputs(notebook) -> list[dict]:
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
+@pytest.mark.slow
 def test_train_and_evaluate_trains_an_agent_that_beats_random_play(tmp_path: Path) -> None:
     path = execute.FOLDER / "train_and_evaluate.ipynb"
     facts = (

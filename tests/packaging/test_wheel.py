@@ -135,6 +135,7 @@ def test_the_sources_hold_what_the_tests_need(built):
     assert not {name.partition("/")[0] for name in names} & {".venv", ".nox", "runs", "build", "dist"}
 
 
+@pytest.mark.slow
 def test_the_wheel_is_what_is_imported(installed):
     code = "import mancala_env as m, importlib.util as u; print(m.__file__, u.find_spec('training'))"
     path, training = installed.run("python", "-c", code).split()
@@ -142,6 +143,7 @@ def test_the_wheel_is_what_is_imported(installed):
     assert training == "None"
 
 
+@pytest.mark.slow
 def test_train_fit_and_evaluate_in_an_empty_folder(installed):
     installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.02", *QUICKLY)
     assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()

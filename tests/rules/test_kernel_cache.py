@@ -69,6 +69,7 @@ def run(site, cache, before=""):
     return answer
 
 
+@pytest.mark.slow
 def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path):
     cache = tmp_path / "cache"
     first = run(site, cache)
@@ -91,6 +92,7 @@ def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path
     assert (back["legal"], back["hits"], back["folder"]) == ([0, 1, 2, 3], 1, first["folder"])
 
 
+@pytest.mark.slow
 def test_a_cache_folder_that_cannot_be_written_is_done_without(site, tmp_path):
     (tmp_path / "file").touch()
     answer = run(site, tmp_path / "file" / "cache")
@@ -193,6 +195,7 @@ def test_kernels_count_no_references_to_arrays():
     assert "call void @NRT_incref" not in code
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is played by a pty")
 def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached(tmp_path):
     import pty

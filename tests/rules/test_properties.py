@@ -166,6 +166,7 @@ json.dump(played, sys.stdout)
 """
 
 
+@pytest.mark.slow
 def test_kernels_do_the_same_without_the_jit():
     played = [
         json.loads(

@@ -16,6 +16,7 @@ def test_every_bad_input_is_a_value_error_with_a_message() -> None:
     assert every_bad_input() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_little_of_every_quick_attack(name: str) -> None:
     stage = next(stage for stage in STAGES if stage.name == name)

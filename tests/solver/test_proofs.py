@@ -60,6 +60,7 @@ def holds(at: Position, proved: Position, is_lower: bool, chain: int, need: int,
     return not drain or bool((((here >= many) & (there >= many)) | (here <= there)).all())
 
 
+@pytest.mark.slow
 def test_a_proof_is_found_only_where_its_conditions_hold_and_always_where_it_was_made() -> None:
     rng = np.random.default_rng(5)
     found_elsewhere = 0

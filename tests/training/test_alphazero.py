@@ -102,6 +102,7 @@ def sees_an_end(forest: Forest, root: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_is_proven_is_worth_what_perfect_play_finds() -> None:
     games = games_of(GABATA, 2000, 20, seed=3)
     state = unpack(games, GABATA.num_holes)
@@ -186,6 +187,7 @@ def lines_of(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Path) -> None:
     assert command.main(words(tmp_path, "--pool.share", "0.25")) == 0
     run = tmp_path / "run"
@@ -208,6 +210,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     assert lines_of(run)[-1]["train/learning_rate"] <= lines[-1]["train/learning_rate"]
 
 
+@pytest.mark.slow
 def test_a_seeded_run_repeats_bit_for_bit(tmp_path: Path) -> None:
     learned = []
     for name, seed in (("first", "1"), ("second", "1"), ("third", "2")):
@@ -222,6 +225,7 @@ def test_a_seeded_run_repeats_bit_for_bit(tmp_path: Path) -> None:
     assert not other
 
 
+@pytest.mark.slow
 def test_a_ppo_run_goes_on_as_alphazero(tmp_path: Path) -> None:
     config, _ = read_config(
         words(tmp_path, "--algorithm", "ppo", "--ppo.steps", "4", "--ppo.batch_size", "64")
@@ -278,6 +282,7 @@ def test_turns_that_end_a_game_start_the_count_of_its_turns_anew(tmp_path: Path)
     assert num_left_out > 60, "boards held out for evaluation are searched, and not learned from"
 
 
+@pytest.mark.slow
 def test_a_short_run_learns(tmp_path: Path) -> None:
     more = ("--environment_steps", "8192", "--network.hidden", "32", "--network.observation", "replies")
     config, _ = read_config(words(tmp_path, *more))

@@ -131,6 +131,7 @@ def test_labels_pull_the_policy_towards_the_search(tmp_path: Path) -> None:
     assert found[1] < found[0] - 0.05
 
 
+@pytest.mark.slow
 def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Path) -> None:
     assert command.main(words(tmp_path, "--pool.share", "0.25")) == 0
     run = tmp_path / "run"

@@ -477,6 +477,7 @@ def by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tmp_path: Path) -> None:
     weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
@@ -516,6 +517,7 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     assert ray.is_initialized(), "whoever started Ray stops it"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
     with raises(IllegalMove, "cheat", 99):

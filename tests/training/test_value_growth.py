@@ -65,6 +65,7 @@ def test_exact_values_are_the_margins_of_best_play_and_the_same_every_time() -> 
     assert np.array_equal(exact, exact_values(some, Solver(leyla, memory_mb=1), 100), equal_nan=True)
 
 
+@pytest.mark.slow
 def test_the_same_seed_grows_the_same_network_and_it_beats_the_count(tmp_path: Path, capsys) -> None:
     one, same, other = (tmp_path / f"{name}.safetensors" for name in ("one", "same", "other"))
     for path, seed in ((one, "5"), (same, "5"), (other, "6")):

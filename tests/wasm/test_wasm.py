@@ -86,6 +86,7 @@ def test_the_file_was_made_of_the_kernels_as_they_stand():
     assert DESCRIPTION["kernels"] == build.digest_of_kernels(), MAKE
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_the_description_is_what_the_package_says():
     written = {name: DESCRIPTION[name] for name in build.description()}
@@ -97,6 +98,7 @@ def test_the_description_belongs_to_the_file():
     assert hashlib.sha256(content).hexdigest() == DESCRIPTION["wasm"]
 
 
+@pytest.mark.slow
 def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words(monkeypatch):
     before = build.digest_of_kernels()
     turn = vars(exports._play)["py_func"].__globals__["play_turn"].py_func
@@ -197,6 +199,7 @@ def test_a_value_network_is_packed_as_its_docstring_says():
 # Whether it plays as the native engine does.
 
 
+@pytest.mark.slow
 @needs_node
 def test_node_replays_what_the_native_engine_did(said):
     found = in_node(build.WEB, said)

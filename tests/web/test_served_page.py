@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 
 pytest.importorskip("torch", reason="a checkpoint plays with torch")
 
+pytestmark = pytest.mark.slow
+
 
 class _At:
     """What the fixture of the page asks of a server of files; it can be ended early."""
