@@ -250,3 +250,42 @@ def test_a_checkpoint_that_is_overwritten_is_another_agent(
         assert len(made) == 3
 
     asyncio.run(run())
+
+
+def test_thirty_two_agents_are_kept(house: House, made: list[_Slow]) -> None:
+    async def ask(number: int) -> None:
+        task = asyncio.create_task(house.choose(Spec.parse(f"mcts:{number}"), Position("leyla")))
+        await until(lambda: bool(made), task)
+        made[0].go_on.set()
+        await task
+
+    async def run() -> None:
+        for number in [*range(1, 33), *range(1, 33)]:
+            await ask(number)
+        assert len(made) == 32
+        await ask(33)  # instead of 1, which was asked for longest ago
+        await ask(2)
+        assert len(made) == 33
+        await ask(1)
+        assert len(made) == 34
+
+    asyncio.run(run())
+
+
+def test_slices_of_an_analysis_grow_up_to_a_second(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    solve = house_module.Solver.solve
+
+    def noted(solver: Any, position: Position, *, time_limit: float, **options: Any) -> Any:
+        limits.append(time_limit)
+        return solve(solver, position, time_limit=0.001, **options)
+
+    monkeypatch.setattr(house_module.Solver, "solve", noted)
+
+    async def run() -> None:
+        async for _ in house.analyse(Position.from_text(HARD), 3600):
+            if len(limits) == 8:
+                break
+
+    asyncio.run(run())
+    assert limits == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0]

@@ -415,6 +415,55 @@ def test_every_lesson_can_be_done(open_page: Open) -> None:
     expect(page.locator(".told")).to_contain_text("5 in your store")
 
 
+def test_lessons_are_walked_from_game_to_game_and_end(open_page: Open) -> None:
+    page = open_page("#learn/leyla/1")
+    back, later = page.get_by_role("button", name="Back"), page.get_by_role("button", name="Next", exact=True)
+    back.click()
+    expect(page).to_have_url(re.compile("#learn/layli/10$"))
+    later.click()
+    expect(page).to_have_url(re.compile("#learn/leyla/1$"))
+    expect(later).to_be_enabled()
+    page.goto(page.url.split("#")[0] + "#learn/layli/1")
+    expect(back).to_be_disabled()
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile("#learn/layli/1$"))
+    page.goto(page.url.split("#")[0] + "#learn/gabata/10")
+    expect(later).to_be_disabled()
+    expect(back).to_be_enabled()
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile("#learn/gabata/10$"))
+
+
+def test_a_studied_position_is_played_from(open_page: Open) -> None:
+    page = open_page()
+    page.keyboard.press("1")
+    assert wait_for_you(page)
+    played = turns_of(page)
+    page.evaluate("fragment => { location.hash = fragment }", f"study/{LATE.replace(' ', '+')}")
+    page.get_by_role("button", name="Play from here").click()
+    assert text_of(page) == LATE
+    assert turns_of(page) == []
+    page.get_by_label("Kept in this browser").focus()
+    page.get_by_label("Kept in this browser").select_option(index=1)
+    assert turns_of(page) == played  # the game that was under way is not lost
+
+
+def test_study_says_the_last_turn_and_what_is_best(open_page: Open) -> None:
+    page = open_page("#study/layli_goobalay+0,0,1,0,0,2/0,1,0,0,0,0+20-20+S")
+    live = page.locator("[aria-live]")
+    page.keyboard.press("t")
+    expect(live).to_contain_text("no turn yet")
+    page.get_by_text("All values are exact").wait_for()
+    page.keyboard.press("h")
+    expect(live).to_contain_text("Best: S")
+    page.keyboard.press("6")
+    page.keyboard.press("t")
+    expect(live).to_contain_text("South plays S6")
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    expect(live).to_contain_text("nothing to take back")
+
+
 def test_two_browsers_do_not_disturb_each_other(open_page: Open) -> None:
     one, two = open_page(), open_page()
     one.keyboard.press("1")

@@ -135,6 +135,8 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
             return bounds, cancelled, (await ask(socket, id=1, do="about"))[-1]
 
     bounds, cancelled, after = asyncio.run(run())
+    nodes = [answer["nodes"] for answer in bounds]
+    assert 0 < nodes[0] < nodes[1] < nodes[2]  # of the whole analysis, not of the last slice
     widths = [answer["upper"] - answer["lower"] for answer in bounds]
     assert widths == sorted(widths, reverse=True)
     assert not bounds[-1]["exact"]

@@ -335,6 +335,18 @@ test("a lost connection is tried three times, and one that is too slow is given 
   await isLost;
 });
 
+test("a connection that ends does not end what was asked on a newer one", async () => {
+  const [served, old] = await connected();
+  old.readyState = 2; // it is closing, and says so later
+  const answer = served.ask("choose", LATE, {});
+  await soon();
+  sockets[1].open();
+  await soon();
+  old.close();
+  sockets[1].say({ id: sockets[1].sent[0].id, action: 4, done: true });
+  assert.equal((await answer).action, 4);
+});
+
 const own = (log) => async (why, isNew) => (log.push([why, isNew]), { action: 9 });
 
 test("where the server fails, the page answers, and the server is asked again later", async () => {
