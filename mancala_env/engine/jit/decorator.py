@@ -122,9 +122,28 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
             **_COUNTS_NO_REFERENCES,
         )
         compiled = compile_it(function)
+        if not _numba_config.DISABLE_JIT:
+            _compile_once_for_literals(compiled)
         return compiled if _numba_config.DISABLE_JIT else hearing_ctrl_c(compiled)
     finally:
         _numba_config.CACHE_DIR = before
+
+
+def _compile_once_for_literals(dispatcher: Any) -> None:
+    """Let a call such as ``f(game, 0)`` use the code for any integer.
+
+    numba compiles a kernel again for each literal that another kernel passes to it. Kernels are inlined, so
+    that takes a fifth of the time of all compilations and gains nothing.
+    """
+    call_template = dispatcher.get_call_template
+
+    def call_template_of_types(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return call_template(
+            tuple(map(numba.types.unliteral, arguments)),
+            {name: numba.types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    dispatcher.get_call_template = call_template_of_types
 
 
 class _Announcer(Listener):
