@@ -36,7 +36,7 @@ from mancala_env.engine import state
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
-from mancala_env.engine.validation import _WRONG
+from mancala_env.engine.validation import REASONS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.networks import value as value_network
 from mancala_env.rulesets import (
@@ -192,7 +192,7 @@ def description() -> dict[str, Any]:
             "largest": value_network._LARGEST,
         },
         "ends": list(state.END_REASONS),
-        "wrongs": list(_WRONG),
+        "wrongs": list(REASONS),
         "stall_limit": STALL_LIMIT,
         "max_laps": MAX_LAPS,
         "max_total_seeds": MAX_TOTAL_SEEDS,
