@@ -422,7 +422,7 @@ class MctsAgent(SearchAgent):
         simulations = np.zeros(len(games), np.int64)
         worths = self._worths(games)
 
-        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
+        def search_games(memory: Memory, start: int, stop: int, piece: int) -> int:
             return search_piece(
                 self._rules,
                 games,
@@ -437,7 +437,7 @@ class MctsAgent(SearchAgent):
                 piece,
             )
 
-        self._search(games, search_piece)
+        self._search(games, search_games)
         return actions, simulations
 
     def _worths(self, games: np.ndarray) -> np.ndarray | None:

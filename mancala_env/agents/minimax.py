@@ -481,7 +481,7 @@ class MinimaxAgent(SearchAgent):
             best=np.zeros(len(games), np.int64),
         )
 
-        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
+        def search_games(memory: Memory, start: int, stop: int, piece: int) -> int:
             return search_piece(
                 self._rules,
                 self._network,
@@ -497,7 +497,7 @@ class MinimaxAgent(SearchAgent):
                 stop,
             )
 
-        self._search(games, search_piece)
+        self._search(games, search_games)
         self.last_depth, self.last_nodes = answers.depths, answers.nodes
         self.last_values = answers.best / unit
         return answers
