@@ -1,7 +1,7 @@
-"""Hashes of games that are played from fixed seeds, by every class that steps them.
+"""Hashes of games played from fixed seeds by every class that steps them.
 
-The engine may be rewritten, the games may not change. ``python tests/rules/trajectories.py`` prints the table
-that ``test_trajectories.py`` compares with; a change of the rules is the only reason to write it again.
+``python tests/rules/trajectories.py > tests/data/trajectories.json`` writes the table that
+``test_trajectories.py`` compares with. Write it again only when a rule or an observation changes.
 """
 
 import hashlib
@@ -57,6 +57,17 @@ def batch(ruleset: Ruleset, digest: Digest, steps: int, rounds: Any, **options: 
     digest.add(games.games, games.legal_mask, games.observation, games.counts)
 
 
+def batch_until_over(ruleset: Ruleset, digest: Digest) -> None:
+    """Play a Batch without autoreset until all games are over."""
+    rng = np.random.default_rng(2)
+    games = Batch(ruleset, 3, 3, seed=13, num_threads=1, autoreset=False, opening_set="training")
+    over = games.done.copy()
+    while not over.all():
+        games.step(_chosen(games.legal_mask, rng), ~over)
+        over |= games.done
+        digest.add(games.games, games.legal_mask, games.observation, games.reward, games.done, games.counts)
+
+
 def position(ruleset: Ruleset, digest: Digest, steps: int, starter: int = 0) -> None:
     """Play a match on a Position, and the next one."""
     rng = np.random.default_rng(steps)
@@ -97,7 +108,7 @@ def single(ruleset: Ruleset, digest: Digest, steps: int, **options: Any) -> None
     seen, info = env.reset(seed=7)
     for _ in range(steps):
         digest.add(seen, info["action_mask"])
-        action = int(_chosen(info["action_mask"], rng)) if rng.random() < 0.97 else int(rng.integers(4))
+        action = int(_chosen(info["action_mask"], rng)) if rng.random() < 0.97 else int(rng.random() * 4)
         seen, reward, terminated, truncated, info = env.step(action)
         digest.add(reward, terminated, truncated)
         if terminated or truncated:
@@ -136,25 +147,15 @@ Play = Callable[[Ruleset, Digest], None]
 PLAYED: dict[str, Play] = {
     "batch": lambda r, d: batch(r, d, 60, 1, first_player="random", opening_turns=3),
     "batch of matches": lambda r, d: batch(r, d, 150, "match", reward="margin"),
-    "batch without autoreset": lambda r, d: batch_until_over(r, d),
+    "batch without autoreset": batch_until_over,
     "position": lambda r, d: position(r, d, 150),
     "aec": lambda r, d: aec(r, d, 60, rounds=2, first_player="random"),
     "single": lambda r, d: single(r, d, 40, opponent="greedy", seat="random", illegal="random"),
-    "vector": lambda r, d: vector(r, d, 40, opponent="random", seat="north", autoreset_mode=NEXT_STEP),
+    "vector": lambda r, d: vector(
+        r, d, 40, opponent="random", seat="north", autoreset_mode=AutoresetMode.NEXT_STEP
+    ),
     "vec_env": lambda r, d: vec_env(r, d, 40, opponent=["random", "greedy"], rounds=2, reward="margin"),
 }
-NEXT_STEP = AutoresetMode.NEXT_STEP
-
-
-def batch_until_over(ruleset: Ruleset, digest: Digest) -> None:
-    """Play a Batch without autoreset until all games are over."""
-    rng = np.random.default_rng(2)
-    games = Batch(ruleset, 3, 3, seed=13, num_threads=1, autoreset=False, opening_set="training")
-    over = games.done.copy()
-    while not over.all():
-        games.step(_chosen(games.legal_mask, rng), ~over)
-        over |= games.done
-        digest.add(games.games, games.legal_mask, games.observation, games.reward, games.done, games.counts)
 
 
 def hash_of(play: Play, ruleset: Ruleset) -> str:
