@@ -165,8 +165,8 @@ PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = _COLUMNS["player"], _COLUMNS["stall"],
 TERRITORY_COLUMN, ROUND_COLUMN = _COLUMNS["territory"], _COLUMNS["round"]
 STARTER_COLUMN, DEBT_COLUMN = _COLUMNS["starter"], _COLUMNS["debt_south"]
 
-# What rules_in and load fill with numbers. numba makes no tuple of a loop, but replaces items of one.
-_NO_RULES, _NO_FIELDS = (0,) * NUM_RULES, (0,) * len(_COLUMNS)
+# What rules_in fills. numba makes no tuple in a loop, but replaces items of one.
+_NO_RULES = (0,) * NUM_RULES
 
 
 def _with_item_in_python(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
@@ -234,21 +234,42 @@ def rules_in(numbers):
 @kernel
 def load(games, b):
     """Return row b of a games array as a Game."""
-    fields = _NO_FIELDS
-    for i in range(len(_NO_FIELDS)):
-        fields = with_item(fields, i, np.int64(games[b, OWNED_COLUMN + i]))
-    return Game(Board(games[b, 0], games[b, 1], games[b, 2]), *fields)
+    return Game(
+        board=Board(games[b, 0], games[b, 1], games[b, 2]),
+        owned_south=np.int64(games[b, OWNED_COLUMN]),
+        owned_north=np.int64(games[b, OWNED_COLUMN + 1]),
+        store_south=np.int64(games[b, STORE_COLUMN]),
+        store_north=np.int64(games[b, STORE_COLUMN + 1]),
+        player=np.int64(games[b, PLAYER_COLUMN]),
+        stall=np.int64(games[b, STALL_COLUMN]),
+        end=np.int64(games[b, END_COLUMN]),
+        territory=np.int64(games[b, TERRITORY_COLUMN]),
+        round=np.int64(games[b, ROUND_COLUMN]),
+        starter=np.int64(games[b, STARTER_COLUMN]),
+        debt_south=np.int64(games[b, DEBT_COLUMN]),
+        debt_north=np.int64(games[b, DEBT_COLUMN + 1]),
+    )
 
 
 @kernel
 def save(games, b, game):
     """Write a Game into row b of a games array."""
+    # (A loop over the fields could raise an index error in WebAssembly, whose compiler does not unroll it.)
     games[b, 0] = game.board.low
     games[b, 1] = game.board.middle
     games[b, 2] = game.board.high
-    fields = game[1:]
-    for i in range(len(_NO_FIELDS)):
-        games[b, OWNED_COLUMN + i] = fields[i]
+    games[b, OWNED_COLUMN] = game.owned_south
+    games[b, OWNED_COLUMN + 1] = game.owned_north
+    games[b, STORE_COLUMN] = game.store_south
+    games[b, STORE_COLUMN + 1] = game.store_north
+    games[b, PLAYER_COLUMN] = game.player
+    games[b, STALL_COLUMN] = game.stall
+    games[b, END_COLUMN] = game.end
+    games[b, TERRITORY_COLUMN] = game.territory
+    games[b, ROUND_COLUMN] = game.round
+    games[b, STARTER_COLUMN] = game.starter
+    games[b, DEBT_COLUMN] = game.debt_south
+    games[b, DEBT_COLUMN + 1] = game.debt_north
 
 
 @kernel
