@@ -47,19 +47,19 @@ def _counted(rules, margin, starter, debt_south, debt_north):
     south = (total + margin) // 2
     row = (1 << rules.width) - 1
     return Game(
-        Board(none, none, none),
-        0,
-        0,
-        south,
-        total - south,
-        SOUTH,
-        0,
-        STUCK,
-        row,
-        1,
-        starter,
-        debt_south,
-        debt_north,
+        board=Board(none, none, none),
+        owned_south=0,
+        owned_north=0,
+        store_south=south,
+        store_north=total - south,
+        player=SOUTH,
+        stall=0,
+        end=STUCK,
+        territory=row,
+        round=1,
+        starter=starter,
+        debt_south=debt_south,
+        debt_north=debt_north,
     )
 
 

@@ -49,7 +49,7 @@ from mancala_env.search.limit import Budget
 # A tree of this many nodes, 128 MB, grows no more; simulations then start their rollouts at its leaves.
 _MOST_NODES = 1 << 22
 # No line is longer: a free seed leaves the board at least every 50 turns.
-_MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
+MOST_TURNS = 50 * MAX_TOTAL_SEEDS + 2
 
 # Weight of the exploration term, and of the margin beside the outcome; chosen by measurement.
 _EXPLORATION = 1.0
@@ -67,7 +67,7 @@ VALUE, _DOUBT = 0, 1
 EXACT, LEAST, MOST = 0, 1, 2
 # Columns of progress.
 _USED = 1
-_PROGRESS_COLUMNS = 2
+PROGRESS_COLUMNS = 2
 
 
 class Memory(NamedTuple):
@@ -79,7 +79,7 @@ class Memory(NamedTuple):
             while not visited and minus infinite when hopeless, and how much doubt remains.
         path: int32 `[P, 2]`, nodes of the line being walked and who moves there.
         random: uint64 `[1]`, the generator.
-        progress: int64 `[_PROGRESS_COLUMNS]`, where the search stands between two pieces.
+        progress: int64 `[PROGRESS_COLUMNS]`, where the search stands between two pieces.
     """
 
     tree: np.ndarray
@@ -339,7 +339,7 @@ def choose(tree, promise, root, player, random, win=1):
 
 
 @kernel
-def _search_piece(rules, games, randoms, simulations, worths, actions, done, memory, start, stop, piece):
+def search_piece(rules, games, randoms, simulations, worths, actions, done, memory, start, stop, piece):
     """Search games from start to stop, each by so many simulations or until its value is proven.
 
     `worths` is None, or int32 `[B, 3, T + 1]`: for each count of South's at the end of the round its worth,
@@ -422,8 +422,8 @@ class MctsAgent(SearchAgent):
         simulations = np.zeros(len(games), np.int64)
         worths = self._worths(games)
 
-        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
-            return _search_piece(
+        def search_games(memory: Memory, start: int, stop: int, piece: int) -> int:
+            return search_piece(
                 self._rules,
                 games,
                 randoms,
@@ -437,7 +437,7 @@ class MctsAgent(SearchAgent):
                 piece,
             )
 
-        self._search(games, search_piece)
+        self._search(games, search_games)
         return actions, simulations
 
     def _worths(self, games: np.ndarray) -> np.ndarray | None:
@@ -450,7 +450,7 @@ class MctsAgent(SearchAgent):
         return Memory(
             tree=np.empty((nodes, NODE_COLUMNS), np.int32),
             promise=np.empty((nodes, 2), np.float32),
-            path=np.empty((_MOST_TURNS, 2), np.int32),
+            path=np.empty((MOST_TURNS, 2), np.int32),
             random=np.zeros(1, np.uint64),
-            progress=np.zeros(_PROGRESS_COLUMNS, np.int64),
+            progress=np.zeros(PROGRESS_COLUMNS, np.int64),
         )

@@ -63,10 +63,10 @@ _PIECE = 20_000
 # Columns of a frame: a position on the line being searched, seen by its player to move.
 _PLAYER, _DEPTH, _ALPHA, _BETA, _FIRST_ALPHA = range(5)
 _BEST, _BEST_HOLE, _OPEN, _COUNT, _LEFT, _CURRENT = range(5, 11)
-_FRAME_COLUMNS = 11
+FRAME_COLUMNS = 11
 # Columns of progress: the frame the search stands at, and the seeds of its game.
 _PLY, _TOTAL = 1, 2
-_PROGRESS_COLUMNS = 3
+PROGRESS_COLUMNS = 3
 # What a remembered value says of the true one.
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
 # Columns of the table, and where each field of what is remembered begins; a value takes 16 bits, biased.
@@ -83,14 +83,14 @@ class Memory(NamedTuple):
     """What one thread needs to search.
 
     Attributes:
-        frames: int64 `[P, _FRAME_COLUMNS]`, the positions on the line being searched.
+        frames: int64 `[P, FRAME_COLUMNS]`, the positions on the line being searched.
         keys: uint64 `[P]`, their keys in the table.
         children: uint64 `[P * A, NUM_COLUMNS]`, the positions after each turn of each frame.
         scores: int64 `[P * A]`, in which order they are tried, the highest first; _TAKEN once tried.
         holes: int64 `[P * A]`, the holes these turns start from.
         root_values: int64 `[A]`, value of each turn of the root in the running search.
         table: uint64 `[S, 2]`, key and packed value of positions met, S a power of two.
-        progress: int64 `[_PROGRESS_COLUMNS]`, where the search stands between two pieces.
+        progress: int64 `[PROGRESS_COLUMNS]`, where the search stands between two pieces.
     """
 
     frames: np.ndarray
@@ -344,7 +344,7 @@ def _search_depth(
 
 
 @kernel
-def _search_piece(
+def search_piece(
     rules, network, games, randoms, deepest, step, wants_all, piece, answers, memory, start, stop
 ):
     """Search games from start to stop, each `step` turns deeper at a time, to `deepest` turns or until
@@ -481,8 +481,8 @@ class MinimaxAgent(SearchAgent):
             best=np.zeros(len(games), np.int64),
         )
 
-        def search_piece(memory: Memory, start: int, stop: int, piece: int) -> int:
-            return _search_piece(
+        def search_games(memory: Memory, start: int, stop: int, piece: int) -> int:
+            return search_piece(
                 self._rules,
                 self._network,
                 games,
@@ -497,7 +497,7 @@ class MinimaxAgent(SearchAgent):
                 stop,
             )
 
-        self._search(games, search_piece)
+        self._search(games, search_games)
         self.last_depth, self.last_nodes = answers.depths, answers.nodes
         self.last_values = answers.best / unit
         return answers
@@ -507,14 +507,14 @@ class MinimaxAgent(SearchAgent):
         plies = self.budget.steps + 1
         rows = plies * num_actions
         return Memory(
-            frames=np.zeros((plies, _FRAME_COLUMNS), np.int64),
+            frames=np.zeros((plies, FRAME_COLUMNS), np.int64),
             keys=np.zeros(plies, np.uint64),
             children=np.zeros((rows, NUM_COLUMNS), np.uint64),
             scores=np.zeros(rows, np.int64),
             holes=np.zeros(rows, np.int64),
             root_values=np.zeros(num_actions, np.int64),
             table=np.zeros((1 << min(20, self.budget.steps + 4), 2), np.uint64),
-            progress=np.zeros(_PROGRESS_COLUMNS, np.int64),
+            progress=np.zeros(PROGRESS_COLUMNS, np.int64),
         )
 
 

@@ -10,14 +10,13 @@ from mancala_env.engine.state import (
     NORTH,
     SOUTH,
     action_of,
-    as_actions,
     count_of,
     hole_of,
     load,
     nth_bit,
     num_bits,
 )
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import legal_actions, play_turn
 
 _NO_MARGIN = -1_000_000
 
@@ -33,7 +32,7 @@ def random_action(rules, game, random):
 def greedy_action(rules, game, random):
     """Return the action after which the mover's count leads by most, ties drawn with a generator."""
     mover = game.player
-    legal = as_actions(rules, mover, legal_holes(rules, game))
+    legal = legal_actions(rules, game)
     best_margin, best = _NO_MARGIN, 0
     for i in range(num_bits(legal)):
         action = nth_bit(legal, i)

@@ -1,7 +1,7 @@
-"""Episodes: how one starts, and, in one kernel that everybody calls, how one ends.
+"""Episodes: how one starts, its steps, and how it ends.
 
-An episode is some rounds of a match, or the whole match (RULES 5). :func:`end_of_round` decides what a
-finished round is followed by; Batch, the environments, the arena and self-play all ask it.
+An episode is some rounds of a match, or the whole match (RULES 5). :func:`step` is the only place where a
+turn, the end of a round and the end of an episode meet; everything that plays episodes calls it.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -13,7 +13,7 @@ from mancala_env.engine.holdout import ALL, OPENING_SETS, is_in_set
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.rounds import first_round, match_margin, next_round
-from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of
+from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of, hole_of, load, save, with_item
 from mancala_env.engine.turn import play_turn
 from mancala_env.errors import InvalidArgument
 
@@ -34,8 +34,8 @@ MOST_OPENING_TURNS = 10_000
 _MOST_OPENINGS, _MOST_ROUNDS = 100, 1000
 
 
-class Episode(NamedTuple):
-    """What an episode is, as integers for kernels.
+class EpisodeSettings(NamedTuple):
+    """The settings of an episode, as integers for kernels.
 
     Attributes:
         rounds: Most rounds of an episode; MATCH for a match, which MAX_ROUNDS truncates.
@@ -50,6 +50,25 @@ class Episode(NamedTuple):
     opening_turns: int = 0
     reward: int = OUTCOME
     opening_set: int = ALL
+
+
+class Step(NamedTuple):
+    """What one turn led to.
+
+    Attributes:
+        game: The game to go on from, or the one the episode ended in. After a finished round that others
+            follow it is the start of the next round.
+        played: The game right after the turn.
+        is_over: Whether the episode is over.
+        is_truncated: Whether it is truncated (RULES 5.4).
+        reward: South's reward, 0 while the episode goes on. North's is its negative.
+    """
+
+    game: Any
+    played: Any
+    is_over: Any
+    is_truncated: Any
+    reward: Any
 
 
 def encode_rounds(rounds: Rounds) -> int:
@@ -74,14 +93,14 @@ def encode_episode(
     opening_turns: int = 0,
     reward: Any = "outcome",
     opening_set: Any = "all",
-) -> Episode:
-    """Return what an episode is, as kernels take it, from the arguments of Batch and the environments.
+) -> EpisodeSettings:
+    """Return the settings of an episode from the arguments of Batch and the environments.
 
     Raises:
         InvalidArgument: An argument is out of range; the message says what would be right.
     """
     starter = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
-    return Episode(
+    return EpisodeSettings(
         rounds=encode_rounds(rounds),
         first_player=2 if starter == "random" else int(starter),
         opening_turns=whole("opening_turns", opening_turns, 0, MOST_OPENING_TURNS),
@@ -90,59 +109,103 @@ def encode_episode(
     )
 
 
+NUM_SETTINGS = len(EpisodeSettings._fields)
+_NO_SETTINGS = (0,) * NUM_SETTINGS
+
+
 @kernel
-def new_episode(rules, episode, random):
+def settings_in(numbers, first):
+    """Return the EpisodeSettings whose fields lie in an int64 array from a place on, in order."""
+    fields = _NO_SETTINGS
+    for i in range(NUM_SETTINGS):
+        fields = with_item(fields, i, numbers[first + i])
+    return EpisodeSettings(*fields)
+
+
+@kernel
+def new_episode(rules, settings, random):
     """Return the generator state and a game to start an episode from."""
     tries = 0
     while True:
         tries += 1
-        starter = episode.first_player
+        starter = settings.first_player
         if starter > NORTH:
             random, starter = random_below(random, 2)
         game = first_round(rules, starter)
         running = game
-        for _ in range(episode.opening_turns):
+        for _ in range(settings.opening_turns):
             if game.end == RUNNING:
                 running = game
                 random, hole = random_hole(rules, game, random)
                 game = play_turn(rules, game, hole)[0]
-        is_wanted = episode.opening_turns == 0 or is_in_set(rules, game, episode.opening_set)
+        is_wanted = settings.opening_turns == 0 or is_in_set(rules, game, settings.opening_set)
         if game.end == RUNNING and is_wanted:
             return random, game
-        is_enough = tries >= _MOST_OPENINGS and is_in_set(rules, running, episode.opening_set)
+        is_enough = tries >= _MOST_OPENINGS and is_in_set(rules, running, settings.opening_set)
         if is_enough or tries == _MOST_ROUNDS:
             return random, running
 
 
 @kernel
-def end_of_round(rules, episode, game):
+def step(rules, settings, game, action):
+    """Play a legal action of the player to move, and return the :class:`Step`."""
+    return step_from(rules, settings, game, hole_of(rules, game.player, action))
+
+
+@kernel
+def step_from(rules, settings, game, hole):
+    """Play the turn that starts from a legal hole, and return the :class:`Step`."""
+    played = play_turn(rules, game, hole)[0]
+    after, is_over, is_truncated, reward = played, False, False, 0.0
+    if played.end != RUNNING:
+        after, is_over, is_truncated, reward = end_of_round(rules, settings, played)
+    return Step(after, played, is_over, is_truncated, reward)
+
+
+@kernel
+def end_of_round(rules, settings, game):
     """Return what a finished round is followed by in an episode.
 
     Returns:
         The game to go on from, which is the first of the next round, or the one the episode ended in;
-        whether the episode is terminated; whether it is truncated (RULES 5.4); and South's reward, 0 while
-        the episode goes on. North's reward is its negative.
+        whether the episode is over; whether it is truncated (RULES 5.4); and South's reward, 0 while the
+        episode goes on.
     """
     is_match_over = False
-    is_last = episode.rounds == 1
+    is_last = settings.rounds == 1
     after = game
     if not is_last:
         after, is_match_over = next_round(rules, game)
-        is_last = is_match_over or game.round >= (MAX_ROUNDS if episode.rounds == MATCH else episode.rounds)
+        is_last = is_match_over or game.round >= (MAX_ROUNDS if settings.rounds == MATCH else settings.rounds)
     if is_last:
-        is_truncated = episode.rounds == MATCH and not is_match_over
-        return game, not is_truncated, is_truncated, _reward_of_south(rules, episode, game, is_match_over)
+        is_truncated = settings.rounds == MATCH and not is_match_over
+        return game, True, is_truncated, _reward_of_south(rules, settings, game, is_match_over)
     if after.end != RUNNING:  # nobody can move in the round that was set up
-        return after, True, False, _reward_of_south(rules, episode, after, False)
+        return after, True, False, _reward_of_south(rules, settings, after, False)
     return after, False, False, 0.0
 
 
 @kernel
-def _reward_of_south(rules, episode, game, is_match_over):
-    if episode.reward == MARGIN:
+def play_random(rules, settings, games, rng_states, turns, start, stop):
+    """Play uniformly random turns in games start to stop, one episode after another."""
+    for b in range(start, stop):
+        game, random = load(games, b), rng_states[b]
+        for _ in range(turns):
+            random, hole = random_hole(rules, game, random)
+            after = step_from(rules, settings, game, hole)
+            game = after.game
+            if after.is_over:
+                random, game = new_episode(rules, settings, random)
+        rng_states[b] = random
+        save(games, b, game)
+
+
+@kernel
+def _reward_of_south(rules, settings, game, is_match_over):
+    if settings.reward == MARGIN:
         difference = count_of(rules, game, SOUTH) - count_of(rules, game, NORTH)
         return difference / (2 * rules.width * rules.seeds)
     margin = match_margin(rules, game, is_match_over)
-    if episode.reward == SEEDS:
+    if settings.reward == SEEDS:
         return np.float64(margin)
     return np.float64(np.sign(margin))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import as_actions, hole_of, nth_bit, num_bits
-from mancala_env.engine.turn import legal_holes
+from mancala_env.engine.state import hole_of, nth_bit, num_bits
+from mancala_env.engine.turn import legal_actions
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -30,6 +30,6 @@ def random_below(state, bound):
 @kernel
 def random_hole(rules, game, random):
     """Return the next generator state and a legal hole, each equally likely. The round is not over."""
-    actions = as_actions(rules, game.player, legal_holes(rules, game))
+    actions = legal_actions(rules, game)
     random, n = random_below(random, num_bits(actions))
     return random, hole_of(rules, game.player, nth_bit(actions, n))

@@ -85,19 +85,19 @@ def _claims(rules, game):
 def _set_up(board, stores, territory, round_number, starter, debts):
     """Return a round with nothing owned and the starter to move."""
     return Game(
-        board,
-        0,
-        0,
-        stores[0],
-        stores[1],
-        starter,
-        0,
-        RUNNING,
-        territory,
-        round_number,
-        starter,
-        debts[0],
-        debts[1],
+        board=board,
+        owned_south=0,
+        owned_north=0,
+        store_south=stores[0],
+        store_north=stores[1],
+        player=starter,
+        stall=0,
+        end=RUNNING,
+        territory=territory,
+        round=round_number,
+        starter=starter,
+        debt_south=debts[0],
+        debt_north=debts[1],
     )
 
 
@@ -202,19 +202,19 @@ def _eights(rules, game):
     weg = 1 << hole_of(rules, starter, rules.width)
     last_eight = hole_of(rules, starter, rules.width - 2)
     arranged = Game(
-        board,
-        weg if starter == SOUTH else 0,
-        weg if starter == NORTH else 0,
-        0,
-        0,
-        starter,
-        0,
-        RUNNING,
-        game.territory,
-        game.round,
-        starter,
-        0,
-        0,
+        board=board,
+        owned_south=weg if starter == SOUTH else 0,
+        owned_north=weg if starter == NORTH else 0,
+        store_south=0,
+        store_north=0,
+        player=starter,
+        stall=0,
+        end=RUNNING,
+        territory=game.territory,
+        round=game.round,
+        starter=starter,
+        debt_south=0,
+        debt_north=0,
     )
     if territory_of(rules, game, starter) & (1 << last_eight):
         return play_turn(rules, arranged, last_eight)[0]  # passes the weg, so the stall counter stays at 0

@@ -14,10 +14,14 @@ Symbols: W row width, H = 2W holes, B games.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numba.core.config
 import numpy as np
+from numba.cpython.unsafe.tuple import tuple_setitem
 
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
+
+_numba_config: Any = numba.core.config
 
 SOUTH, NORTH = 0, 1
 NOBODY = -1
@@ -89,7 +93,10 @@ _NTH = _nth_table(_BITS)
 
 
 class Rules(NamedTuple):
-    """A ruleset's dials as the integers kernels branch on."""
+    """A ruleset's dials as the integers kernels branch on.
+
+    A new one is added here and in :func:`encode`; arrays of them follow.
+    """
 
     width: int
     seeds: int
@@ -145,12 +152,29 @@ class Game(NamedTuple):
     debt_north: Any
 
 
+NUM_RULES = len(Rules._fields)
+"""Fields of Rules."""
+
 # Columns of a games array: the three board words, then the other fields of Game in order, and one spare.
 NUM_COLUMNS = 16
 MOST_GAMES = 1 << 32
 """Games of one array at most: beside those that they end in, a terabyte."""
-OWNED_COLUMN, STORE_COLUMN, PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = 3, 5, 7, 8, 9
-TERRITORY_COLUMN, ROUND_COLUMN, STARTER_COLUMN, DEBT_COLUMN = 10, 11, 12, 13
+_COLUMNS = {name: len(Board._fields) + i for i, name in enumerate(Game._fields[1:])}
+OWNED_COLUMN, STORE_COLUMN = _COLUMNS["owned_south"], _COLUMNS["store_south"]
+PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = _COLUMNS["player"], _COLUMNS["stall"], _COLUMNS["end"]
+TERRITORY_COLUMN, ROUND_COLUMN = _COLUMNS["territory"], _COLUMNS["round"]
+STARTER_COLUMN, DEBT_COLUMN = _COLUMNS["starter"], _COLUMNS["debt_south"]
+
+# What rules_in fills. numba makes no tuple in a loop, but replaces items of one.
+_NO_RULES = (0,) * NUM_RULES
+
+
+def _with_item_in_python(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:i], value, *values[i + 1 :])
+
+
+with_item: Any = _with_item_in_python if _numba_config.DISABLE_JIT else tuple_setitem
+"""Return a tuple of numbers with one of them replaced."""
 
 
 class State(NamedTuple):
@@ -199,28 +223,38 @@ def encode(ruleset: Ruleset) -> Rules:
 
 
 @kernel
+def rules_in(numbers):
+    """Return the Rules whose fields an int64 array begins with, in order."""
+    fields = _NO_RULES
+    for i in range(NUM_RULES):
+        fields = with_item(fields, i, numbers[i])
+    return Rules(*fields)
+
+
+@kernel
 def load(games, b):
     """Return row b of a games array as a Game."""
     return Game(
-        Board(games[b, 0], games[b, 1], games[b, 2]),
-        np.int64(games[b, OWNED_COLUMN]),
-        np.int64(games[b, OWNED_COLUMN + 1]),
-        np.int64(games[b, STORE_COLUMN]),
-        np.int64(games[b, STORE_COLUMN + 1]),
-        np.int64(games[b, PLAYER_COLUMN]),
-        np.int64(games[b, STALL_COLUMN]),
-        np.int64(games[b, END_COLUMN]),
-        np.int64(games[b, TERRITORY_COLUMN]),
-        np.int64(games[b, ROUND_COLUMN]),
-        np.int64(games[b, STARTER_COLUMN]),
-        np.int64(games[b, DEBT_COLUMN]),
-        np.int64(games[b, DEBT_COLUMN + 1]),
+        board=Board(games[b, 0], games[b, 1], games[b, 2]),
+        owned_south=np.int64(games[b, OWNED_COLUMN]),
+        owned_north=np.int64(games[b, OWNED_COLUMN + 1]),
+        store_south=np.int64(games[b, STORE_COLUMN]),
+        store_north=np.int64(games[b, STORE_COLUMN + 1]),
+        player=np.int64(games[b, PLAYER_COLUMN]),
+        stall=np.int64(games[b, STALL_COLUMN]),
+        end=np.int64(games[b, END_COLUMN]),
+        territory=np.int64(games[b, TERRITORY_COLUMN]),
+        round=np.int64(games[b, ROUND_COLUMN]),
+        starter=np.int64(games[b, STARTER_COLUMN]),
+        debt_south=np.int64(games[b, DEBT_COLUMN]),
+        debt_north=np.int64(games[b, DEBT_COLUMN + 1]),
     )
 
 
 @kernel
 def save(games, b, game):
     """Write a Game into row b of a games array."""
+    # (A loop over the fields could raise an index error in WebAssembly, whose compiler does not unroll it.)
     games[b, 0] = game.board.low
     games[b, 1] = game.board.middle
     games[b, 2] = game.board.high
@@ -424,19 +458,19 @@ def margin_for(rules, game, total, player):
 def with_turn(game, player, stall, end):
     """Return the game with that player to move, that stall counter and that end."""
     return Game(
-        game.board,
-        game.owned_south,
-        game.owned_north,
-        game.store_south,
-        game.store_north,
-        player,
-        stall,
-        end,
-        game.territory,
-        game.round,
-        game.starter,
-        game.debt_south,
-        game.debt_north,
+        board=game.board,
+        owned_south=game.owned_south,
+        owned_north=game.owned_north,
+        store_south=game.store_south,
+        store_north=game.store_north,
+        player=player,
+        stall=stall,
+        end=end,
+        territory=game.territory,
+        round=game.round,
+        starter=game.starter,
+        debt_south=game.debt_south,
+        debt_north=game.debt_north,
     )
 
 

@@ -16,7 +16,9 @@ from mancala_env.engine.state import (
     UUR,
     Game,
     all_holes,
+    as_actions,
     emptied,
+    load,
     occupied,
     seeds_in,
     seeds_within,
@@ -60,6 +62,35 @@ def legal_holes(rules, game):
     if rules.opening == RIGHTMOST_OPENING and game.player == SOUTH and is_start_board(rules, game):
         holes &= 1 if rules.clockwise else 1 << (rules.width - 1)
     return holes
+
+
+@kernel
+def legal_actions(rules, game):
+    """Return the bits of the actions the player to move has; 0 when the round is over."""
+    return as_actions(rules, game.player, legal_holes(rules, game))
+
+
+@kernel
+def is_legal(rules, game, action, num_actions):
+    """Tell whether a number is a legal action of the player to move, of actions 0 to num_actions - 1."""
+    return 0 <= action < num_actions and (legal_actions(rules, game) >> action) & 1 != 0
+
+
+@kernel
+def first_illegal(rules, games, actions, where, num_actions):
+    """Return the first of the wanted games whose action is not legal, or -1."""
+    for b in range(len(actions)):
+        if where[b] and not is_legal(rules, load(games, b), actions[b], num_actions):
+            return b
+    return -1
+
+
+@kernel
+def write_mask(rules, game, player, mask, b):
+    """Write which actions a player has into row b; none where the other player is to move."""
+    actions = legal_actions(rules, game) if game.player == player else 0
+    for action in range(mask.shape[1]):
+        mask[b, action] = (actions >> action) & 1
 
 
 @kernel
@@ -130,19 +161,19 @@ def play_turn(rules, game, hole):
 
     south = mover == SOUTH
     after = Game(
-        board,
-        game.owned_south | (taken if south else 0),
-        game.owned_north | (0 if south else taken),
-        game.store_south + (captured if south else 0),
-        game.store_north + (0 if south else captured),
-        1 - mover,
-        _stall_after(game, board, owned, taken, captured),
-        RUNNING,
-        game.territory,
-        game.round,
-        game.starter,
-        game.debt_south,
-        game.debt_north,
+        board=board,
+        owned_south=game.owned_south | (taken if south else 0),
+        owned_north=game.owned_north | (0 if south else taken),
+        store_south=game.store_south + (captured if south else 0),
+        store_north=game.store_north + (0 if south else captured),
+        player=1 - mover,
+        stall=_stall_after(game, board, owned, taken, captured),
+        end=RUNNING,
+        territory=game.territory,
+        round=game.round,
+        starter=game.starter,
+        debt_south=game.debt_south,
+        debt_north=game.debt_north,
     )
     return settled(rules, after), laps, captured, taken
 

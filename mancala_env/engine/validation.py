@@ -1,7 +1,7 @@
-"""Which rows of a games array can be games of a ruleset at all.
+"""Checks whether games can occur in a ruleset.
 
-Kernels trust what they are given: a game without seeds that calls itself running would never end. So games
-that come from outside are looked at once, at the door.
+Kernels trust their arguments: a running game without seeds would never end. So games that users give are
+checked once, by the public function that takes them.
 """
 
 from typing import Any
@@ -16,24 +16,27 @@ from mancala_env.engine.state import (
     LOAN,
     NUM_COLUMNS,
     PAIR,
+    ROUND_COLUMN,
     RUNNING,
     SOUTH,
     TERRITORY,
     TERRITORY_COLUMN,
     UUR,
+    State,
     all_holes,
     encode,
     hole_of,
     load,
     row_of,
     seeds_within,
+    unpack,
     with_turn,
 )
 from mancala_env.engine.turn import STALL_LIMIT, settled
 from mancala_env.errors import InvalidPosition
 from mancala_env.rulesets import Ruleset
 
-_WRONG = (
+REASONS = (
     "",
     "seeds lie in holes that the board does not have",
     "it holds more seeds than the ruleset has",
@@ -48,6 +51,8 @@ _WRONG = (
     "debts are not what the ruleset allows",
     "its end is not what its seeds say: whether the round is over, and who moves, follows from them",
 )
+"""Why a game is impossible, by the number that :func:`reason_against` returns; 0: it is possible."""
+_TOO_MANY_SEEDS, _OWNED_PAIRS, _TERRITORY, _DEBTS = 2, 9, 10, 11
 
 
 @kernel
@@ -77,11 +82,11 @@ def _is_possible_territory(rules, territory):
 
 
 @kernel
-def _what_is_wrong(rules, games, b):
-    """Return the index in _WRONG of what is wrong with a game, 0 where it is possible."""
+def reason_against(rules, games, b):
+    """Return the index in REASONS of why row b is impossible, 0 where it is possible."""
     for column in range(3, NUM_COLUMNS):
         if games[b, column] >> np.uint64(31):
-            return 6 if column == 11 else 2
+            return 6 if column == ROUND_COLUMN else _TOO_MANY_SEEDS
     game = load(games, b)
     holes, total = all_holes(rules), 2 * rules.width * rules.seeds
     if seeds_within(game.board, ~holes & 0xFFFFFF):
@@ -94,7 +99,7 @@ def _what_is_wrong(rules, games, b):
         seeds += np.int64((middle >> shift) & np.uint64(0xFF))
         seeds += np.int64((high >> shift) & np.uint64(0xFF))
     if seeds > total:
-        return 2
+        return _TOO_MANY_SEEDS
     if game.player > 1:
         return 3
     if game.stall > STALL_LIMIT:
@@ -110,15 +115,15 @@ def _what_is_wrong(rules, games, b):
         return 8
     if rules.landing == UUR or rules.landing == PAIR:
         if _opposites(rules, game.owned_south) != game.owned_south:
-            return 9
+            return _OWNED_PAIRS
         if _opposites(rules, game.owned_north) != game.owned_north:
-            return 9
+            return _OWNED_PAIRS
     if not _is_possible_territory(rules, game.territory):
-        return 10
+        return _TERRITORY
     if (
         rules.match != LOAN and game.debt_south + game.debt_north
     ) or game.debt_south + game.debt_north > total:
-        return 11
+        return _DEBTS
     if game.end != ENDLESS:
         after = settled(rules, with_turn(game, game.player, game.stall, RUNNING))
         if after.end != game.end or (game.end == RUNNING and after.player != game.player):
@@ -127,12 +132,52 @@ def _what_is_wrong(rules, games, b):
 
 
 @kernel
-def _first_wrong(rules, games):
+def first_impossible(rules, games):
+    """Return the first impossible game and the index in REASONS of why, or -1 and 0."""
     for b in range(len(games)):
-        wrong = _what_is_wrong(rules, games, b)
+        wrong = reason_against(rules, games, b)
         if wrong:
             return b, wrong
     return -1, 0
+
+
+def check_set_up(ruleset: Ruleset, games: np.ndarray) -> None:
+    """Check a game that was set up from numbers in range; row 0 of uint64 `[1, NUM_COLUMNS]`.
+
+    Raises:
+        InvalidPosition: The game is impossible; the message names the numbers.
+    """
+    reason = reason_against(encode(ruleset), games, 0)
+    if reason:
+        raise InvalidPosition(_explained(ruleset, unpack(games, ruleset.num_holes), reason))
+
+
+def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
+    """Return what is wrong with a single game, with its numbers."""
+    name, most = ruleset.name, ruleset.total_seeds
+    owners, territory = state.owner[0], state.territory[0].tolist()
+    debts = tuple(state.debts[0].tolist())
+    if reason == _TOO_MANY_SEEDS:
+        seeds = int(state.seeds.sum() + state.stores.sum())
+        return f"{seeds} seeds in holes and stores, but {name} has {most}"
+    if reason == _OWNED_PAIRS:
+        hole = int(np.flatnonzero(owners != owners[::-1])[0])
+        return (
+            f"hole {hole} and its opposite {ruleset.num_holes - 1 - hole} have owners {owners[hole]} and "
+            f"{owners[-1 - hole]}; in {name} owned holes come in opposite pairs"
+        )
+    if reason == _TERRITORY and ruleset.match != "territory":
+        return f"territory {territory}: in {name} it is always the player's own row"
+    if reason == _TERRITORY:
+        return (
+            f"territory {territory}: the stronger player gains the opponent's holes next to their own "
+            "rightmost hole, in order, and never all of them"
+        )
+    if reason == _DEBTS and ruleset.match != "loan":
+        return f"debts {debts}: nobody lends seeds in {name}"
+    if reason == _DEBTS:
+        return f"debts {debts}: together at most the {most} seeds of {name}"
+    return REASONS[reason]
 
 
 def check_array(games: Any) -> np.ndarray:
@@ -158,10 +203,10 @@ def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = N
             game and what is wrong with it.
     """
     array = np.ascontiguousarray(check_array(games))
-    b, wrong = _first_wrong(encode(ruleset), array)
+    b, wrong = first_impossible(encode(ruleset), array)
     if b >= 0:
         name = b if rows is None else rows[b]
-        raise InvalidPosition(f"game {name} is no game of {ruleset.name}: {_WRONG[wrong]}")
+        raise InvalidPosition(f"game {name} is no game of {ruleset.name}: {REASONS[wrong]}")
     return array
 
 

@@ -10,22 +10,31 @@ Symbols: B games, A actions, F features of the board, N opponents.
 import numpy as np
 
 from mancala_env.agents.scripted import greedy_action, random_action
-from mancala_env.engine.episode import OUTCOME, Episode, end_of_round, new_episode
+from mancala_env.engine.episode import (
+    NUM_SETTINGS,
+    OUTCOME,
+    EpisodeSettings,
+    end_of_round,
+    new_episode,
+    settings_in,
+    step,
+    step_from,
+)
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random, random_below
 from mancala_env.engine.state import (
+    NOBODY,
     NORTH,
-    RUNNING,
+    NUM_RULES,
     SOUTH,
-    Rules,
-    as_actions,
     count_of,
     encode,
     hole_of,
     load,
+    rules_in,
     save,
 )
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import is_legal, legal_holes, write_mask
 from mancala_env.observations.board import write_board
 from mancala_env.rulesets import Ruleset
 
@@ -58,58 +67,26 @@ NUM_RESULTS = 7
 # Far more episodes than an opponent ends before the learner's first turn, unless it ends all of them.
 _MOST_TRIES = 10_000
 
-_NUM_RULES, _NUM_EPISODE = len(Rules._fields), len(Episode._fields)
-_SEAT_MODE, _ILLEGAL, _AUTORESET = range(_NUM_RULES + _NUM_EPISODE, _NUM_RULES + _NUM_EPISODE + 3)
+_SEAT_MODE, _ILLEGAL, _AUTORESET = range(NUM_RULES + NUM_SETTINGS, NUM_RULES + NUM_SETTINGS + 3)
 _ZERO = np.uint64(0)
 
 
 def encode_settings(
-    ruleset: Ruleset, episode: Episode, seat_mode: int = SOUTH, illegal: int = RAISE, autoreset: bool = False
+    ruleset: Ruleset,
+    episode: EpisodeSettings,
+    seat_mode: int = SOUTH,
+    illegal: int = RAISE,
+    autoreset: bool = False,
 ) -> np.ndarray:
-    """Return all that does not change in an environment, int64 `[18]`."""
+    """Return all that does not change in an environment, int64 `[NUM_RULES + NUM_SETTINGS + 3]`."""
     return np.array([*encode(ruleset), *episode, seat_mode, illegal, autoreset], np.int64)
-
-
-@kernel
-def _rules(settings):
-    return Rules(
-        settings[0],
-        settings[1],
-        settings[2],
-        settings[3],
-        settings[4],
-        settings[5],
-        settings[6],
-        settings[7],
-        settings[8],
-        settings[9],
-    )
-
-
-@kernel
-def _episode(settings):
-    return Episode(
-        settings[_NUM_RULES],
-        settings[_NUM_RULES + 1],
-        settings[_NUM_RULES + 2],
-        settings[_NUM_RULES + 3],
-        settings[_NUM_RULES + 4],
-    )
-
-
-@kernel
-def _write_mask(rules, game, player, mask, b):
-    """Write which actions are legal for a player, none where the other one is to move."""
-    actions = as_actions(rules, game.player, legal_holes(rules, game)) if game.player == player else 0
-    for action in range(mask.shape[1]):
-        mask[b, action] = (actions >> action) & 1
 
 
 @kernel
 def aec_reset(settings, games, random, is_given):
     """Start an episode in row 0, from the game there if it is given; returns the generator's next state."""
     if not is_given:
-        random, game = new_episode(_rules(settings), _episode(settings), random)
+        random, game = new_episode(rules_in(settings), settings_in(settings, NUM_RULES), random)
         save(games, 0, game)
     return random
 
@@ -129,20 +106,19 @@ def aec_turn(settings, games, action, masks, observations):
         Whether the action was legal (else nothing has changed), who is to move, whether the episode is
         terminated, whether it is truncated, and South's reward.
     """
-    rules = _rules(settings)
+    rules = rules_in(settings)
     game = load(games, 0)
     is_terminated = is_truncated = False
     south = 0.0
     if action >= 0:
-        hole = hole_of(rules, game.player, action)
-        if action >= masks.shape[1] or not (legal_holes(rules, game) >> hole) & 1:
+        if not is_legal(rules, game, action, masks.shape[1]):
             return False, game.player, False, False, 0.0
-        game = play_turn(rules, game, hole)[0]
-        if game.end != RUNNING:
-            game, is_terminated, is_truncated, south = end_of_round(rules, _episode(settings), game)
+        after = step(rules, settings_in(settings, NUM_RULES), game, action)
+        game, is_truncated, south = after.game, after.is_truncated, after.reward
+        is_terminated = after.is_over and not is_truncated
         save(games, 0, game)
     for player in range(2):
-        _write_mask(rules, game, player, masks, player)
+        write_mask(rules, game, player, masks, player)
         if observations is not None:
             write_board(rules, game, player, observations, player)
     return True, game.player, is_terminated, is_truncated, south
@@ -157,23 +133,47 @@ def _seated(mode, seat, random):
 
 
 @kernel
-def _played(rules, episode, game, hole):
-    """Return the game after a turn, whether it ends the episode, whether truncated, and South's reward."""
-    game = play_turn(rules, game, hole)[0]
-    if game.end == RUNNING:
-        return game, False, False, 0.0
-    game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
-    return game, is_terminated or is_truncated, is_truncated, south
-
-
-@kernel
 def _winner(rules, episode, game, south):
     """Return who has won an episode that ended in a game with that reward of South's; -1 for a draw."""
     won = south
     if episode.reward != OUTCOME:
-        by_outcome = Episode(episode.rounds, 0, 0, OUTCOME, 0)
+        by_outcome = EpisodeSettings(episode.rounds, 0, 0, OUTCOME, 0)
         won = end_of_round(rules, by_outcome, game)[3]
     return SOUTH if won > 0 else (NORTH if won < 0 else -1)
+
+
+@kernel
+def _write_result(rules, episode, game, seat, south, is_truncated, is_forfeited, results, b):
+    """Write how an episode ended; returns the learner's reward."""
+    results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
+    results[b, FORFEITED] = is_forfeited
+    results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
+    results[b, NORTH_COUNT] = count_of(rules, game, NORTH)
+    if is_forfeited:
+        results[b, WINNER] = 1 - seat
+        return _FORFEIT
+    results[b, WINNER] = _winner(rules, episode, game, south)
+    return south if seat == SOUTH else 0.0 - south
+
+
+@kernel
+def _drawn_opponent(chances, random):
+    """Return the generator's next state and an opponent."""
+    opponent = 0
+    if len(chances) > 1:
+        random, bits = next_random(random)
+        drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
+        while opponent < len(chances) - 1 and drawn >= chances[opponent]:
+            opponent += 1
+    return random, opponent
+
+
+@kernel
+def _answer(rules, game, code, random):
+    """Return the generator's next state and the hole that an opponent of the kernels sows from."""
+    random, seed = next_random(random)
+    action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
+    return random, hole_of(rules, game.player, action)
 
 
 @kernel
@@ -221,10 +221,9 @@ def duel_step(
     Returns:
         READY; ASKING where an agent must be asked in a game; STUCK where a game is HOPELESS.
     """
-    rules, episode = _rules(settings), _episode(settings)
+    rules, episode = rules_in(settings), settings_in(settings, NUM_RULES)
     seat_mode, illegal, autoreset = settings[_SEAT_MODE], settings[_ILLEGAL], settings[_AUTORESET]
     status = READY
-    # Arrays are not handed to helpers here: counting their references would cost more than the turns do.
     for b in range(start, stop):
         waiting[b] = False
         if turn[b] == NOTHING:
@@ -245,8 +244,7 @@ def duel_step(
             hole = hole_of(rules, game.player, actions[b])
         if turn[b] == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
             is_forfeited = illegal == LOSE
-            random, seed = next_random(random)
-            hole = hole_of(rules, game.player, random_action(rules, game, seed))
+            random, hole = _answer(rules, game, RANDOM, random)
 
         is_beginning = turn[b] == RESTART
         while turn[b] != SHOW:
@@ -255,19 +253,15 @@ def duel_step(
             if hole >= 0:
                 is_over, is_truncated, south = True, False, 0.0
                 if not is_forfeited:
-                    game, is_over, is_truncated, south = _played(rules, episode, game, hole)
+                    after = step_from(rules, episode, game, hole)
+                    game, is_over = after.game, after.is_over
+                    is_truncated, south = after.is_truncated, after.reward
                     trail = (trail & BEGAN) | ((trail << HOLE_BITS) & TRAIL_MASK) | np.uint64(hole + 1)
                 hole = -1
                 if is_over and phase == PLAYING:
-                    results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
-                    results[b, FORFEITED] = is_forfeited
-                    results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
-                    results[b, NORTH_COUNT] = count_of(rules, game, NORTH)
-                    if is_forfeited:
-                        results[b, WINNER], reward[b] = 1 - seat, _FORFEIT
-                    else:
-                        results[b, WINNER] = _winner(rules, episode, game, south)
-                        reward[b] = south if seat == SOUTH else 0.0 - south
+                    reward[b] = _write_result(
+                        rules, episode, game, seat, south, is_truncated, is_forfeited, results, b
+                    )
                     save(final_games, b, game)
                     if final_observation is not None:
                         write_board(rules, game, seat, final_observation, b)
@@ -289,12 +283,7 @@ def duel_step(
                 trail = BEGAN
                 given = np.int64(rows[b, GIVEN_SEAT])
                 random, seat = _seated(given - 1 if given else seat_mode, seat, random)
-                opponent = 0
-                if len(chances) > 1:
-                    random, bits = next_random(random)
-                    drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
-                    while opponent < len(chances) - 1 and drawn >= chances[opponent]:
-                        opponent += 1
+                random, opponent = _drawn_opponent(chances, random)
                 rows[b, OPPONENT] = np.uint64(opponent)
                 phase, is_beginning = OPENING, False
             if phase == OVER:
@@ -310,18 +299,13 @@ def duel_step(
                 waiting[b] = True
                 status = max(status, ASKING)
                 break
-            random, seed = next_random(random)
-            action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
-            hole = hole_of(rules, game.player, action)
+            random, hole = _answer(rules, game, code, random)
 
         # 5. What the learner may do and sees.
         save(games, b, game)
         rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
         rows[b, PHASE], rows[b, TRIES], rows[b, TRAIL] = np.uint64(phase), np.uint64(tries), trail
-        is_to_move = phase == PLAYING and game.player == seat
-        legal = as_actions(rules, seat, legal_holes(rules, game)) if is_to_move else 0
-        for action in range(masks.shape[1]):
-            masks[b, action] = (legal >> action) & 1
+        write_mask(rules, game, seat if phase == PLAYING else NOBODY, masks, b)
         if observation is not None:
             write_board(rules, game, seat, observation, b)
     return status
@@ -333,18 +317,3 @@ def draw_seeds(rows, waiting, seeds):
     for b in range(len(waiting)):
         if waiting[b]:
             rows[b, RANDOM_STATE], seeds[b] = next_random(rows[b, RANDOM_STATE])
-
-
-@kernel
-def first_illegal(settings, games, actions, wanted, num_actions):
-    """Return the first of the wanted games whose action its player to move may not take, or -1."""
-    rules = _rules(settings)
-    for b in range(len(actions)):
-        if wanted[b]:
-            game = load(games, b)
-            action = actions[b]
-            if action < 0 or action >= num_actions:
-                return b
-            if not (legal_holes(rules, game) >> hole_of(rules, game.player, action)) & 1:
-                return b
-    return -1

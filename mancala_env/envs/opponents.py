@@ -17,7 +17,8 @@ from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
+from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
 from mancala_env.envs.options import FirstPlayer, Reward
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -98,6 +99,7 @@ class Duel:
             _ILLEGAL[illegal],
             autoreset,
         )
+        self._rules = encode(ruleset)
         self._num_threads = num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
         rows = np.zeros((num_games, kernels.NUM_ROW_COLUMNS), np.uint64)
@@ -308,7 +310,7 @@ class Duel:
             raise IllegalMove(f"game {b}: action {actions[b]} is not one of 0 to {self.num_actions - 1}")
         if not self.is_raising:
             return
-        b = kernels.first_illegal(self._settings, self.games, actions, learns, self.num_actions)
+        b = first_illegal(self._rules, self.games, actions, learns, self.num_actions)
         if b >= 0:
             raise IllegalMove(
                 f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {actions[b]}; legal "
@@ -405,7 +407,7 @@ class Duel:
                     f"{chosen.shape}"
                 )
             actions[where] = chosen
-        b = kernels.first_illegal(self._settings, games, actions, waiting, self.num_actions)
+        b = first_illegal(self._rules, games, actions, waiting, self.num_actions)
         if b >= 0:
             agent = self.opponents[int(rows[b, kernels.OPPONENT])]
             raise IllegalMove(f"game {b}: opponent {agent.spec} chose action {actions[b]}, an illegal one")

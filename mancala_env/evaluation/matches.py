@@ -16,7 +16,7 @@ import numpy as np
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.engine.episode import SEEDS, Episode, encode_rounds, end_of_round
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     END_COLUMN,
@@ -25,11 +25,10 @@ from mancala_env.engine.state import (
     RUNNING,
     SOUTH,
     encode,
-    hole_of,
     load,
     save,
 )
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
@@ -325,12 +324,12 @@ def which_openings(openings: np.ndarray) -> np.ndarray | None:
 
 
 @kernel
-def _play_rows(rules, episode, games, rows, actions, is_over, margins):
+def _play_rows(rules, settings, games, rows, actions, is_over, margins):
     """Play one turn in some rows of a games array, and no further when an episode is over.
 
     Args:
         rules: From :func:`encode`.
-        episode: When an episode is over; its reward is SEEDS.
+        settings: When an episode is over; its reward is SEEDS.
         games: uint64 `[B, NUM_COLUMNS]`, changed in those rows; a game that is over keeps its last position.
         rows: int64 `[R]`, running games.
         actions: int64 `[R]`, an action of the player to move in each.
@@ -343,19 +342,13 @@ def _play_rows(rules, episode, games, rows, actions, is_over, margins):
     for i in range(len(rows)):
         b = rows[i]
         game = load(games, b)
-        action = actions[i]
-        if action < 0 or action >= 2 * rules.width:
+        if not is_legal(rules, game, actions[i], 2 * rules.width):
             return i
-        hole = hole_of(rules, game.player, action)
-        if not (legal_holes(rules, game) >> hole) & 1:
-            return i
-        game = play_turn(rules, game, hole)[0]
-        if game.end != RUNNING:
-            game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
-            if is_terminated or is_truncated:
-                is_over[b] = True
-                margins[b] = np.int64(south)
-        save(games, b, game)
+        after = step(rules, settings, game, actions[i])
+        if after.is_over:
+            is_over[b] = True
+            margins[b] = np.int64(after.reward)
+        save(games, b, after.game)
     return -1
 
 
@@ -394,7 +387,7 @@ class Table:
         self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
         self._rounds: int | Literal["match"] = rounds
-        self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
+        self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)
         # (rows, players, actions) of every call of play.
@@ -422,7 +415,7 @@ class Table:
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} gave actions of shape {chosen.shape}, not {rows.shape}")
         players = self.games[rows, PLAYER_COLUMN]
-        wrong = _play_rows(self._rules, self._episode, self.games, rows, chosen, self.is_over, self.margins)
+        wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
             from mancala_env.games.position import Position
 

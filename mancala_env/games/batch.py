@@ -15,29 +15,26 @@ from mancala_env.engine.coordinates import hole_of as hole_of_action
 from mancala_env.engine.episode import (
     Rounds,
     encode_episode,
-    end_of_round,
     new_episode,
+    play_random,
+    step,
 )
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
-from mancala_env.engine.rng import random_hole
 from mancala_env.engine.state import (
     MOST_GAMES,
     NORTH,
     NUM_COLUMNS,
-    RUNNING,
     SOUTH,
     State,
-    as_actions,
     count_of,
     encode,
-    hole_of,
     load,
     save,
     unpack,
 )
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import first_illegal, write_mask
 from mancala_env.engine.validation import check_running
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.observations import Observer
@@ -72,27 +69,10 @@ class Outputs(NamedTuple):
 
 
 @kernel
-def _first_illegal(rules, games, actions, where, num_actions):
-    """Return the first of the wanted games whose action is not legal, or -1."""
-    for b in range(len(actions)):
-        if not where[b]:
-            continue
-        action = np.int64(actions[b])
-        if action < 0 or action >= num_actions:
-            return b
-        game = load(games, b)
-        if not (legal_holes(rules, game) >> hole_of(rules, game.player, action)) & 1:
-            return b
-    return -1
-
-
-@kernel
 def _write_view(rules, game, player, legal_mask, observation, b):
     """Write who moves, their mask and what they see into row b."""
     player[b] = game.player
-    actions = as_actions(rules, game.player, legal_holes(rules, game))
-    for action in range(legal_mask.shape[1]):
-        legal_mask[b, action] = (actions >> action) & 1
+    write_mask(rules, game, game.player, legal_mask, b)
     _observe(rules, game, game.player, observation, b)
 
 
@@ -122,16 +102,16 @@ def _view(rules, games, outputs, wanted, start, stop):
 
 
 @kernel
-def _reset(rules, episode, games, randoms, wanted, start, stop):
+def _reset(rules, settings, games, randoms, wanted, start, stop):
     """Start a new episode in each wanted game from start to stop."""
     for b in range(start, stop):
         if wanted[b]:
-            randoms[b], game = new_episode(rules, episode, randoms[b])
+            randoms[b], game = new_episode(rules, settings, randoms[b])
             save(games, b, game)
 
 
 @kernel
-def _step(rules, episode, autoreset, games, randoms, actions, where, outputs, start, stop):
+def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, start, stop):
     """Play one turn in each wanted game from start to stop; with autoreset an episode that ends starts
     anew.
     """
@@ -143,42 +123,22 @@ def _step(rules, episode, autoreset, games, randoms, actions, where, outputs, st
             continue
         game = load(games, b)
         mover = game.player
-        game = play_turn(rules, game, hole_of(rules, mover, np.int64(actions[b])))[0]
-        is_terminated = is_truncated = False
-        south = 0.0
-        _write_counts(rules, game, counts, b)
-        if game.end != RUNNING:
-            game, is_terminated, is_truncated, south = end_of_round(rules, episode, game)
-            if is_terminated or is_truncated:
-                _write_counts(rules, game, counts, b)
-                _observe(rules, game, mover, final_observation, b)
-                save(final_games, b, game)
-                if autoreset:
-                    randoms[b], game = new_episode(rules, episode, randoms[b])
-        rewards[b, 0] = south
-        rewards[b, 1] = 0.0 - south
+        after = step(rules, settings, game, np.int64(actions[b]))
+        game = after.game
+        _write_counts(rules, after.played, counts, b)
+        if after.is_over:
+            _write_counts(rules, game, counts, b)
+            _observe(rules, game, mover, final_observation, b)
+            save(final_games, b, game)
+            if autoreset:
+                randoms[b], game = new_episode(rules, settings, randoms[b])
+        rewards[b, 0] = after.reward
+        rewards[b, 1] = 0.0 - after.reward
         reward[b] = rewards[b, mover]
-        done[b] = is_terminated or is_truncated
-        truncated[b] = is_truncated
+        done[b] = after.is_over
+        truncated[b] = after.is_truncated
         save(games, b, game)
         _write_view(rules, game, player, legal_mask, observation, b)
-
-
-@kernel
-def _play_random(rules, episode, games, randoms, turns, start, stop):
-    """Play uniformly random turns in games start to stop, each game on its own."""
-    for b in range(start, stop):
-        game = load(games, b)
-        random = randoms[b]
-        for _ in range(turns):
-            random, hole = random_hole(rules, game, random)
-            game = play_turn(rules, game, hole)[0]
-            if game.end != RUNNING:
-                game, is_terminated, is_truncated, _ = end_of_round(rules, episode, game)
-                if is_terminated or is_truncated:
-                    random, game = new_episode(rules, episode, random)
-        randoms[b] = random
-        save(games, b, game)
 
 
 class Batch:
@@ -255,7 +215,7 @@ class Batch:
         self.ruleset = lookup(ruleset)
         self.num_games = whole("num_games", num_games, 1, MOST_GAMES)
         self.num_threads = num_threads_of(num_threads)
-        self._episode = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
+        self._settings = encode_episode(rounds, first_player, opening_turns, reward, opening_set)
         self.rounds: Rounds = rounds
         self.num_actions = self.ruleset.num_actions(rounds)
         self.observer = Observer(self.ruleset, observation, self.num_actions)
@@ -351,11 +311,11 @@ class Batch:
         seed = seed_of(seed)
         if where is None or seed is not None:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
-        turns = self._episode.opening_turns
+        turns = self._settings.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
         run_in_slices(
             lambda start, stop: _reset(
-                self._rules, self._episode, self.games, self._randoms, wanted, start, stop
+                self._rules, self._settings, self.games, self._randoms, wanted, start, stop
             ),
             self.num_games,
             self.num_threads,
@@ -402,13 +362,13 @@ class Batch:
             )
         chosen = np.ascontiguousarray(chosen, np.int64)
         wanted = self._wanted(where)
-        illegal = _first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
+        illegal = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if illegal >= 0:
             raise IllegalMove(self._why_illegal(int(illegal), int(chosen[illegal])))
         self._run(
             _step,
             self._rules,
-            self._episode,
+            self._settings,
             self.autoreset,
             self.games,
             self._randoms,
@@ -437,7 +397,7 @@ class Batch:
             most, left = max(1, _TURNS_OF_A_PIECE // (stop - start)), turns
             while left and not is_cancelled.is_set():
                 some = min(most, left)
-                _play_random(self._rules, self._episode, self.games, self._randoms, some, start, stop)
+                play_random(self._rules, self._settings, self.games, self._randoms, some, start, stop)
                 left -= some
 
         try:

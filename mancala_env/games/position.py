@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import is_whole, several, truth, whole
-from mancala_env.engine import coordinates
-from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.rounds import first_round, match_margin, next_round
+from mancala_env.engine import coordinates, single_game, validation
 from mancala_env.engine.state import (
     DEBT_COLUMN,
     END_COLUMN,
@@ -25,18 +23,12 @@ from mancala_env.engine.state import (
     STARTER_COLUMN,
     STORE_COLUMN,
     State,
-    as_actions,
-    count_of,
     encode,
-    hole_of,
-    load,
     pack,
-    save,
     unpack,
 )
 from mancala_env.engine.timeline import Timeline, timeline_of
-from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn, settled
-from mancala_env.engine.validation import check_games
+from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.games import notation
 from mancala_env.render.scene import Scene, describe
@@ -65,55 +57,6 @@ class Turn(NamedTuple):
     captured: int
     new_owned: tuple[int, ...]
     endless: bool
-
-
-@kernel
-def _start(rules, games, starter):
-    save(games, 0, first_round(rules, starter))
-
-
-@kernel
-def _settle(rules, games):
-    save(games, 0, settled(rules, load(games, 0)))
-
-
-@kernel
-def _play(rules, games, action):
-    """Play an action in row 0; returns laps, captured and new owned bits, or zeros if not legal."""
-    game = load(games, 0)
-    hole = hole_of(rules, game.player, action)
-    if not (legal_holes(rules, game) >> hole) & 1:
-        return 0, 0, 0
-    game, laps, captured, taken = play_turn(rules, game, hole)
-    save(games, 0, game)
-    return laps, captured, taken
-
-
-@kernel
-def _legal(rules, games):
-    game = load(games, 0)
-    return as_actions(rules, game.player, legal_holes(rules, game))
-
-
-@kernel
-def _counts(rules, games):
-    game = load(games, 0)
-    return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
-
-
-@kernel
-def _next_round(rules, games):
-    """Set up the next round in row 0; returns whether there is none."""
-    game, is_match_over = next_round(rules, load(games, 0))
-    save(games, 0, game)
-    return is_match_over
-
-
-@kernel
-def _match_margin(rules, games):
-    game = load(games, 0)
-    _, is_match_over = next_round(rules, game)
-    return match_margin(rules, game, is_match_over)
 
 
 class Position:
@@ -191,15 +134,16 @@ class Position:
                     "without seeds a position is the start of round 1 and takes ruleset and player only"
                 )
             self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
-            _start(self._rules, self._games, int(player))
+            single_game.start(self._rules, self._games, int(player))
             return
-        self._games = _checked(
+        self._games = _set_up(
             self.ruleset, seeds, owner, stores, player, stall, territory, round, starter, debts
         )
         if endless:
             self._games[0, END_COLUMN] = ENDLESS
         else:
-            _settle(self._rules, self._games)
+            single_game.settle(self._rules, self._games)
+        validation.check_set_up(self.ruleset, self._games)
 
     @classmethod
     def from_games(cls, ruleset: str | Ruleset, games: np.ndarray, b: int | np.integer = 0) -> "Position":
@@ -213,7 +157,7 @@ class Position:
         array = np.asarray(games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
             raise InvalidPosition(f"there is no game {b!r} in an array of shape {array.shape}")
-        return cls._of(ruleset, check_games(ruleset, array[b][None], np.array([b])).copy())
+        return cls._of(ruleset, validation.check_games(ruleset, array[b][None], np.array([b])).copy())
 
     @classmethod
     def _of(cls, ruleset: Ruleset, games: np.ndarray) -> "Position":
@@ -310,7 +254,7 @@ class Position:
     @property
     def counts(self) -> tuple[int, int]:
         """The count as it stands: store, owned holes, and free seeds in the territory of each player."""
-        south, north = _counts(self._rules, self._games)
+        south, north = single_game.counts(self._rules, self._games)
         return int(south), int(north)
 
     @property
@@ -326,13 +270,13 @@ class Position:
         """Who won the match that ends with this round (RULES 5.4); None while the round runs, and for a
         draw.
         """
-        margin = _match_margin(self._rules, self._games) if self.is_over else 0
+        margin = single_game.match_margin(self._rules, self._games) if self.is_over else 0
         return None if margin == 0 else (SOUTH if margin > 0 else NORTH)
 
     @property
     def legal_actions(self) -> tuple[int, ...]:
         """The actions of the player to move, ascending; empty when the round is over."""
-        return _bits_set(int(_legal(self._rules, self._games)))
+        return _bits_set(int(single_game.legal_actions(self._rules, self._games)))
 
     def play(self, action: int | np.integer) -> Turn:
         """Play a turn; this position becomes the one after it.
@@ -349,7 +293,7 @@ class Position:
         player = self.player
         if not is_whole(action) or not 0 <= action < self.ruleset.num_holes:
             raise self._not_legal(action)
-        laps, captured, taken = _play(self._rules, self._games, int(action))
+        laps, captured, taken = single_game.play(self._rules, self._games, int(action))
         if laps == 0:
             raise self._not_legal(action)
         endless = bool(self._games[0, END_COLUMN] == ENDLESS)
@@ -397,7 +341,7 @@ class Position:
                 "missing here; put captured seeds in stores"
             )
         after = self.copy()
-        return None if _next_round(self._rules, after._games) else after
+        return None if single_game.next_round(self._rules, after._games) else after
 
     def why_illegal(self, action: Any) -> str:
         """Say why the player to move may not sow an action, such as "it is empty"; "" where they may."""
@@ -561,7 +505,7 @@ def _listed(actions: Sequence[int]) -> str:
     return ", ".join(map(str, actions)) or "none"
 
 
-def _checked(
+def _set_up(
     ruleset: Ruleset,
     seeds: Any,
     owner: Any,
@@ -573,7 +517,7 @@ def _checked(
     starter: int | None,
     debts: Any,
 ) -> np.ndarray:
-    """Check a set-up and return it as a games array."""
+    """Return a set-up as a games array, its numbers checked one by one."""
     num_holes, width = ruleset.num_holes, ruleset.row_width
     row = np.arange(num_holes) // width
     board = _integers("seeds", seeds, num_holes, 0, ruleset.total_seeds)
@@ -584,28 +528,6 @@ def _checked(
     (stalled,) = _integers("stall", [stall], 1, 0, STALL_LIMIT)
     (number,) = _integers("round", [round_number], 1, 1, np.iinfo(np.int32).max)
     (first,) = _integers("starter", [SOUTH if starter is None else starter], 1, 0, 1)
-    total = int(board.sum() + stored.sum())
-    if total > ruleset.total_seeds:
-        raise InvalidPosition(
-            f"{total} seeds in holes and stores, but {ruleset.name} has {ruleset.total_seeds}"
-        )
-    if ruleset.landing != "weg" and (owners != owners[::-1]).any():
-        hole = int(np.flatnonzero(owners != owners[::-1])[0])
-        raise InvalidPosition(
-            f"hole {hole} and its opposite {num_holes - 1 - hole} have owners {owners[hole]} and "
-            f"{owners[-1 - hole]}; in {ruleset.name} owned holes come in opposite pairs"
-        )
-    if ruleset.match != "territory" and (sowers != row).any():
-        raise InvalidPosition(
-            f"territory {sowers.tolist()}: in {ruleset.name} it is always the player's own row"
-        )
-    if not _is_possible_territory(ruleset, sowers):
-        raise InvalidPosition(
-            f"territory {sowers.tolist()}: the stronger player gains the opponent's holes next to "
-            "their own rightmost hole, in order, and never all of them"
-        )
-    if ruleset.match != "loan" and owed.any():
-        raise InvalidPosition(f"debts {tuple(owed.tolist())}: nobody lends seeds in {ruleset.name}")
     return pack(
         State(
             seeds=board[None],
@@ -632,13 +554,3 @@ def _integers(name: str, value: Any, size: int, low: int, high: int) -> np.ndarr
         where = name if size == 1 else f"{name}[{i}]"
         raise InvalidPosition(f"{where} must be {low} to {high}, not {array[i]}")
     return array.astype(np.int64)
-
-
-def _is_possible_territory(ruleset: Ruleset, sowers: np.ndarray) -> bool:
-    width = ruleset.row_width
-    south_in_north, north_in_south = (sowers[width:] == SOUTH), (sowers[:width] == NORTH)
-    if ruleset.direction == "clockwise":
-        south_in_north, north_in_south = south_in_north[::-1], north_in_south[::-1]
-    gained = (int(south_in_north.sum()), int(north_in_south.sum()))
-    in_order = south_in_north[: gained[0]].all() and north_in_south[: gained[1]].all()
-    return bool(in_order) and min(gained) == 0 and max(gained) < width

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 
 from mancala_env._util.checks import several, truth, whole
 from mancala_env._util.files import written_whole
-from mancala_env.engine.episode import SEEDS, Episode, Rounds, encode_rounds, end_of_round
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
 from mancala_env.errors import (
@@ -165,11 +165,11 @@ class Outcome(NamedTuple):
 
 
 @kernel
-def _end_of_round(rules, episode, games):
+def _end_of_round(rules, settings, games):
     """Set up what follows a finished round in row 0; returns whether the game is over, and South's lead."""
-    game, is_terminated, is_truncated, south = end_of_round(rules, episode, load(games, 0))
+    game, is_over, _, south = end_of_round(rules, settings, load(games, 0))
     save(games, 0, game)
-    return is_terminated or is_truncated, south
+    return is_over, south
 
 
 class Replay:
@@ -189,7 +189,7 @@ class Replay:
             InvalidPosition: Seeds are missing, with which a next round would be set up.
         """
         self._rules = encode(start.ruleset)
-        self._episode = Episode(rounds=encode_rounds(rounds), reward=SEEDS)
+        self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         missing = start.ruleset.total_seeds - sum(start.counts)
         goes_on = rounds == "match" or rounds > start.round
         if missing and goes_on and start.ruleset.match != "single":
@@ -231,7 +231,7 @@ class Replay:
         if not self.position.is_over:
             return
         games = self.position.games
-        self.is_over, margin = _end_of_round(self._rules, self._episode, games)
+        self.is_over, margin = _end_of_round(self._rules, self._settings, games)
         if self.is_over:
             self.margin = int(margin)
         self.position = Position.from_games(self.position.ruleset, games)

@@ -16,8 +16,8 @@ from gymnasium import spaces
 from mancala_env._util.checks import mask, one_of, truth, whole
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, as_actions, encode, load
-from mancala_env.engine.turn import legal_holes
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode, load
+from mancala_env.engine.turn import write_mask
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observations.board import BoardKind, Part
@@ -185,11 +185,7 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
     for b in range(start, stop):
         if wanted[b]:
             game = load(games, b)
-            actions = as_actions(rules, game.player, legal_holes(rules, game))
-            if players[b] >= 0 and players[b] != game.player:
-                actions = 0
-            for action in range(legal.shape[1]):
-                legal[b, action] = (actions >> action) & 1
+            write_mask(rules, game, game.player if players[b] < 0 else players[b], legal, b)
 
 
 def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:

@@ -26,7 +26,6 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.state import (
     RUNNING,
-    as_actions,
     encode,
     hole_of,
     load,
@@ -35,7 +34,7 @@ from mancala_env.engine.state import (
     num_bits,
     num_seeds,
 )
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import legal_actions, play_turn
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT, leaf_value, unit_of
 from mancala_env.networks.value_files import NoValueNetwork, read_for, shipped_network
@@ -240,7 +239,7 @@ def _write_actions(
             continue
         game = load(games, b)
         mover, total = game.player, num_seeds(game)
-        legal = as_actions(rules, mover, legal_holes(rules, game))
+        legal = legal_actions(rules, game)
         if players[b] >= 0 and players[b] != mover:
             legal = 0
         for action in range(num_actions):
@@ -273,7 +272,7 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
     The line of each reply is noted from column `lines_at` on, in the same order; 0: nowhere.
     """
     replier = after.player
-    replies = as_actions(rules, replier, legal_holes(rules, after))
+    replies = legal_actions(rules, after)
     legal_replies = num_bits(replies) if after.end == RUNNING else 0
     # Where territory has changed hands, more may be legal than a network of single rounds has columns for.
     num_replies = min(legal_replies, num_actions)
@@ -328,7 +327,7 @@ def _played(rules, game, line, first, last):
     for turn in range(first, last):
         n = line >> turn * _BITS & _NO_TURN
         if n != _NO_TURN:
-            actions = as_actions(rules, game.player, legal_holes(rules, game))
+            actions = legal_actions(rules, game)
             game = play_turn(rules, game, hole_of(rules, game.player, nth_bit(actions, n)))[0]
     return game
 
@@ -342,7 +341,7 @@ def _best_of_one(rules, judge, game, total, mover, enough):
     if game.end != RUNNING:
         return leaf_value(rules, game, total, mover, judge), _NO_TURN
     player = game.player
-    actions = as_actions(rules, player, legal_holes(rules, game))
+    actions = legal_actions(rules, game)
     best, best_turn = _NO_LEAD, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
@@ -360,7 +359,7 @@ def _best_of_two(rules, judge, game, total, mover):
     if game.end != RUNNING:
         return leaf_value(rules, game, total, mover, judge), _NO_TURN, _NO_TURN
     player = game.player
-    actions = as_actions(rules, player, legal_holes(rules, game))
+    actions = legal_actions(rules, game)
     best, best_turn, best_answer = _NO_LEAD, _NO_TURN, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]

@@ -144,7 +144,7 @@ class Found(NamedTuple):
 
 
 @kernel
-def _free_margin(rules, game, player):
+def free_margin(rules, game, player):
     """Return the free seeds in a player's territory less those in the opponent's."""
     free = ~(game.owned_south | game.owned_north)
     south = seeds_within(game.board, free & game.territory)
@@ -171,19 +171,19 @@ def _most_won(rules, game, player):
 def _game_in(words, nums, row, territory):
     """Return the position in a frame, or after a kept turn."""
     return Game(
-        Board(words[row, _LOW], words[row, _MIDDLE], words[row, _HIGH]),
-        nums[row, _SOUTH],
-        nums[row, _NORTH],
-        0,
-        0,
-        nums[row, _PLAYER],
-        nums[row, _STALL],
-        RUNNING,
-        territory,
-        1,
-        0,
-        0,
-        0,
+        board=Board(words[row, _LOW], words[row, _MIDDLE], words[row, _HIGH]),
+        owned_south=nums[row, _SOUTH],
+        owned_north=nums[row, _NORTH],
+        store_south=0,
+        store_north=0,
+        player=nums[row, _PLAYER],
+        stall=nums[row, _STALL],
+        end=RUNNING,
+        territory=territory,
+        round=1,
+        starter=SOUTH,
+        debt_south=0,
+        debt_north=0,
     )
 
 
@@ -300,7 +300,7 @@ def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
         ransom = ransom_code(rules, game, after, mover, captured, taken) if scope.shares else NO_RANSOM
         least, most, chain = gain, gain, 0
         if after.end != RUNNING:
-            least += _free_margin(rules, after, mover)
+            least += free_margin(rules, after, mover)
             most = least
             if after.end == STALLED:
                 chain = STALL_LIMIT - game.stall

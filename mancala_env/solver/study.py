@@ -31,7 +31,7 @@ from mancala_env.engine.state import (
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.solver.proof_search import _free_margin
+from mancala_env.solver.proof_search import free_margin
 from mancala_env.solver.proofs import U0, Scope, keys_of, look_up
 
 # Columns of a row: whether there is such a turn, how its value follows from its position's, and the bounds.
@@ -86,7 +86,7 @@ def known_bounds(rules, game, scope, table):
     """Return the bounds of a position's value that need no search: equal where the round is over."""
     sure = owned_margin(game, game.player)
     if game.end != RUNNING:
-        value = sure + _free_margin(rules, game, game.player)
+        value = sure + free_margin(rules, game, game.player)
         return value, value
     everything = seeds_within(game.board, _ALL_BOARD)
     free = seeds_within(game.board, ~(game.owned_south | game.owned_north))

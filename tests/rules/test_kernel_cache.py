@@ -29,16 +29,17 @@ PACKAGE = Path(mancala_env.__file__).parent
 # Hole 4 is empty, hole 5 is an owned hole: neither is legal.
 _LEGAL = """
 import json
-from mancala_env import Position, position
+from mancala_env import Position
+from mancala_env.engine import single_game
 from pathlib import Path
 from mancala_env.engine.jit.decorator import cache_folder
 game = Position("leyla", [1, 1, 1, 1, 0, 2, 2, 1, 1, 1, 1, 1], [-1] * 5 + [0, 0] + [-1] * 5)
 legal = game.legal_actions
-stats = position._legal.stats
+stats = single_game.legal_actions.stats
 print(json.dumps({
     "legal": legal,
-    "package": position.__file__,
-    "folder": cache_folder(Path(position.__file__).resolve()),
+    "package": single_game.__file__,
+    "folder": cache_folder(Path(single_game.__file__).resolve()),
     "hits": sum(stats.cache_hits.values()),
     "misses": sum(stats.cache_misses.values()),
 }))
@@ -78,7 +79,7 @@ def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path
     second = run(site, cache)  # nothing has changed: no kernel is compiled
     assert (second["legal"], second["hits"], second["misses"]) == ([0, 1, 2, 3], 1, 0)
 
-    # The compiled kernel stands in position.py; the rule it calls stands in turn.py.
+    # The compiled kernel stands in single_game.py; the rule it calls stands in turn.py.
     turn = site / "mancala_env" / "engine" / "turn.py"
     rule = "    return occupied(game.board) & ~(game.owned_south | game.owned_north)\n"
     assert rule in turn.read_text()

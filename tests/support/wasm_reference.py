@@ -13,10 +13,9 @@ from mancala_env import InvalidRuleset, Position, Ruleset, rulesets, solver
 from mancala_env.agents.mcts import MctsAgent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.scripted import GreedyAgent
-from mancala_env.engine.episode import MATCH, Episode
+from mancala_env.engine import single_game
+from mancala_env.engine.episode import MATCH, EpisodeSettings, play_random
 from mancala_env.engine.state import encode
-from mancala_env.games.batch import _play_random
-from mancala_env.games.position import _match_margin
 from mancala_env.networks.value import NUM_CODES, NUM_UNITS, UNIT, ValueWeights
 from mancala_env.networks.value_files import ValueFile
 from mancala_env.rulesets import CHOICES
@@ -87,7 +86,7 @@ def _match(ruleset: Ruleset, rng: np.random.Generator, turns: int) -> dict[str, 
     first, steps = _text(game.games), []
     for _ in range(turns):
         if game.is_over:
-            margin, after = int(_match_margin(encode(ruleset), game.games)), game.next_round()
+            margin, after = int(single_game.match_margin(encode(ruleset), game.games)), game.next_round()
             game = after or Position(ruleset, player=starter)
             steps.append({"margin": margin, "over": after is None, "row": _text(game.games)})
             continue
@@ -111,7 +110,7 @@ def _match(ruleset: Ruleset, rng: np.random.Generator, turns: int) -> dict[str, 
     if not start.is_over:
         games, random = start.games, np.array([rng.integers(1 << 62)], np.uint64)
         made["seed"] = str(random[0])
-        _play_random(encode(ruleset), Episode(MATCH), games, random, 5000, 0, 1)
+        play_random(encode(ruleset), EpisodeSettings(MATCH), games, random, 5000, 0, 1)
         made["last"], made["generator"] = _text(games), str(random[0])
     return made
 

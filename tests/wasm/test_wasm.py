@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import wasm_reference
 
+from mancala_env.engine import turn as engine_turn
 from mancala_env.engine.state import encode
 from mancala_env.errors import InvalidRuleset
 from mancala_env.networks.value import (
@@ -101,7 +102,7 @@ def test_the_description_belongs_to_the_file():
 @pytest.mark.slow
 def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words(monkeypatch):
     before = build.digest_of_kernels()
-    turn = vars(exports._play)["py_func"].__globals__["play_turn"].py_func
+    turn = vars(engine_turn.play_turn)["py_func"]
     monkeypatch.setitem(turn.__globals__, "MAX_LAPS", 999)
     assert build.digest_of_kernels() != before
     monkeypatch.undo()

@@ -37,7 +37,7 @@ from mancala_env.engine import state
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.timeline import KINDS
 from mancala_env.engine.turn import MAX_LAPS
-from mancala_env.engine.validation import _WRONG
+from mancala_env.engine.validation import REASONS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.networks import value as value_network
 from mancala_env.rulesets import (
@@ -193,7 +193,7 @@ def description() -> dict[str, Any]:
             "largest": value_network._LARGEST,
         },
         "ends": list(state.END_REASONS),
-        "wrongs": list(_WRONG),
+        "wrongs": list(REASONS),
         "stall_limit": STALL_LIMIT,
         "max_laps": MAX_LAPS,
         "max_total_seeds": MAX_TOTAL_SEEDS,
@@ -297,9 +297,10 @@ def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
 
 
 def _is_known_elsewhere(value: Any) -> bool:
-    """Tell whether a value is part of Python or numpy, or stands in a file that is hashed whole."""
+    """Tell whether a value is part of Python, numpy or numba, or stands in a file that is hashed whole."""
     module = getattr(value, "__module__", "") or ""
-    return isinstance(value, ModuleType) or module in ("builtins", "numpy", "typing", exports.__name__)
+    known = ("builtins", "numpy", "numba", "typing")
+    return isinstance(value, ModuleType) or module.partition(".")[0] in known or module == exports.__name__
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:

@@ -7,7 +7,7 @@ turns addresses into the arrays that kernels take.
 ============  ============================================================================================
 address of    what lies there
 ============  ============================================================================================
-`rules`       int64 `[10]`, the dials of a ruleset in the order of ``engine.state.Rules``
+`rules`       int64 `[NUM_RULES]`, the dials of a ruleset in the order of ``engine.state.Rules``
 `game`        uint64 `[NUM_COLUMNS]`, a row of a games array
 `random`      uint64 `[1]`, a generator, or the seed of one choice
 `network`     int64, a packed value network; 0: none
@@ -29,23 +29,24 @@ from numba.extending import intrinsic
 from mancala_env.agents import mcts, minimax
 from mancala_env.agents.scripted import greedy_action, random_action
 from mancala_env.agents.search_agent import ACTIVE
-from mancala_env.engine.episode import MATCH, OUTCOME, Episode
+from mancala_env.engine import single_game
+from mancala_env.engine.episode import MATCH, OUTCOME, EpisodeSettings
+from mancala_env.engine.episode import play_random as random_play
 from mancala_env.engine.holdout import ALL
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     NUM_COLUMNS,
+    NUM_RULES,
     PLAYER_COLUMN,
     SOUTH,
-    Rules,
     action_of,
     hole_of,
     load,
+    rules_in,
 )
 from mancala_env.engine.timeline import write_timeline
-from mancala_env.engine.turn import STALL_LIMIT, legal_holes
-from mancala_env.engine.validation import _first_wrong
-from mancala_env.games.batch import _play_random
-from mancala_env.games.position import _counts, _legal, _match_margin, _next_round, _play, _settle, _start
+from mancala_env.engine.turn import STALL_LIMIT, is_legal
+from mancala_env.engine.validation import first_impossible
 from mancala_env.networks.value import write_packed
 from mancala_env.solver import proof_search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
@@ -96,8 +97,7 @@ written_out = numba.njit(inline="always", error_model="numpy")
 
 @kernel
 def _rules_at(address):
-    n = array_at(address, np.int64, (10,))
-    return Rules(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9])
+    return rules_in(array_at(address, np.int64, (NUM_RULES,)))
 
 
 @written_out
@@ -116,13 +116,13 @@ def _whole_lines(num_bytes):
 
 def start(rules, game, starter):
     """Write the first round of a match."""
-    _start(_rules_at(rules), _games_at(game), np.int64(starter))
+    single_game.start(_rules_at(rules), _games_at(game), np.int64(starter))
     return 0
 
 
 def legal(rules, game):
     """Return the bits of the actions that the player to move has."""
-    return _legal(_rules_at(rules), _games_at(game))
+    return single_game.legal_actions(_rules_at(rules), _games_at(game))
 
 
 def play(rules, game, action, out):
@@ -131,7 +131,7 @@ def play(rules, game, action, out):
     `out` takes the seeds captured, and the bits of the holes that became the mover's.
     """
     said = array_at(out, np.float64, (2,))
-    laps, said[0], said[1] = _play(_rules_at(rules), _games_at(game), np.int64(action))
+    laps, said[0], said[1] = single_game.play(_rules_at(rules), _games_at(game), np.int64(action))
     return laps
 
 
@@ -142,43 +142,43 @@ def timeline(rules, game, action, events, most):
     action is not legal.
     """
     r, before = _rules_at(rules), load(_games_at(game), 0)
-    hole = hole_of(r, before.player, np.int64(action))
-    if not (legal_holes(r, before) >> hole) & 1:
+    if not is_legal(r, before, np.int64(action), 2 * r.width):
         return 0
+    hole = hole_of(r, before.player, np.int64(action))
     return write_timeline(r, before, hole, array_at(events, np.int32, (np.int64(most), 4)))[2]
 
 
 def next_round(rules, game):
     """Set up the round after a finished one; returns 1 where the match is over, and nothing has changed."""
-    return 1 if _next_round(_rules_at(rules), _games_at(game)) else 0
+    return 1 if single_game.next_round(_rules_at(rules), _games_at(game)) else 0
 
 
 def settle(rules, game):
     """Write who moves in a position that was set up by hand, or that its round is over."""
-    _settle(_rules_at(rules), _games_at(game))
+    single_game.settle(_rules_at(rules), _games_at(game))
     return 0
 
 
 def what_is_wrong(rules, game):
     """Return 0 for a position that the ruleset allows, else which of the reasons it breaks."""
-    return _first_wrong(_rules_at(rules), _games_at(game))[1]
+    return first_impossible(_rules_at(rules), _games_at(game))[1]
 
 
 def count(rules, game, player):
     """Return a player's count."""
-    south, north = _counts(_rules_at(rules), _games_at(game))
+    south, north = single_game.counts(_rules_at(rules), _games_at(game))
     return south if player == SOUTH else north
 
 
 def match_margin(rules, game):
     """Return by how many seeds South leads at the end of a match."""
-    return _match_margin(_rules_at(rules), _games_at(game))
+    return single_game.match_margin(_rules_at(rules), _games_at(game))
 
 
 def play_random(rules, game, random, turns):
     """Play so many random turns of matches, one after another; leaves the last game and the generator."""
     r, games, generator = _rules_at(rules), _games_at(game), array_at(random, np.uint64, (1,))
-    _play_random(r, Episode(MATCH, SOUTH, 0, OUTCOME, ALL), games, generator, np.int64(turns), 0, 1)
+    random_play(r, EpisodeSettings(MATCH, SOUTH, 0, OUTCOME, ALL), games, generator, np.int64(turns), 0, 1)
     return 0
 
 
@@ -206,8 +206,8 @@ def _minimax_block(block, width, plies, table_bits):
     actions = 2 * width
     rows = plies * actions
     at = np.int64(block)
-    frames = array_at(at, np.int64, (plies, minimax._FRAME_COLUMNS))
-    at += _whole_lines(8 * plies * minimax._FRAME_COLUMNS)
+    frames = array_at(at, np.int64, (plies, minimax.FRAME_COLUMNS))
+    at += _whole_lines(8 * plies * minimax.FRAME_COLUMNS)
     keys = array_at(at, np.uint64, (plies,))
     at += _whole_lines(8 * plies)
     children = array_at(at, np.uint64, (rows, NUM_COLUMNS))
@@ -218,8 +218,8 @@ def _minimax_block(block, width, plies, table_bits):
     at += _whole_lines(8 * rows)
     root_values = array_at(at, np.int64, (actions,))
     at += _whole_lines(8 * actions)
-    progress = array_at(at, np.int64, (minimax._PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * minimax._PROGRESS_COLUMNS)
+    progress = array_at(at, np.int64, (minimax.PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * minimax.PROGRESS_COLUMNS)
     values = array_at(at, np.int16, (1, actions))
     at += _whole_lines(2 * actions)
     numbers = array_at(at, np.int64, (4, 1))
@@ -262,7 +262,7 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
     memory, answers, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
     randoms = array_at(random, np.uint64, (1,))
     if network == 0:
-        done = minimax._search_piece(
+        done = minimax.search_piece(
             r,
             None,
             games,
@@ -278,7 +278,7 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
         )
     else:
         # (No kernel asks how long a network is.)
-        done = minimax._search_piece(
+        done = minimax.search_piece(
             r,
             array_at(network, np.int64, (1,)),
             games,
@@ -318,12 +318,12 @@ def _mcts_block(block, nodes):
     at += _whole_lines(4 * nodes * mcts.NODE_COLUMNS)
     promise = array_at(at, np.float32, (nodes, 2))
     at += _whole_lines(4 * nodes * 2)
-    path = array_at(at, np.int32, (mcts._MOST_TURNS, 2))
-    at += _whole_lines(4 * mcts._MOST_TURNS * 2)
+    path = array_at(at, np.int32, (mcts.MOST_TURNS, 2))
+    at += _whole_lines(4 * mcts.MOST_TURNS * 2)
     random = array_at(at, np.uint64, (1,))
     at += _LINE
-    progress = array_at(at, np.int64, (mcts._PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * mcts._PROGRESS_COLUMNS)
+    progress = array_at(at, np.int64, (mcts.PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * mcts.PROGRESS_COLUMNS)
     numbers = array_at(at, np.int64, (2, 1))
     at += _LINE
     return mcts.Memory(tree, promise, path, random, progress), numbers[0], numbers[1], at
@@ -352,7 +352,7 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
     r, games = _rules_at(rules), _games_at(game)
     memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
     randoms = array_at(random, np.uint64, (1,))
-    done = mcts._search_piece(
+    done = mcts.search_piece(
         r, games, randoms, np.int64(most), None, actions, run, memory, 0, 1, np.int64(simulations)
     )
     said = array_at(out, np.float64, (2 + 4 * r.width,))

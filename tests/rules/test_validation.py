@@ -18,6 +18,7 @@ from mancala_env.engine.state import (
     STARTER_COLUMN,
     STORE_COLUMN,
     TERRITORY_COLUMN,
+    unpack,
 )
 from mancala_env.engine.validation import check_games
 
@@ -82,6 +83,46 @@ def test_255_seeds_in_every_hole_are_refused():
     games[1, :3] = np.uint64(2**64 - 1)
     with raises(InvalidPosition, "game 1"):
         Batch("leyla", 2).load(games)
+
+
+def test_debts_are_together_at_most_all_seeds():
+    with pytest.raises(InvalidPosition, match="48"):
+        Position("leyla", [4] * 12, debts=(30, 30))
+
+
+@pytest.mark.parametrize("name", rulesets.names())
+def test_a_position_and_an_array_are_refused_alike(name):
+    """What Position takes as numbers, it takes as an array, and the other way round."""
+    ruleset, rng = rulesets.lookup(name), np.random.default_rng(1)
+    start = Position(ruleset).games
+    is_refused = set()
+    for _ in range(200):
+        games = start.copy()
+        for column, most in ((TERRITORY_COLUMN, 1 << ruleset.num_holes), (OWNED_COLUMN, 1 << 4)):
+            if rng.random() < 0.3:
+                games[0, column] = rng.integers(most)
+        if rng.random() < 0.3:
+            games[0, DEBT_COLUMN : DEBT_COLUMN + 2] = rng.integers(ruleset.total_seeds, size=2)
+        if rng.random() < 0.3:
+            games[0, STORE_COLUMN] = rng.integers(3)
+        state = unpack(games, ruleset.num_holes)
+        try:
+            position = Position(
+                ruleset,
+                state.seeds[0],
+                state.owner[0],
+                state.stores[0],
+                territory=state.territory[0],
+                debts=state.debts[0],
+            )
+        except InvalidPosition:
+            is_refused.add(True)
+            with pytest.raises(InvalidPosition):
+                check_games(ruleset, games)
+            continue
+        is_refused.add(False)
+        check_games(ruleset, position.games)
+    assert is_refused == {True, False}
 
 
 @pytest.mark.parametrize("b", [2, -3, True, 0.0, "0"])

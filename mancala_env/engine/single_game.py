@@ -1,0 +1,57 @@
+"""Kernels of a single game, row 0 of a games array: what Position and ``mancala.wasm`` call."""
+
+from mancala_env.engine import rounds, turn
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.state import NORTH, SOUTH, count_of, hole_of, load, save
+
+
+@kernel
+def start(rules, games, starter):
+    """Write the first round of a match."""
+    save(games, 0, rounds.first_round(rules, starter))
+
+
+@kernel
+def settle(rules, games):
+    """Write who moves in a game that was set up, or that its round is over."""
+    save(games, 0, turn.settled(rules, load(games, 0)))
+
+
+@kernel
+def play(rules, games, action):
+    """Play an action; returns laps, captured seeds and bits of new owned holes, or zeros if not legal."""
+    game = load(games, 0)
+    if not turn.is_legal(rules, game, action, 2 * rules.width):
+        return 0, 0, 0
+    game, laps, captured, taken = turn.play_turn(rules, game, hole_of(rules, game.player, action))
+    save(games, 0, game)
+    return laps, captured, taken
+
+
+@kernel
+def legal_actions(rules, games):
+    """Return the bits of the legal actions."""
+    return turn.legal_actions(rules, load(games, 0))
+
+
+@kernel
+def counts(rules, games):
+    """Return the counts of South and North."""
+    game = load(games, 0)
+    return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
+
+
+@kernel
+def next_round(rules, games):
+    """Set up the round after a finished one; returns whether there is none, and then nothing changes."""
+    game, is_match_over = rounds.next_round(rules, load(games, 0))
+    save(games, 0, game)
+    return is_match_over
+
+
+@kernel
+def match_margin(rules, games):
+    """Return by how many seeds South leads at the end of a match whose last round is finished."""
+    game = load(games, 0)
+    _, is_match_over = rounds.next_round(rules, game)
+    return rounds.match_margin(rules, game, is_match_over)
