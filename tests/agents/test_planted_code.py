@@ -154,6 +154,7 @@ DOORS: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_nothing_planted_anywhere_runs_through_any_door(
     honest: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

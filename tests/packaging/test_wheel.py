@@ -101,6 +101,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     return Installed(Path(paths["scripts"]), tmp_path_factory.mktemp("empty"), variables)
 
 
+@pytest.mark.slow
 def test_the_package_is_the_only_one(members):
     tops = {name.partition("/")[0] for name in members}
     (info,) = tops - {"mancala_env"}

@@ -82,6 +82,7 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     assert solving.sibling().value(easy) == found[3][0]
 
 
+@pytest.mark.slow
 def test_a_solve_into_a_file_says_how_far_it_is() -> None:
     command = [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "gabata_seven_holes"]
     ended = subprocess.run([*command, "--time_limit", "3"], capture_output=True, text=True, timeout=120)

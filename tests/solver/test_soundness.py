@@ -6,6 +6,7 @@ from solver_campaign import run
 from mancala_env import Position, solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_one_solver_kept_for_many_positions_equals_brute_force(seed: int) -> None:
     tally = run(seed, count=1_000, room=1 << 16)

@@ -25,6 +25,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "ruleset"),
     [("board", "leyla"), ("replies", "layli_goobalay"), ("leaves", "gabata_i"), ("values", "leyla")],

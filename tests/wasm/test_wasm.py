@@ -208,6 +208,7 @@ def test_node_replays_what_the_native_engine_did(said):
     assert found["imports"] == 0
 
 
+@pytest.mark.slow
 @needs_node
 @needs_linker
 def test_a_new_build_is_the_same_file(said, tmp_path):
@@ -219,6 +220,7 @@ def test_a_new_build_is_the_same_file(said, tmp_path):
     check(in_node(tmp_path, said))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(browser() is None, reason="chromium is not installed")
 def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

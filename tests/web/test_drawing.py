@@ -70,6 +70,7 @@ def test_what_the_package_gives_the_page_is_up_to_date() -> None:
         assert written == content, f"{name} is stale: python -m tools.make_page_files"
 
 
+@pytest.mark.slow
 def test_the_page_draws_the_same_scene() -> None:
     draw = random.Random(1)
     questions, scenes = [], []

@@ -107,6 +107,7 @@ def test_study(chromium: Browser, site: Site, keep: Keep) -> None:
     keep(page, "browser-study.png", _LATE)
 
 
+@pytest.mark.slow
 def test_learn(chromium: Browser, site: Site, keep: Keep) -> None:
     address = site.address + "#learn/layli/6"
     page = open_page(chromium, address, width=390, height=844, scheme="light", settings={"speed": "off"})

@@ -141,6 +141,7 @@ def test_a_server_killed_and_started_again_goes_on_with_the_game(
     assert page.get_by_role("list", name="Turns").get_by_role("listitem").count() > 2
 
 
+@pytest.mark.slow
 def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_match(open_page: Open) -> None:
     page = open_page()
     page.get_by_label("Game").select_option("gabata_five_holes")
