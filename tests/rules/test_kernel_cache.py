@@ -79,7 +79,7 @@ def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path
     second = run(site, cache)  # nothing has changed: no kernel is compiled
     assert (second["legal"], second["hits"], second["misses"]) == ([0, 1, 2, 3], 1, 0)
 
-    # The compiled kernel stands in single_game.py; the rule it calls stands in turn.py.
+    # The compiled kernel is in single_game.py; the rule it calls is in turn.py.
     turn = site / "mancala_env" / "engine" / "turn.py"
     rule = "    return occupied(game.board) & ~(game.owned_south | game.owned_north)\n"
     assert rule in turn.read_text()

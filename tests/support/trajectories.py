@@ -39,7 +39,7 @@ class Digest:
 
 
 def _chosen(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a random legal action of each row, 0 where there is none."""
+    """Return a random legal action of each row; 0 for a row without legal actions."""
     return (masks * (1.0 - rng.random(masks.shape))).argmax(axis=-1)
 
 

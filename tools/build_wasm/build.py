@@ -297,7 +297,7 @@ def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
 
 
 def _is_known_elsewhere(value: Any) -> bool:
-    """Tell whether a value is part of Python, numpy or numba, or stands in a file that is hashed whole."""
+    """Tell whether a value is part of Python, numpy or numba, or of a file that is hashed whole."""
     module = getattr(value, "__module__", "") or ""
     known = ("builtins", "numpy", "numba", "typing")
     return isinstance(value, ModuleType) or module.partition(".")[0] in known or module == exports.__name__
