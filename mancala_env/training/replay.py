@@ -113,7 +113,7 @@ class Replay:
         """Positions of games under way."""
         return sum(len(rows) for _, rows in self._waiting)
 
-    def games_begin(self) -> None:
+    def forget_running_games(self) -> None:
         """Forget the positions of games under way: how those end will not be known."""
         self._waiting = []
 

@@ -18,23 +18,17 @@ advantages of those before, and nothing else is learned from them.
 Symbols: T steps of a rollout, B games, A actions.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
-from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
@@ -325,13 +319,13 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.is_learned = np.ones((self.buffer_size, self.n_envs), np.bool_)
         super().reset()
 
-    def keep_games(self) -> None:
-        """Keep the games of rollouts, too."""
+    def store_games(self) -> None:
+        """Store the games of rollouts, too."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
 
     @property
-    def teaches(self) -> bool:
-        """Tell whether there are two steps to learn from; that of one has nothing to be compared with."""
+    def has_steps_to_learn(self) -> bool:
+        """Tell whether there are two steps to learn from; the advantage of one cannot be normalised."""
         return bool(self.is_learned.sum() > 1)
 
     @property
@@ -378,113 +372,3 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
         for rows in shuffled.tensor_split(max(1, count)):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
-
-
-class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO whose rollouts know whose turn it is.
-
-    The callback's ``on_step`` is asked once before every rollout; False ends the training there, with
-    everything collected so far learned from.
-
-    Attributes:
-        seconds: Time spent so far in "environment", "inference" and "learning".
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Set up the algorithm; arguments as of MaskablePPO."""
-        self.seconds: dict[str, float] = {"environment": 0.0, "inference": 0.0, "learning": 0.0}
-        super().__init__(*args, **kwargs)
-
-    @property
-    def updates(self) -> int:
-        """Passes over an update's environment steps so far."""
-        return self._n_updates
-
-    def warm_up(self, env: SelfPlayEnv) -> None:
-        """Have all kernels compiled, so that no clock counts it; the games of `env` go on by a step."""
-        rows_to_learn(env.ruleset, env.games)
-        env.step(env.action_masks().argmax(axis=1))
-
-    def keep(self, folder: Path) -> None:
-        """Write what going on needs beside a checkpoint to the run's folder: nothing here."""
-
-    def bring_back(self, folder: Path) -> None:
-        """Go on with what :meth:`keep` wrote there, if it did."""
-
-    def games_begin(self) -> None:
-        """Forget the games under way, since new ones begin: there is nothing of them here."""
-
-    def _setup_learn(
-        self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        reset_num_timesteps: bool = True,
-        *args: Any,
-        **kwargs: Any,
-    ) -> tuple[int, BaseCallback]:
-        if reset_num_timesteps or self._last_obs is None:  # then it begins new games
-            self.games_begin()
-        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
-
-    def _excluded_save_params(self) -> list[str]:
-        """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
-        return [*super()._excluded_save_params(), "_last_obs", "_last_episode_starts"]
-
-    def collect_rollouts(  # type: ignore[override]
-        self,
-        env: SelfPlayEnv,
-        callback: BaseCallback,
-        rollout_buffer: SelfPlayBuffer,
-        n_rollout_steps: int,
-        use_masking: bool = True,
-    ) -> bool:
-        """Fill the buffer with T steps of every game; see MaskablePPO."""
-        callback.update_locals(locals())
-        if not callback.on_step():
-            return False
-        self.policy.set_training_mode(False)
-        rollout_buffer.reset()
-        callback.on_rollout_start()
-        dones = np.zeros(env.num_envs, np.bool_)
-        for step in range(n_rollout_steps):
-            legal = env.action_masks()
-            rollout_buffer.players[step] = env.players
-            games = env.games
-            rollout_buffer.is_learned[step] = rows_to_learn(env.ruleset, games)
-            if rollout_buffer.games is not None:
-                rollout_buffer.games[step] = games
-            start = time.perf_counter()
-            with torch.no_grad():
-                actions, values, log_probs = self.policy(
-                    torch.as_tensor(self._last_obs, device=self.device), action_masks=legal
-                )
-            chosen = actions.cpu().numpy()
-            thought = time.perf_counter()
-            seen, rewards, dones, _ = env.step(chosen)
-            rollout_buffer.dones[step] = dones
-            self.seconds["inference"] += thought - start
-            self.seconds["environment"] += time.perf_counter() - thought
-            self.num_timesteps += env.num_envs
-            rollout_buffer.add(
-                self._last_obs,
-                chosen,
-                rewards,
-                self._last_episode_starts,
-                values,
-                log_probs,
-                action_masks=legal,
-            )
-            self._last_obs, self._last_episode_starts = seen, dones  # type: ignore[assignment]
-        rollout_buffer.players[n_rollout_steps] = env.players
-        with torch.no_grad():
-            values = self.policy.predict_values(torch.as_tensor(self._last_obs, device=self.device))
-        rollout_buffer.compute_returns_and_advantage(values, dones)
-        callback.on_rollout_end()
-        return True
-
-    def train(self) -> None:
-        """Learn from the buffer; see MaskablePPO. Where it holds nothing to learn from, nothing changes."""
-        start = time.perf_counter()
-        if self.rollout_buffer.teaches:  # type: ignore[attr-defined]
-            super().train()
-        self.seconds["learning"] += time.perf_counter() - start

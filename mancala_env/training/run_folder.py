@@ -34,7 +34,7 @@ from mancala_env._util.files import written_whole
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, TrainConfig
-from mancala_env.training.rollout import SelfPlayPPO
+from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade
 
 try:
@@ -170,7 +170,7 @@ class RunFolder:
             rounds=config.rounds,
             observation_version=observations.version(config.network.observation, config.game),
             network=config.network,
-            turns=model.num_timesteps,
+            environment_steps=model.num_timesteps,
             config=config.as_dict(),
             versions=versions(),
         )
@@ -218,7 +218,7 @@ class RunFolder:
         for path in sorted(self.checkpoints.glob("*.zip"), reverse=True):
             with suppress(InvalidCheckpoint):
                 _check_whole(path)
-                return read_identity(path).turns
+                return read_identity(path).environment_steps
         return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
@@ -232,7 +232,7 @@ class RunFolder:
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
                 _check_whole(path)
-                found.append((read_identity(path).turns, path))
+                found.append((read_identity(path).environment_steps, path))
             except InvalidCheckpoint as error:
                 faults.append(str(error))
         return [path for _, path in sorted(found)], faults

@@ -45,7 +45,7 @@ class Past:
         if self.ratings is None:
             return []
         rated = {each["agent"]: each for each in self.ratings.as_dict()["agents"]}
-        return [{**rated[name], STEPS: read_identity(name).turns} for name in self.ratings.names]
+        return [{**rated[name], STEPS: read_identity(name).environment_steps} for name in self.ratings.names]
 
 
 def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
@@ -55,9 +55,13 @@ def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchRes
 
 def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
     """Let a checkpoint and earlier ones of its run, spread evenly over it, all play each other."""
-    steps = read_identity(checkpoint).turns
+    steps = read_identity(checkpoint).environment_steps
     games = config.evaluation.checkpoint_games
-    past = [path for path in folder.saved() if 0 < read_identity(path).turns < steps] if games else []
+    past = (
+        [path for path in folder.saved() if 0 < read_identity(path).environment_steps < steps]
+        if games
+        else []
+    )
     if not past:
         return Past([], None)
     step = -(-len(past) // _MOST_EARLIER)
@@ -105,7 +109,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     regret = None
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
-    steps = read_identity(checkpoint).turns
+    steps = read_identity(checkpoint).environment_steps
     written = {
         "checkpoint": str(checkpoint),
         STEPS: steps,

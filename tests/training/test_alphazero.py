@@ -23,7 +23,7 @@ from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer
 from mancala_env.solver import Solver
 from mancala_env.training import run as command
-from mancala_env.training.alphazero import NetworkSearch, drawn
+from mancala_env.training.alphazero import AlphaZero, NetworkSearch, drawn
 from mancala_env.training.config import read_config
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.training_state import read_learned
@@ -258,7 +258,7 @@ def test_turns_that_end_a_game_start_the_count_of_its_turns_anew(tmp_path: Path)
     config, _ = read_config(words(tmp_path, "--alphazero.sampled_turns", "3"))
     env = command.make_env(config, RunFolder(tmp_path), 1)
     model = command.make_model(config, env)
-    assert isinstance(model, command.ScheduledAlphaZero)
+    assert isinstance(model, AlphaZero)
     env.reset()
     model.set_logger(Logger(None, []))
     _, callback = model._setup_learn(10**9, None)

@@ -29,7 +29,7 @@ from mancala_env.engine.holdout import rows_in_set
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.observations import games_from
-from mancala_env.training import rollout, run_plots, run_report
+from mancala_env.training import ppo, run_plots, run_report
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.training.pool import SnapshotPool
@@ -377,7 +377,7 @@ def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
         model = command.make_model(config, command.make_env(config, RunFolder(tmp_path), seed=1), None)
         model.set_logger(Logger(None, []))
         before = [each.clone() for each in model.policy.parameters()]
-        monkeypatch.setattr(rollout, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
+        monkeypatch.setattr(ppo, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
         model.learn(config.ppo.steps * config.selfplay.games)
         assert all(map(torch.equal, before, model.policy.parameters()))
         monkeypatch.undo()
@@ -498,7 +498,7 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert match["games"] == 10
     assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
     identity = read_identity(folder / "final.zip")
-    assert identity.turns == 4096
+    assert identity.environment_steps == 4096
     assert identity.ruleset == LAYLI
     assert identity.config["ppo"]["batch_size"] == 1024
     assert play_matches(str(folder / "final.zip"), "random", LAYLI, games=4, seed=0).games == 4
@@ -551,8 +551,8 @@ def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
     assert command.main(smoke(tmp_path)) == 0
     folder = tmp_path / "smoke"
     assert command.main(["--resume", str(folder), "--environment_steps", "8192"]) == 0
-    assert "Going on from" in capsys.readouterr().out
-    assert read_identity(folder / "final.zip").turns == 8192
+    assert "Resuming from" in capsys.readouterr().out
+    assert read_identity(folder / "final.zip").environment_steps == 8192
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [line["environment_steps"] for line in lines] == [2048, 4096, 6144, 8192]
     assert len(json.loads((folder / "run.json").read_text())) == 2
@@ -611,7 +611,7 @@ def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: sig
     said, _ = run.communicate(timeout=120)
     assert run.returncode == 0, said
     assert f"Ended early by {number.name}" in said
-    turns = read_identity(tmp_path / "smoke" / "final.zip").turns
+    turns = read_identity(tmp_path / "smoke" / "final.zip").environment_steps
     assert turns == json.loads(metrics.read_text().splitlines()[-1])["environment_steps"]
     assert turns % 2048 == 0
     assert (tmp_path / "smoke" / "evaluation.json").exists()

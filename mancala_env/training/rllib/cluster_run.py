@@ -212,7 +212,7 @@ class ClusterRun:
         self._pool = SnapshotPool(config, folder)
         self._rates, self.clock, learned = LearningRate.of(config.ppo), Clock(config, 0.0), None
         if checkpoint is not None:
-            self.steps = read_identity(checkpoint).turns
+            self.steps = read_identity(checkpoint).environment_steps
             learned = read_learned_of(checkpoint, folder)
             self.clock = Clock(config, learned.progress.seconds)
             self._rates = LearningRate.going_on(
@@ -442,7 +442,7 @@ def read_learned_of(checkpoint: Path, folder: RunFolder) -> Learned:
         seconds = float(json.loads(earlier[-1].read_text())["seconds"])
         identity = read_identity(checkpoint)
         before = read_settings(identity.config)
-        rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.turns))
+        rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.environment_steps))
         return Learned(read_weights(checkpoint), {}, rate, ProgressMade(seconds, 0))
     except (MancalaError, OSError, KeyError, TypeError, ValueError) as error:
         raise RunFolderError(f"cannot go on from {checkpoint}, though it may still play: {error}") from error
@@ -466,7 +466,7 @@ def export(learned: Learned, config: TrainConfig, steps: int) -> bytes:
         rounds=config.rounds,
         observation_version=observations.version(config.network.observation, config.game),
         network=config.network,
-        turns=steps,
+        environment_steps=steps,
         config=config.as_dict(),
         versions=versions() | {"ray": ray.__version__},
     )
