@@ -193,7 +193,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     for name in ("alphazero/positions", "alphazero/simulations", "train/policy_loss", "time/search"):
         assert name in lines[-1], name
     assert "agreement with the search" in (run / "report.html").read_text()
-    assert read_identity(run / "final.zip").turns == 2048
+    assert read_identity(run / "final.zip").environment_steps == 2048
     assert isinstance(agents.make(str(run / "final.zip"), LAYLI), CheckpointAgent)
     assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
     result = play_matches(f"policy+mcts:8:{run / 'final.zip'}", "random", LAYLI, games=2, seed=1)

@@ -158,7 +158,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
         config, _ = read_config(["--resume", str(folder), "--environment_steps", "4096"])
         command.train(config, RunFolder(folder), Console(quiet=True), resume=True)
     first, second = (read_learned(folder / "final.zip") for folder in (run, again))
-    assert read_identity(run / "final.zip").turns == 4096
+    assert read_identity(run / "final.zip").environment_steps == 4096
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
     resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][len(lines)]
     assert resumed["expert/positions"] > lines[-1]["expert/positions"], "what was remembered is there again"

@@ -120,7 +120,7 @@ def test_nothing_planted_in_any_member_runs_on_resume(
             repacked(run / "final.zip", **{member: trap})
             folder = RunFolder(run)
             try:
-                checkpoint = command.newest(config, folder, Console(quiet=True))
+                checkpoint = command.newest_checkpoint(config, folder, Console(quiet=True))
                 command.make_model(config, command.make_env(config, folder, 1), checkpoint)
                 outcomes[member, kind] = checkpoint.name
             except RunFolderError:
