@@ -575,7 +575,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "smoke"
     before = (folder / "config.yaml").read_text()
     for words, says in (
-        (["--resume", str(tmp_path)], "no run's folder"),
+        (["--resume", str(tmp_path)], "not the folder of a run"),
         (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
         (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
     ):
