@@ -40,9 +40,9 @@ class NetworkConfig:
     """What a network sees and how large it is; none has a default, so a checkpoint says all of it."""
 
     observation: ObservationKind = setting(
-        "Observation of the network: the board; the boards after each action (afterstates), two turns "
-        "(replies) or four (lines); lines with the boards between (leaves), or evaluated by the bundled value "
-        "network (values)"
+        "Observation: the board; the boards after each action (afterstates), two turns "
+        "(replies) or four (lines); lines with the boards between (leaves), or evaluated by the bundled "
+        "value network (values)"
     )
     hidden: int = setting("Number of units in each hidden layer", low=1, high=4096)
     layers: int = setting("Number of hidden layers", low=1, high=16)

@@ -48,12 +48,12 @@ class SelfPlayPPO(MaskablePPO):
     training ends there, and everything collected so far has been learned from.
 
     Attributes:
-        clock: Tells which part of the run is done, for the learning rate.
+        clock: Tells which part of the run is done, for the learning rate; set it before training.
         labels: Search labels to learn from, too; None for PPO alone.
         seconds: Time spent so far in "environment", "inference", "learning" and, with labels, "labelling".
     """
 
-    clock: Clock | None = None
+    clock: Clock
     labels: "SearchLabels | None" = None
     env: SelfPlayEnv  # pyright: ignore[reportIncompatibleVariableOverride]
     policy: SelfPlayPolicy  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -248,10 +248,7 @@ class SelfPlayPPO(MaskablePPO):
         return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        if self.clock is None:
-            super()._update_current_progress_remaining(num_timesteps, total_timesteps)
-        else:
-            self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)
+        self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)
 
     def _excluded_save_params(self) -> list[str]:
         """Exclude the current observations, which would be most of a checkpoint, and what a run sets."""

@@ -307,7 +307,6 @@ def started(
         env.reset()
         model.warm_up(env)  # the clock must not count the compilation of kernels
         env.statistics.take()
-        assert model.clock is not None
         model.clock = clock = Clock(config, model.clock.seconds_before, now)
         is_new = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps)
         folder.forget_figures_after(-1 if is_new else steps)
