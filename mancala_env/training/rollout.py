@@ -1,19 +1,18 @@
-"""Self-play as Stable-Baselines3 sees it: the environment, the rollout buffer, the algorithm.
+"""Self-play for Stable-Baselines3: the environment and the rollout buffer.
 
-Both players of a game share one policy, and every turn is a step of the player who played it. So from one
-step to the next the reward and the value may change sides:
+Both players of a game share one policy, and every turn is a step of the player who played it. Rewards and
+values are from the view of that player. So the next value changes its sign when the player changes:
 
-    turn        t         t+1        t+2        t+3 (South wins)
-    player    South      North      North      South
-    reward      0          0          0         +1
-    V(t)      theirs     theirs     theirs     theirs
-    V(t+1) counts as  -V(t+1)   +V(t+2)    -V(t+3)
+    turn                      t         t+1        t+2        t+3 (South wins)
+    player                  South      North      North      South
+    reward                    0          0          0         +1
+    next value counts as   -V(t+1)    +V(t+2)    -V(t+3)
 
-A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
-learner's turns are steps, all of one player, and the sign never changes.
+If the opponent passes, a player moves twice, and the sign stays. In games against the pool only the learner's
+turns are steps. They all belong to one player, so the sign never changes.
 
-No opening is held out for evaluation. Games pass through such boards later: these steps count in the
-advantages of those before, and nothing else is learned from them.
+Training games never start from an opening that is held out for evaluation, but may reach a held-out board
+later. The policy does not learn from these steps; they only count in the advantages of earlier steps.
 
 Symbols: T steps of a rollout, B games, A actions.
 """
@@ -39,17 +38,17 @@ from mancala_env.training.selfplay_metrics import GameStatistics
 
 # A score is a running mean over about the last 1 / 0.02 = 50 games.
 _SCORE_RATE = 0.02
-# An opponent that never wins is still met now and then, or nobody would notice when it does again.
+# An opponent that never wins is still sampled sometimes, so that its score stays up to date.
 _LEAST_WEIGHT = 0.05
 
 
 def opponent_name(spec: str, configured: Sequence[str]) -> str:
-    """Return what an opponent of the pool is called in a run's figures.
+    """Return the name of a pool opponent in the metrics of a run.
 
     Args:
-        spec: The opponent's.
-        configured: Opponents that the configuration names; they are called by their specs. Other
-            checkpoints are the run's own, called by the file's name.
+        spec: Spec of the opponent.
+        configured: Specs of the configured opponents, whose names are their specs. Other checkpoints belong
+            to the run, and the stem of the file is their name.
     """
     parsed = Spec.parse(spec)
     is_own = parsed.kind == "checkpoint" and spec not in configured
@@ -57,17 +56,17 @@ def opponent_name(spec: str, configured: Sequence[str]) -> str:
 
 
 class SelfPlayEnv(GamesVecEnv):
-    """B games at once, in which every step is a turn of the policy that learns.
+    """B games in parallel, in which every step is a turn of the learner.
 
-    The first games are mirror games: the policy plays both sides. The others are played against
-    opponents of a pool, the learner in either seat, alternating from game to game.
+    The first games are mirror games: the learner plays both sides. The others are pool games: the learner
+    plays against an opponent of the pool, and its seat alternates from game to game.
 
     Attributes:
-        players: int8 `[B]`, who makes the next step of each game.
-        legal_mask: bool `[B, A]`, their legal actions.
-        observer: What writes the observations.
-        num_threads: CPU threads; None takes every core this process may use.
-        statistics: What the mirror games look like; whoever takes them starts them anew.
+        players: int8 `[B]`, the player of the next step of each game.
+        legal_mask: bool `[B, A]`, legal actions of the next step.
+        observer: Computes the observations.
+        num_threads: CPU threads; None for every core this process may use.
+        statistics: Statistics of the mirror games since they were read last.
     """
 
     render_mode = None
@@ -93,18 +92,18 @@ class SelfPlayEnv(GamesVecEnv):
 
         Args:
             ruleset: The game.
-            kind: What the policy sees; one of observation.KINDS.
-            num_games: B.
+            kind: Observation kind; one of observations.KINDS.
+            num_games: Number of games, B.
             rounds: Rounds of an episode, or "match".
             reward: "outcome" or "margin"; see Batch.
-            opening_turns: Uniformly random turns that start an opened game.
-            opening_share: Share of the mirror games that are opened; all pool games are.
-            pool: Agents, or their specs, that the policy meets.
-            pool_scores: The learner's recent score against some of them, by spec, where it is known.
-            pool_share: Share of the games that are played against them.
-            pool_priority: How much more often opponents that win are met; 0 meets all alike.
-            seed: Seed of everything random here.
-            num_threads: CPU threads; None takes every core this process may use.
+            opening_turns: Number of uniformly random turns at the start of a game.
+            opening_share: Fraction of mirror games that start with random turns; all pool games do.
+            pool: Agents of the pool, or their specs.
+            pool_scores: Known recent scores of the learner against pool agents, by spec.
+            pool_share: Fraction of games played against the pool.
+            pool_priority: Exponent that makes opponents that win more frequent; 0 for uniform sampling.
+            seed: Random seed.
+            num_threads: CPU threads; None for every core this process may use.
         """
         self.ruleset, self.kind = ruleset, kind
         self.num_actions = ruleset.num_actions(rounds)
@@ -165,11 +164,11 @@ class SelfPlayEnv(GamesVecEnv):
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
-        """Change the opponents of pool games; games that are under way go on against the old ones.
+        """Change the opponents of the pool; running games continue against the old ones.
 
         Args:
             pool: Agents, or their specs.
-            scores: The learner's recent score against some of them, by spec, from an earlier run.
+            scores: Known recent scores of the learner against pool agents, by spec.
         """
         if self._pool is not None:
             self._pool.scores.update(scores or {})
@@ -184,7 +183,7 @@ class SelfPlayEnv(GamesVecEnv):
 
     @property
     def pool_scores(self) -> dict[str, float]:
-        """The learner's recent score against each opponent of the pool, by spec: 0 lost, 1 won all."""
+        """Recent score of the learner against each pool opponent, by spec: 0 (all lost) to 1 (all won)."""
         if self._pool is None:
             return {}
         return {opponent.spec: self._pool.score(opponent) for opponent in self._pool.opponents}
@@ -208,16 +207,16 @@ class SelfPlayEnv(GamesVecEnv):
         self._actions[:] = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play a step; rewards are those of the players of the actions, as of the end of the step."""
+        """Play a step; each reward belongs to the player of the action."""
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.empty(self.num_envs, np.bool_)
-        for where, batch in zip(self._slices, self._batches, strict=True):
-            batch.step(self._actions[where])
-            rewards[where], dones[where] = batch.reward, batch.done
-            self.statistics.note(where, batch)
+        for rows, batch in zip(self._slices, self._batches, strict=True):
+            batch.step(self._actions[rows])
+            rewards[rows], dones[rows] = batch.reward, batch.done
+            self.statistics.note(rows, batch)
         if self._pool is not None:
-            where = self._pool_slice
-            rewards[where], dones[where] = self._pool.step(self._actions[where])
+            rows = self._pool_slice
+            rewards[rows], dones[rows] = self._pool.step(self._actions[rows])
         return self._view(), rewards, dones, self._infos
 
     def action_masks(self) -> np.ndarray:
@@ -226,40 +225,40 @@ class SelfPlayEnv(GamesVecEnv):
 
     @property
     def games(self) -> np.ndarray:
-        """The games, uint64 `[B, NUM_COLUMNS]`; fresh."""
+        """The games, uint64 `[B, NUM_COLUMNS]`; a copy."""
         pool = [] if self._pool is None else [self._pool.duel.games]
         return np.concatenate([*(batch.games for batch in self._batches), *pool])
 
     @property
     def pool_size(self) -> int:
-        """How many of the games are played against the pool."""
+        """Number of games played against the pool."""
         return self._pool.duel.num_games if self._pool is not None else 0
 
     def _view(self) -> np.ndarray:
-        """Rewrite players and masks, and return what they see; fresh, since the buffer keeps it."""
-        for where, batch in zip(self._slices, self._batches, strict=True):
-            self.players[where] = batch.player
-            self.legal_mask[where] = batch.legal_mask
-            self._observation[where] = batch.observation
+        """Update players and masks, and return a copy of the observations, which the buffer stores."""
+        for rows, batch in zip(self._slices, self._batches, strict=True):
+            self.players[rows] = batch.player
+            self.legal_mask[rows] = batch.legal_mask
+            self._observation[rows] = batch.observation
         if self._pool is not None:
-            where, duel = self._pool_slice, self._pool.duel
-            self.players[where] = duel.seats  # it is always the learner's turn
-            self.legal_mask[where] = duel.legal_mask
-            self._observation[where] = duel.observation
+            rows, duel = self._pool_slice, self._pool.duel
+            self.players[rows] = duel.seats  # it is always the learner's turn
+            self.legal_mask[rows] = duel.legal_mask
+            self._observation[rows] = duel.observation
         return self._observation.copy()
 
     def _next_seed(self) -> int:
         return int(self._seed_sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Restart everything random from a seed at the next reset."""
+        """Set the random seed of the next reset."""
         if seed is not None:
             self._seed_sequence = np.random.SeedSequence(seed)
         return [seed] * self.num_envs
 
 
 class _PoolGames:
-    """Games of the learner against opponents that are met the more often the more they win."""
+    """Games of the learner against opponents; those that win more are sampled more often."""
 
     def __init__(self, duel: Duel, priority: float) -> None:
         self.duel = duel
@@ -275,19 +274,19 @@ class _PoolGames:
         self._weigh()
 
     def score(self, opponent: Agent) -> float:
-        """Return the learner's recent score against an opponent; 0.5 before they have met."""
+        """Return the learner's recent score against an opponent; 0.5 before their first game."""
         return self.scores.get(opponent.spec, 0.5)
 
     def reset(self, seed: int) -> None:
         self.duel.reset(np.random.SeedSequence(seed).generate_state(self.duel.num_games, np.uint64).tolist())
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Play the learner's actions and whatever the opponents answer; rewards are the learner's."""
-        met, opponents = self.duel.met, self.duel.opponents
+        """Play the learner's actions and the opponents' replies; returns the learner's rewards, and dones."""
+        opponent_of, opponents = self.duel.met, self.duel.opponents
         self.duel.step(actions)
         rewards, dones = self.duel.reward, self.duel.done
         for row in np.flatnonzero(dones):
-            opponent = opponents[met[row]]
+            opponent = opponents[opponent_of[row]]
             before = self.score(opponent)
             result = (1 + np.sign(rewards[row])) / 2
             self.scores[opponent.spec] = before + _SCORE_RATE * (float(result) - before)
@@ -304,16 +303,16 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     """A rollout whose steps belong to either player.
 
     Attributes:
-        players: int8 `[T + 1, B]`, who made each step, and who is to make the one after the last.
+        players: int8 `[T + 1, B]`, the player of each step, and of the step after the last.
         dones: bool `[T, B]`, whether the step ended its game.
-        is_learned: bool `[T, B]`, whether its board is one to learn from, not held out for evaluation.
-        games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step, where somebody wants to keep them.
+        is_learned: bool `[T, B]`, whether to learn from the step: its board is not held out for evaluation.
+        games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step; None unless they are stored.
     """
 
     games: np.ndarray | None = None
 
     def reset(self) -> None:
-        """Forget the rollout."""
+        """Clear the rollout."""
         self.players = np.zeros((self.buffer_size + 1, self.n_envs), np.int8)
         self.dones = np.zeros((self.buffer_size, self.n_envs), np.bool_)
         self.is_learned = np.ones((self.buffer_size, self.n_envs), np.bool_)
@@ -330,13 +329,13 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     @property
     def explained_variance(self) -> float:
-        """How much of the returns the values foresaw, 1 being all of it; NaN where all returns are equal."""
+        """Fraction of the variance of the returns that the values explain; NaN if all returns are equal."""
         return float(explained_variance(self.values.flatten(), self.returns.flatten()))
 
     def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
-        """Compute generalised advantages (Schulman et al. 2016) and their returns, per player.
+        """Compute generalised advantages (Schulman et al. 2016) and returns.
 
-        The value and the advantage of a next step that is the opponent's count with the other sign.
+        If the opponent makes the next step, its value and its advantage count with the opposite sign.
         """
         same = np.where(self.players[1:] == self.players[:-1], 1, -1).astype(np.float32)
         over = np.concatenate([self.episode_starts[1:], dones[None].astype(np.float32)])
@@ -351,7 +350,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
-        """Give out the steps to learn from once, shuffled, in minibatches of about `batch_size`."""
+        """Yield each step to learn from once, shuffled, in minibatches of about `batch_size` steps."""
         assert self.full
         size = self.buffer_size * self.n_envs
         learned = torch.from_numpy(np.flatnonzero(self.is_learned))
@@ -368,7 +367,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             )
         ]
         shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
-        # Of one size, and none of a single step: its advantage has nothing to be compared with.
+        # Of equal size, and none with a single step, whose advantage cannot be normalised.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
         for rows in shuffled.tensor_split(max(1, count)):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
