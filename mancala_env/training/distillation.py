@@ -175,50 +175,23 @@ def distill(
     Raises:
         InvalidConfig: The agent named is no expert, or labels too few positions.
     """
-    kind = config.network.observation
-    started = run.clock.seconds
-    seconds = settings.share * (60 * config.minutes - started) if config.minutes else np.inf
-
-    def part_of_time() -> float:
-        return (run.clock.seconds - started) / seconds if seconds > 0 else 1.0
-
-    def is_late() -> bool:
-        return part_of_time() >= _LABELS_SHARE
-
-    def show_labels(count: int) -> bool:
-        is_ending = count >= settings.positions or is_late()
-        state = "and ends its last games" if is_ending else f"of {settings.positions:,}"
-        progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
-        return run.stopped_by is not None
-
-    def show_fit(part: float) -> bool:
-        progress.update(0, f"copying {settings.spec}, {part:.0%} done")
-        return run.stopped_by is not None
-
-    labels = label_positions(
-        settings.spec,
-        config.game,
-        settings.positions,
-        exploration=settings.exploration,
-        opening_turns=config.selfplay.opening_turns,
-        rounds=config.rounds,
-        reward=config.selfplay.reward,
-        seed=config.seed,
-        num_threads=config.threads or None,
-        progress=show_labels,
-        is_late=is_late,
-    )
+    part_of_time = _part_of_time(settings, config, run)
+    labels = _label_with_progress(settings, config, progress, run, part_of_time)
     if run.stopped_by is not None:
         return
     training, held_out = labels.split()
-    found = []
+    kind, evaluations = config.network.observation, []
 
     def log(epochs: float) -> None:
-        found.append(evaluate(network, kind, held_out, settings.temperature))
+        evaluations.append(evaluate(network, kind, held_out, settings.temperature))
         made = {"epoch": epochs, "positions": len(labels), "turns": labels.turns}
-        for name, value in (made | found[-1]._asdict()).items():
+        for name, value in (made | evaluations[-1]._asdict()).items():
             logger.record(f"distillation/{name}", value)
         logger.dump(0)
+
+    def show_fit(part: float) -> bool:
+        progress.update(0, f"imitating {settings.spec}, {part:.0%} done")
+        return run.stopped_by is not None
 
     epochs = fit(
         network,
@@ -236,7 +209,7 @@ def distill(
     )
     if run.stopped_by is not None:
         return
-    if not epochs.is_integer() or not found:
+    if not epochs.is_integer() or not evaluations:
         log(epochs)
     is_cut = len(labels) < settings.positions or epochs < settings.epochs
     cut = (
@@ -245,8 +218,48 @@ def distill(
     )
     progress.say(
         f"Copied {settings.spec} from {len(training):,} positions{cut if is_cut else ''}; on "
-        f"{len(held_out):,} held-out ones a best action in {found[-1].accuracy:.0%}, mean regret "
-        f"{found[-1].regret:.2f} seeds a move"
+        f"{len(held_out):,} held-out ones a best action in {evaluations[-1].accuracy:.0%}, mean regret "
+        f"{evaluations[-1].regret:.2f} seeds a move"
+    )
+
+
+def _part_of_time(settings: Settings, config: TrainConfig, run: Any) -> Callable[[], float]:
+    """Return a function that tells which part of distillation's time is over; 0 if the run has no minutes."""
+    started = run.clock.seconds
+    seconds = settings.share * (60 * config.minutes - started) if config.minutes else np.inf
+    return lambda: (run.clock.seconds - started) / seconds if seconds > 0 else 1.0
+
+
+def _label_with_progress(
+    settings: Settings,
+    config: TrainConfig,
+    progress: RunProgress,
+    run: Any,
+    part_of_time: Callable[[], float],
+) -> ExpertLabels:
+    """Label positions for a run, until there are enough, its time for labels is over, or it is stopped."""
+
+    def is_late() -> bool:
+        return part_of_time() >= _LABELS_SHARE
+
+    def show_labels(count: int) -> bool:
+        is_ending = count >= settings.positions or is_late()
+        state = "and ends its last games" if is_ending else f"of {settings.positions:,}"
+        progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
+        return run.stopped_by is not None
+
+    return label_positions(
+        settings.spec,
+        config.game,
+        settings.positions,
+        exploration=settings.exploration,
+        opening_turns=config.selfplay.opening_turns,
+        rounds=config.rounds,
+        reward=config.selfplay.reward,
+        seed=config.seed,
+        num_threads=config.threads or None,
+        progress=show_labels,
+        is_late=is_late,
     )
 
 
@@ -307,56 +320,89 @@ def label_positions(
         reward=reward,
         autoreset=False,
     )
-    label = expert(spec, ruleset, batch.num_actions, num_threads)
-    games, values, players, episodes = [], [], [], []
-    count, turns, episode = 0, 0, np.arange(num_games)
-    rewards_of_south = [np.nan] * num_games
-    is_running = np.ones(num_games, np.bool_)
-    while is_running.any():
-        rows = np.flatnonzero(is_running)
-        found = label(batch.games[rows])
-        is_known = np.isfinite(found).any(axis=1)
-        is_labelled = is_known & rows_to_learn(ruleset, batch.games[rows])
-        labelled = rows[is_labelled]
-        count += len(labelled)
-        turns += len(rows)
-        games.append(batch.games[labelled])
-        values.append(found[is_labelled])
-        players.append(batch.player[labelled])
-        episodes.append(episode[labelled])
-        is_random = ~is_known | (rng.random(len(rows)) < exploration)
-        is_best = found == found.max(axis=1, keepdims=True)
-        # Among these, any action is as good as another.
-        candidates = np.where(is_random[:, None], batch.legal_mask[rows] != 0, is_best)
-        actions = np.zeros(num_games, np.int64)
-        actions[rows] = np.where(candidates, rng.random(found.shape), -1.0).argmax(axis=1)
-        batch.step(actions, where=is_running)
-        ended = rows[batch.done[rows]]
-        for b in ended:
-            rewards_of_south[episode[b]] = batch.rewards[b, SOUTH]
-        if progress is not None and progress(count):
+    games = _ExpertGames(batch, expert(spec, ruleset, batch.num_actions, num_threads), exploration, rng)
+    while games.is_running.any():
+        ended = games.play_turn()
+        if progress is not None and progress(games.num_labelled):
             break
-        if not len(ended):
-            continue
-        goes_on = count < positions and not (is_late is not None and is_late())
-        is_running[ended] = goes_on
-        if goes_on:
-            episode[ended] = len(rewards_of_south) + np.arange(len(ended))
-            rewards_of_south += [np.nan] * len(ended)
-            batch.reset(where=np.isin(np.arange(num_games), ended))
-    numbers = np.concatenate(episodes)
-    south = np.array(rewards_of_south, np.float32)[numbers]
-    outcomes = np.where(np.concatenate(players) == SOUTH, south, 0 - south)
-    order = np.argsort(numbers, kind="stable")
-    order = order[~np.isnan(outcomes[order])]
-    return ExpertLabels(
-        ruleset,
-        np.concatenate(games)[order].reshape(-1, NUM_COLUMNS),
-        np.concatenate(values)[order],
-        outcomes[order],
-        numbers[order],
-        turns,
-    )
+        if len(ended) and games.num_labelled < positions and not (is_late is not None and is_late()):
+            games.restart(ended)
+    return games.labels()
+
+
+class _ExpertGames:
+    """Games of an expert against itself, and its labels of their positions.
+
+    Attributes:
+        is_running: bool `[B]`, whether the game is played on.
+        num_labelled: Number of labelled positions so far.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        label: Callable[[np.ndarray], np.ndarray],
+        exploration: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._batch, self._label, self._exploration, self._rng = batch, label, exploration, rng
+        self.is_running = np.ones(batch.num_games, np.bool_)
+        self.num_labelled = 0
+        self._num_turns = 0
+        self._episode = np.arange(batch.num_games)
+        self._rewards_of_south = [np.nan] * batch.num_games
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def play_turn(self) -> np.ndarray:
+        """Label the positions, play a turn of every running game, and return the rows of games it ended."""
+        batch, rows = self._batch, np.flatnonzero(self.is_running)
+        values = self._label(batch.games[rows])
+        is_known = np.isfinite(values).any(axis=1)
+        is_labelled = is_known & rows_to_learn(batch.ruleset, batch.games[rows])
+        labelled = rows[is_labelled]
+        self.num_labelled += len(labelled)
+        self._num_turns += len(rows)
+        self._parts.append(
+            (batch.games[labelled], values[is_labelled], batch.player[labelled], self._episode[labelled])
+        )
+        batch.step(self._choose(rows, values, is_known), where=self.is_running)
+        ended = rows[batch.done[rows]]
+        for row in ended:
+            self._rewards_of_south[self._episode[row]] = batch.rewards[row, SOUTH]
+        self.is_running[ended] = False
+        return ended
+
+    def _choose(self, rows: np.ndarray, values: np.ndarray, is_known: np.ndarray) -> np.ndarray:
+        """Return actions, int64 `[B]`: any legal one in random turns, otherwise any of the best."""
+        is_random = ~is_known | (self._rng.random(len(rows)) < self._exploration)
+        is_best = values == values.max(axis=1, keepdims=True)
+        candidates = np.where(is_random[:, None], self._batch.legal_mask[rows] != 0, is_best)
+        actions = np.zeros(len(self.is_running), np.int64)
+        actions[rows] = np.where(candidates, self._rng.random(values.shape), -1.0).argmax(axis=1)
+        return actions
+
+    def restart(self, rows: np.ndarray) -> None:
+        """Start new games in some rows."""
+        self.is_running[rows] = True
+        self._episode[rows] = len(self._rewards_of_south) + np.arange(len(rows))
+        self._rewards_of_south += [np.nan] * len(rows)
+        self._batch.reset(where=np.isin(np.arange(len(self.is_running)), rows))
+
+    def labels(self) -> ExpertLabels:
+        """Return the labels of the games that are over, in the order of the games."""
+        games, values, players, episodes = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        south = np.array(self._rewards_of_south, np.float32)[episodes]
+        outcomes = np.where(players == SOUTH, south, 0 - south)
+        order = np.argsort(episodes, kind="stable")
+        order = order[~np.isnan(outcomes[order])]
+        return ExpertLabels(
+            self._batch.ruleset,
+            games[order].reshape(-1, NUM_COLUMNS),
+            values[order],
+            outcomes[order],
+            episodes[order],
+            self._num_turns,
+        )
 
 
 def expert(
