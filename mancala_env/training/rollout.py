@@ -111,46 +111,29 @@ class SelfPlayEnv(GamesVecEnv):
         self._seed_sequence = np.random.SeedSequence(seed)
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
-        shares = (
-            (num_games - num_pool - num_opened, 0),
-            (num_opened, opening_turns),
-        )
+        self.observer = observer = Observer(ruleset, kind, self.num_actions)
+        options: dict[str, Any] = {
+            "rounds": rounds,
+            "reward": reward,
+            "opening_set": "training",
+            "num_threads": num_threads,
+        }
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
-        start = 0
-        for size, turns in shares:
-            if size:
-                self._slices.append(slice(start, start + size))
-                self._batches.append(
-                    Batch(
-                        ruleset,
-                        size,
-                        rounds=rounds,
-                        seed=self._next_seed(),
-                        num_threads=num_threads,
-                        opening_turns=turns,
-                        opening_set="training",
-                        reward=reward,
-                        observation=kind,
-                    )
-                )
-                start += size
-        self.observer = observer = Observer(ruleset, kind, self.num_actions)
+        self._add_batch(num_games - num_pool - num_opened, 0, options)
+        self._add_batch(num_opened, opening_turns, options)
         self._pool = None
         if num_pool:
-            self._pool_slice = slice(start, start + num_pool)
+            self._pool_slice = slice(num_games - num_pool, num_games)
             duel = Duel(
                 ruleset,
                 num_pool,
-                opponents=[agents.make("random", ruleset)],  # until set_pool names those of the pool
+                opponents=[agents.make("random", ruleset)],  # set_pool replaces it
                 seat="other",
-                rounds=rounds,
-                reward=reward,
                 opening_turns=opening_turns,
-                opening_set="training",
                 observer=observer,
                 autoreset=True,
-                num_threads=num_threads,
+                **options,
             )
             self._pool = _PoolGames(duel, pool_priority)
             self.set_pool(pool, pool_scores)
@@ -162,6 +145,22 @@ class SelfPlayEnv(GamesVecEnv):
         self.statistics = GameStatistics(num_games)
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
+
+    def _add_batch(self, num_games: int, opening_turns: int, options: dict[str, Any]) -> None:
+        """Add mirror games, if any, that start with some uniformly random turns."""
+        if num_games:
+            start = self._slices[-1].stop if self._slices else 0
+            self._slices.append(slice(start, start + num_games))
+            self._batches.append(
+                Batch(
+                    self.ruleset,
+                    num_games,
+                    seed=self._next_seed(),
+                    opening_turns=opening_turns,
+                    observation=self.kind,
+                    **options,
+                )
+            )
 
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
         """Change the opponents of the pool; running games continue against the old ones.
