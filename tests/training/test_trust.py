@@ -74,7 +74,7 @@ def damage(path: Path, member: str) -> None:
 _KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
-from mancala_env.training import loop as command
+from mancala_env.training import run as command
 
 seed, kills, folder, *arguments = sys.argv[1:]
 random.seed(int(seed))
