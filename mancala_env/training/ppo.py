@@ -192,9 +192,9 @@ class SelfPlayPPO(MaskablePPO):
                 ppo_losses.append(PPOLosses(*(each.detach() for each in losses)))
                 loss = losses.loss
                 if self.labels is not None and (
-                    found := self.labels.losses(self.policy.network, self.device)
+                    sampled := self.labels.losses(self.policy.network, self.device)
                 ):
-                    policy_loss, value_loss = found
+                    policy_loss, value_loss = sampled
                     label_losses.append((policy_loss.detach(), value_loss.detach()))
                     loss = loss + self.labels.policy_weight * policy_loss
                     loss = loss + self.labels.value_weight * value_loss

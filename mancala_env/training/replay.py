@@ -38,14 +38,14 @@ class Searched(NamedTuple):
         observations: `[N, ...]`, observations of the players to move.
         is_legal: bool `[N, A]`, legal actions.
         targets: float32 `[N, A]`, targets of the policy.
-        found: float32 `[N]`, the search's values to the players to move, as rewards.
+        values: float32 `[N]`, the search's values to the players to move, as rewards.
     """
 
     games: np.ndarray
     observations: np.ndarray
     is_legal: np.ndarray
     targets: np.ndarray
-    found: np.ndarray
+    values: np.ndarray
 
     def select(self, rows: np.ndarray) -> "Searched":
         """Return the positions of some rows."""
@@ -140,7 +140,7 @@ class Replay:
     def _remember(self, searched: Searched, end: np.ndarray) -> None:
         is_south = searched.games[:, PLAYER_COLUMN] == SOUTH
         outcomes = np.where(is_south, end, -end)
-        values = self._search_share * searched.found + (1 - self._search_share) * outcomes
+        values = self._search_share * searched.values + (1 - self._search_share) * outcomes
         self._put(searched, values)
 
     def _put(self, searched: Searched, values: np.ndarray) -> None:

@@ -42,9 +42,9 @@ from mancala_env.networks.checkpoint import (
     read_identity,
 )
 from mancala_env.networks.policy import build_network
-from mancala_env.training.callbacks import measure
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_command, read_settings
 from mancala_env.training.distillation import distill, is_distillation_ahead
+from mancala_env.training.hooks import measure
 from mancala_env.training.loggers import check_logs, logger_of
 from mancala_env.training.parameter_names import RLLIB, renamed
 from mancala_env.training.policy import NotFinite
@@ -411,7 +411,7 @@ class ClusterRun:
         try:
             learned.put_into(network, optimizer)
         except InvalidCheckpoint as error:
-            raise RunFolderError(f"cannot go on from {self.last_checkpoint}: {error}") from error
+            raise RunFolderError(f"cannot resume from {self.last_checkpoint}: {error}") from error
         state = algorithm.learner_group.get_state()
         learner = state["learner"]
         learner["weights_seq_no"] = 0  # as if they were the newest
@@ -445,7 +445,7 @@ def read_learned_of(checkpoint: Path, folder: RunFolder) -> Learned:
         rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.environment_steps))
         return Learned(read_weights(checkpoint), {}, rate, ProgressMade(seconds, 0))
     except (MancalaError, OSError, KeyError, TypeError, ValueError) as error:
-        raise RunFolderError(f"cannot go on from {checkpoint}, though it may still play: {error}") from error
+        raise RunFolderError(f"cannot resume from {checkpoint}, though it may still play: {error}") from error
 
 
 def _set_learning_rate(learner: SelfPlayLearner, rate: float) -> None:
@@ -531,7 +531,7 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
     if stopped_by:
-        line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+        line = f"Ended early by {stopped_by}; resume with --resume {folder.path}"
         console.print(line, highlight=False, soft_wrap=True)
     report(config, folder, checkpoint, console)
     return 0
