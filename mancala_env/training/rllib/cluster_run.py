@@ -65,9 +65,9 @@ from mancala_env.training.rollout import opponent_name
 from mancala_env.training.run import (
     TrainingDiverged,
     check_agents,
-    going_on,
-    newest,
+    newest_checkpoint,
     rates_before,
+    resume_message,
     stop_on_signals,
 )
 from mancala_env.training.run_folder import (
@@ -492,7 +492,7 @@ def train(
         TrainingDiverged: The weights stopped being numbers.
     """
     with folder.locked():
-        checkpoint = newest(config, folder, console) if resume else None
+        checkpoint = newest_checkpoint(config, folder, console) if resume else None
         console.print(
             f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}, "
             f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
@@ -506,7 +506,7 @@ def train(
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
             if checkpoint is not None:
-                line = going_on(config, checkpoint, run.steps, run.clock)
+                line = resume_message(config, checkpoint, run.steps, run.clock)
                 console.print(line, highlight=False, soft_wrap=True)
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)
