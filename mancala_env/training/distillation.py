@@ -350,7 +350,7 @@ class _ExpertGames:
         """Label the positions, play a turn of every running game, and return the rows of games it ended."""
         batch, rows = self._batch, np.flatnonzero(self.is_running)
         values = self._label(batch.games[rows])
-        is_known: np.ndarray = np.isfinite(values).any(axis=1)
+        is_known = np.asarray(np.isfinite(values).any(axis=1))
         is_labelled = is_known & rows_to_learn(batch.ruleset, batch.games[rows])
         labelled = rows[is_labelled]
         self.num_labelled += len(labelled)
