@@ -27,6 +27,7 @@ from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots
 from mancala_env.training.config import CONFIGS, PPOConfig, TrainConfig, read_config
+from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.schedule import LearningRate
@@ -442,6 +443,21 @@ def test_callbacks_are_an_argument_of_train_too(tmp_path: Path) -> None:
     counting = Counting()
     command.train(config, RunFolder.create(config), Console(quiet=True), callbacks=[counting])
     assert counting.seen == [0, 256, 512]
+
+
+def test_hooks_are_called_before_each_rollout_and_can_stop_a_run(tmp_path: Path) -> None:
+    steps: list[int] = []
+
+    def hook(run: TrainingRun) -> None:
+        steps.append(run.model.num_timesteps)
+        if len(steps) == 3:
+            run.stop("my hook")
+
+    config, _ = read_config(words(tmp_path, "--environment_steps", "100000"))
+    final, stopped_by = command.train(config, RunFolder.create(config), Console(quiet=True), hooks=[hook])
+    assert steps == [0, 256, 512]
+    assert stopped_by == "my hook"
+    assert read_identity(final).environment_steps == 512
 
 
 # What self-play looks like

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -499,6 +500,8 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
     identity = read_identity(folder / "final.zip")
     assert identity.environment_steps == 4096
+    with zipfile.ZipFile(folder / "final.zip") as archive:
+        assert json.loads(archive.read("identity.json"))["turns"] == 4096, "the key of format 1"
     assert identity.ruleset == LAYLI
     assert identity.config["ppo"]["batch_size"] == 1024
     assert play_matches(str(folder / "final.zip"), "random", LAYLI, games=4, seed=0).games == 4
