@@ -59,7 +59,7 @@ def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
         [
             [way, f"`{how}`"],
             ["version", identity.versions.get("mancala-env", "unknown")],
-            ["environment steps", f"{identity.turns:,}"],
+            ["environment steps", f"{identity.environment_steps:,}"],
             ["seeds", f"one ({identity.config.get('seed')})"],
             ["sees", f"`{network.observation}`; {network.layers} hidden layers of {network.hidden}"],
         ],

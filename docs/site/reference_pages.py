@@ -109,8 +109,10 @@ CHAPTERS = {
         (
             "mancala_env.training.config",
             "mancala_env.training.run",
-            "mancala_env.training.callbacks",
+            "mancala_env.training.hooks",
             "mancala_env.training.rollout",
+            "mancala_env.training.ppo",
+            "mancala_env.training.labels",
             "mancala_env.training.policy",
             "mancala_env.training.pool",
             "mancala_env.training.distillation",

@@ -8,8 +8,8 @@ traceback. A reader of the output that goes away does not end a program.
 The command-line library is argparse, for all commands and for the settings of training. It is in every
 installation, loads in 10 ms (jsonargparse takes 70 to 120) and reports an error in one line that names option
 and value. jsonargparse reports several lines that had to be rewritten, and does not tell a command line's
-settings from a file's, which :meth:`TrainConfig.given_up` needs. click and typer lack options of several
-words (`--seeds 1 2 3`); tyro reads no YAML and draws boxes around its errors.
+settings from a file's, which :meth:`TrainConfig.implied_settings` needs. click and typer lack options of
+several words (`--seeds 1 2 3`); tyro reads no YAML and draws boxes around its errors.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The package's own training as a learner of the benchmark: `mancala train` in pieces, measured in between.
+"""The package's own training as a learner of the benchmark: `mancala train`, paused where it is measured.
 
 An entry that is a configuration is three lines::
 
@@ -12,12 +12,10 @@ and ``from mancala_env.benchmark.bundled_learners import prepare``, so that comp
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env._util.settings import build, settings_of
 from mancala_env._util.stop_signals import stop_of
@@ -26,12 +24,11 @@ from mancala_env.benchmark.entries import Point
 from mancala_env.benchmark.tasks import Task
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.callbacks import A_CALLBACK
 from mancala_env.training.config import CONFIGS, TrainConfig, read_file
+from mancala_env.training.hooks import A_CALLBACK, TrainingRun
 from mancala_env.training.pool import POOL_FILE
 from mancala_env.training.replay import REPLAY_FILE
-from mancala_env.training.rollout import SelfPlayPPO
-from mancala_env.training.run import train_in_pieces
+from mancala_env.training.run import started, train_further
 from mancala_env.training.run_folder import FINAL, METRICS, RunFolder, write_atomically
 from mancala_env.training.run_plots import read_metrics
 
@@ -147,20 +144,20 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
     else:
         run = RunFolder(place)
         for path in run.saved():  # later than what was measured: nobody knows what they cost
-            if read_identity(path).turns > steps:
+            if read_identity(path).environment_steps > steps:
                 path.unlink()
-    until = _UntilDue(budget, place)
-    pieces = train_in_pieces(config, run, Console(quiet=True), steps is not None, [until], now=core_seconds)
-    with closing(pieces):
-        for checkpoint, stopped_by in pieces:
+    stop_when_due = _StopWhenDue(budget, place)
+    with started(config, run, Console(quiet=True), resume=steps is not None, now=core_seconds) as training:
+        stopped_by: str | None = A_CALLBACK
+        while stopped_by == A_CALLBACK and not stop_when_due.is_over:
+            checkpoint, stopped_by = train_further(training, [stop_when_due])
             if stopped_by not in (None, A_CALLBACK):
                 raise stop_of(stopped_by)
-            yield Point(checkpoint, read_identity(checkpoint).turns + _num_distilled(place))
-            for name in _KEPT_BESIDE:  # before the checkpoint: who finds that finds these
-                _copy_or_remove(place / name, place / f"measured_{name}")
-            write_atomically(place / _MEASURED, checkpoint.read_bytes())
-            if until.is_over:
-                return
+            with training.paused():
+                yield Point(checkpoint, read_identity(checkpoint).environment_steps + _num_distilled(place))
+                for name in _KEPT_BESIDE:  # before the checkpoint, which is only complete with them
+                    _copy_or_remove(place / name, place / f"measured_{name}")
+                write_atomically(place / _MEASURED, checkpoint.read_bytes())
 
 
 def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
@@ -189,7 +186,7 @@ def _copy_or_remove(source: Path, target: Path) -> None:
 
 def _stored_steps(checkpoint: Path) -> int | None:
     try:
-        return read_identity(checkpoint).turns
+        return read_identity(checkpoint).environment_steps
     except InvalidCheckpoint:
         return None
 
@@ -200,26 +197,23 @@ def _num_distilled(place: Path) -> int:
     return int(figures[0].get("distillation/turns", 0)) if figures else 0
 
 
-class _UntilDue(BaseCallback):
-    """Ends the training where it is to be measured, or an update more would be over the budget.
+class _StopWhenDue:
+    """Hook that stops the training when it is to be measured, or when another update would exceed the budget.
 
     Attributes:
         is_over: Whether the budget is spent.
     """
 
-    model: SelfPlayPPO  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def __init__(self, budget: LearningBudget, place: Path) -> None:
-        super().__init__()
         self._budget, self._place, self.is_over = budget, place, False
-        self._num_distilled = 0
+        self._distilled: int | None = None
 
-    def _on_training_start(self) -> None:
-        self._num_distilled = _num_distilled(self._place)  # distillation is over by now
-
-    def _on_step(self) -> bool:
-        steps = self.model.num_timesteps + self._num_distilled
-        update = self.model.n_steps * self.training_env.num_envs
+    def __call__(self, run: TrainingRun) -> None:
+        trained_steps = run.model.num_timesteps
+        if self._distilled is None:  # distillation is over when hooks are called
+            self._distilled = _num_distilled(self._place)
+        steps = trained_steps + self._distilled
+        update = run.model.n_steps * run.env.num_envs
         self.is_over = not self._budget.allows(steps + update)
-        has_learned = self.model.num_timesteps > 0
-        return not (self.is_over or (has_learned and self._budget.is_due(steps)))
+        if self.is_over or (trained_steps > 0 and self._budget.is_due(steps)):
+            run.stop(A_CALLBACK)

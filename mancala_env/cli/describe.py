@@ -116,7 +116,7 @@ def _of_checkpoint(identity: "Identity") -> list[list[str]]:
         ["sees", network.observation],
         ["network", size],
         ["value network", "none" if identity.value_network is None else "for policy+minimax and policy+mcts"],
-        ["environment steps", f"{identity.turns:,}"],
+        ["environment steps", f"{identity.environment_steps:,}"],
         ["seed", str(identity.config.get("seed", "unknown"))],
         list(made_by(identity)),
         ["version", identity.versions.get("mancala-env", "unknown")],

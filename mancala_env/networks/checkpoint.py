@@ -46,6 +46,8 @@ TENSORS_FORMAT = "mancala-env policy network"
 _IDENTITY_TEXT = "identity"
 IDENTITY_MEMBER, WEIGHTS_MEMBER = "identity.json", "policy.pth"
 VALUE_NETWORK_MEMBER = "value_network.f32"
+# Fields of an identity with another name in files of format 1.
+_KEYS = {"environment_steps": "turns"}
 # The network lies under this name in the policy that Stable-Baselines3 saves.
 WEIGHTS_PREFIX = "network."
 # What members may unpack to. An identity is some 2 KB; weights are as large as their network, and a header.
@@ -66,7 +68,7 @@ class Identity:
         rounds: Rounds of an episode, or "match".
         observation_version: Version of its observation kind; see :mod:`mancala_env.observations`.
         network: What the network sees and how large it is.
-        turns: Environment steps learned from so far (the name is that of format 1).
+        environment_steps: Environment steps learned from so far; files call it "turns".
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
         value_network: What its value network for search is; None where it has none yet.
@@ -76,14 +78,15 @@ class Identity:
     rounds: int | Literal["match"]
     observation_version: str
     network: NetworkConfig
-    turns: int
+    environment_steps: int
     config: dict[str, Any]
     versions: dict[str, str]
     value_network: ValueNetworkConfig | None = None
 
     def to_json(self) -> str:
         """Return the identity as JSON text; :meth:`from_json` reads it back."""
-        return json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | asdict(self), indent=2)
+        fields = {_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        return json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | fields, indent=2)
 
     @staticmethod
     def from_json(text: str) -> "Identity":
@@ -109,6 +112,8 @@ class Identity:
             if fields.get("value_network") is not None:
                 fields["value_network"] = ValueNetworkConfig(**fields["value_network"])
             encode_rounds(fields["rounds"])
+            for name, key in _KEYS.items():
+                fields[name] = fields.pop(key)
             identity = Identity(**fields)
             identity.check()
             return identity
@@ -126,8 +131,10 @@ class Identity:
         for name, text in texts.items():
             if not isinstance(text, str) or not (name + text).isprintable():
                 raise InvalidCheckpoint(f"its {name!r} must be a printable text, not {text!r}")
-        if not is_whole(self.turns) or self.turns < 0:
-            raise InvalidCheckpoint(f"its turns must be a whole number of at least 0, not {self.turns!r}")
+        if not is_whole(self.environment_steps) or self.environment_steps < 0:
+            raise InvalidCheckpoint(
+                f"its turns must be a whole number of at least 0, not {self.environment_steps!r}"
+            )
         if not isinstance(self.config, dict):
             raise InvalidCheckpoint(f"its config must be settings by name, not {self.config!r}")
 

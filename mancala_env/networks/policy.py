@@ -40,13 +40,14 @@ class NetworkConfig:
     """What a network sees and how large it is; none has a default, so a checkpoint says all of it."""
 
     observation: ObservationKind = setting(
-        "what the network sees: the position, or what each action leads to, one, two or four turns ahead; "
-        "leaves: four, and the boards on the way; values: the same, judged by the shipped value network"
+        "Observation: the board; the boards after each action (afterstates), two turns "
+        "(replies) or four (lines); lines with the boards between (leaves), or evaluated by the bundled "
+        "value network (values)"
     )
-    hidden: int = setting("units of each hidden layer", low=1, high=4096)
-    layers: int = setting("hidden layers", low=1, high=16)
+    hidden: int = setting("Number of units in each hidden layer", low=1, high=4096)
+    layers: int = setting("Number of hidden layers", low=1, high=16)
     seed_levels: int = setting(
-        "the seeds of a hole as so many flags, at least 1, at least 2, ...; sowing is about exact counts",
+        "Number of thermometer-encoded flags per hole: at least 1 seed, at least 2, and so on",
         low=0,
         high=255,
     )

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 
 from mancala_env.agents.puct import PuctAgent
@@ -27,8 +26,9 @@ from mancala_env.search.limit import Budget
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.distillation import losses
 from mancala_env.training.policy import NotFinite
+from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.replay import REPLAY_FILE, Replay, Searched, ends_of
-from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
+from mancala_env.training.rollout import SelfPlayEnv
 
 
 class NetworkSearch(PuctAgent):
@@ -136,44 +136,34 @@ class AlphaZero(SelfPlayPPO):
         draws = np.ones((1, env.ruleset.num_holes))
         self.search.search(env.games[:1], env.num_actions, draws, self._settings.noise)
 
-    def keep(self, folder: Path) -> None:
+    def save_replay(self, folder: Path) -> None:
         """Write the positions of finished games to the run's folder."""
         self.replay.save(folder / REPLAY_FILE)
 
-    def bring_back(self, folder: Path) -> None:
+    def load_replay(self, folder: Path) -> None:
         """Go on with the positions of the run's folder."""
         self.replay.load(folder / REPLAY_FILE)
 
-    def games_begin(self) -> None:
+    def forget_running_games(self) -> None:
         """Forget the positions of the games under way, and count the turns of new ones."""
-        self.replay.games_begin()
+        self.replay.forget_running_games()
         self._turn[:] = 0
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "replay", "search", "_settings", "_draw", "_turn"]
 
-    def collect_rollouts(  # type: ignore[override]
-        self,
-        env: SelfPlayEnv,
-        callback: BaseCallback,
-        rollout_buffer: SelfPlayBuffer,
-        n_rollout_steps: int,
-        use_masking: bool = True,
-    ) -> bool:
-        """Play some turns of every game and remember what was found; the rollout buffer is left alone."""
-        callback.update_locals(locals())
-        if not callback.on_step():
-            return False
+    def collect(self, num_steps: int) -> None:
+        """Play `num_steps` turns of every game, and store what the search found; the buffer stays empty."""
+        env = self.env
         self.policy.set_training_mode(False)
-        callback.on_rollout_start()
-        shape = (n_rollout_steps, env.num_envs)
+        shape = (num_steps, env.num_envs)
         rewards, dones, players = (
             np.empty(shape, np.float32),
             np.empty(shape, np.bool_),
             np.empty(shape, np.int8),
         )
         parts, simulations = [], 0
-        for step in range(n_rollout_steps):
+        for step in range(num_steps):
             start = time.perf_counter()
             searched, actions = self._search_turn(env)
             simulations += int(self.search.last_simulations.sum())
@@ -185,7 +175,7 @@ class AlphaZero(SelfPlayPPO):
             self.seconds["environment"] += time.perf_counter() - thought
             self.num_timesteps += env.num_envs
             parts.append(searched)
-        steps, rows = np.divmod(np.arange(n_rollout_steps * env.num_envs), env.num_envs)
+        steps, rows = np.divmod(np.arange(num_steps * env.num_envs), env.num_envs)
         played = Searched.joined(parts)
         is_learned = rows_to_learn(env.ruleset, played.games)
         ends = ends_of(rewards, dones, players)
@@ -195,8 +185,6 @@ class AlphaZero(SelfPlayPPO):
         self.logger.record("alphazero/simulations", simulations / len(steps))
         logs = np.log(played.targets, out=np.zeros_like(played.targets), where=played.targets > 0)
         self.logger.record("alphazero/target_entropy", float(-(played.targets * logs).sum(axis=1).mean()))
-        callback.on_rollout_end()
-        return True
 
     def _search_turn(self, env: SelfPlayEnv) -> tuple[Searched, np.ndarray]:
         """Search the turn of every game; returns what was found, and actions."""

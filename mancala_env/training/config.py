@@ -1,12 +1,13 @@
-"""The configuration of a run: what can be set, and how a command line and files are read.
+"""The configuration of a run: its settings, and how command line and files are read.
 
-Every setting is a field below; configs/default.yaml is generated from them by
+Every setting is a field below. This command generates configs/default.yaml from them:
 
     python -m tools.make_default_configs --write
 
-The other files of configs/ override some of them, and the command line overrides those.
+The other files of configs/ override some settings, and the command line overrides the files.
 """
 
+import argparse
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field
@@ -39,7 +40,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def configs_folder() -> Path:
-    """Return where the configurations lie: in the installed package, or beside it in a checkout."""
+    """Return the folder of the configurations: in the installed package, or beside it in a checkout."""
     inside = _PACKAGE / "configs"
     return inside if inside.is_dir() else _PACKAGE.parent / "configs"
 
@@ -50,8 +51,8 @@ CONFIG_FILE = "config.yaml"
 _MOST_BYTES = 1 << 16
 
 MAX_SEED = 2**31 - 1
-"""The largest seed that every library below takes."""
-# Steps of an update are all in memory at once; those of `leaves` take three to ten kilobytes each.
+"""The largest seed that all libraries accept."""
+# A rollout is in memory as a whole; a step with the observation `leaves` takes up to ten kilobytes.
 _MOST_STEPS_OF_AN_UPDATE = 2**24
 
 OLD_NAMES = {
@@ -71,51 +72,57 @@ OLD_NAMES = {
         )
     },
 }
-"""What settings were called in the files of earlier versions, which are still read."""
+"""New names of settings, by their names in files of earlier versions, which are still read."""
 
 
 class InvalidConfig(MancalaError):
-    """Values of a configuration that are out of range or do not go together."""
+    """Values of a configuration that are out of range or contradict each other."""
 
 
 @dataclass(kw_only=True)
 class SelfPlayConfig:
-    """The games the policy learns from."""
+    """The games that the policy learns from."""
 
-    games: int = setting("played side by side", 512, low=1, high=2**20)
+    games: int = setting("Number of games played in parallel", 512, low=1, high=2**20)
     opening_turns: int = setting(
-        "uniformly random turns that start an opened game", 4, low=0, high=MAX_OPENING_TURNS
+        "Uniformly random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
     )
     opening_share: float = setting(
-        "share of the mirror games that are opened; pool games all are", 0.9, low=0, high=1
+        "Fraction of self-play games that start with random turns; all pool games do", 0.9, low=0, high=1
     )
     reward: Literal["outcome", "margin"] = setting(
-        "+1, 0 or -1 at the end of a game, or the difference of the counts over all seeds", "outcome"
+        "Reward at the end of a game: outcome is +1, 0 or -1, margin is the lead divided by all seeds",
+        "outcome",
     )
 
 
 @dataclass(kw_only=True)
 class PoolConfig:
-    """Games against others than oneself; only the learner's turns are environment steps there."""
+    """Games against a pool of opponents; only the learner's turns are environment steps there."""
 
-    share: float = setting("of the games that are played against the pool", 0.0, low=0, high=1)
+    share: float = setting("Fraction of games played against pool opponents", 0.0, low=0, high=1)
     opponents: list[str] = setting(
-        "always in the pool: specs of scripted agents, or checkpoints", ["random", "greedy"]
+        "Agents that are always in the pool: specs, or paths of checkpoints", ["random", "greedy"]
     )
     snapshots: int = setting(
-        "checkpoints of this run in the pool, the latest that passed the gate", 10, low=0, high=1000
+        "Largest number of this run's checkpoints in the pool; the latest stay", 10, low=0, high=1000
     )
     gating: float = setting(
-        "to join, a checkpoint has to score this much against the last that joined; 0 lets all join",
+        "Win rate against the latest snapshot that a checkpoint needs to join the pool; 0 for none",
         0.55,
         low=0,
         high=1,
     )
     gating_games: int = setting(
-        "of the match that decides it, half from either seat", 200, low=2, high=1_000_000, is_even=True
+        "Number of games of the match that decides whether a checkpoint joins, half from each seat",
+        200,
+        low=2,
+        high=1_000_000,
+        is_even=True,
     )
     priority: float = setting(
-        "an opponent is met in proportion to its recent win rate to this power; 0 meets all alike",
+        "Exponent of opponent sampling: an opponent's probability is proportional to its recent win rate "
+        "raised to this; 0 for uniform",
         1.0,
         low=0,
         high=100,
@@ -124,27 +131,27 @@ class PoolConfig:
 
 @dataclass(kw_only=True)
 class DistillationConfig:
-    """What the network copies from a search before self-play; :mod:`mancala_env.training.distillation`."""
+    """Imitation of a search before self-play; see :mod:`mancala_env.training.distillation`."""
 
     positions: int = setting(
-        "positions that the expert labels; 0 for no distillation", 0, low=0, high=1_000_000_000
+        "Number of positions that the expert labels; 0 for no distillation", 0, low=0, high=1_000_000_000
     )
     spec: str = setting(
-        "the expert: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which leaves out what it "
+        "Expert agent: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it "
         "cannot solve",
         "minimax:8",
     )
-    exploration: float = setting("share of the turns of its games that are random", 0.25, low=0, high=1)
+    exploration: float = setting("Fraction of random turns in the expert's games", 0.25, low=0, high=1)
     temperature: float = setting(
-        "of the Boltzmann targets, in seeds: what is worth this much less is copied e times less often",
+        "Temperature of the Boltzmann targets, in seeds",
         1.0,
         low=0,
     )
-    epochs: int = setting("passes over the positions", 10, low=1, high=100_000)
-    batch_size: int = setting("positions of a minibatch", 512, low=1, high=10_000_000)
-    learning_rate: float = setting("Adam's step size at the start; it falls to nothing", 0.002, low=0)
+    epochs: int = setting("Number of passes over the positions", 10, low=1, high=100_000)
+    batch_size: int = setting("Number of positions in a minibatch", 512, low=1, high=10_000_000)
+    learning_rate: float = setting("Initial learning rate of Adam; it falls linearly to 0", 0.002, low=0)
     share: float = setting(
-        "of the run's minutes, the most that it takes: then it copies fewer positions, fewer times",
+        "Largest fraction of the run's minutes for distillation; it labels and trains less if time is short",
         0.75,
         above=0,
         high=1,
@@ -153,34 +160,42 @@ class DistillationConfig:
 
 @dataclass(kw_only=True)
 class ExpertConfig:
-    """A search labels what the learner meets, beside PPO; :mod:`mancala_env.training.expert_iteration`."""
+    """Search labels beside PPO; see :mod:`mancala_env.training.labels`."""
 
     share: float = setting(
-        "of the environment steps learned from, drawn at random, whose positions a search labels; 0 for "
-        "none; a file's gives way to --algorithm alphazero, to --rounds above 1 and to Ray",
+        "Fraction of environment steps, chosen at random, that a search labels; 0 for none; ignored in a "
+        "file with --algorithm alphazero, with --rounds above 1 and on Ray",
         0.0,
         low=0,
         high=1,
     )
     spec: str = setting(
-        "the search: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which leaves out what it "
+        "Search agent: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it "
         "cannot solve",
         "value+minimax:6",
     )
     temperature: float = setting(
-        "of the Boltzmann targets, in seeds: what is worth this much less is copied e times less often",
+        "Temperature of the Boltzmann targets, in seeds",
         1.0,
         low=0,
     )
     search_share: float = setting(
-        "of a value's target that the search says; the rest is how the game ended", 0.7, low=0, high=1
+        "Weight of the search's value in the value's target; the rest is the outcome of the game",
+        0.7,
+        low=0,
+        high=1,
     )
-    positions: int = setting("labelled positions remembered, the latest", 100_000, low=1, high=10_000_000)
+    positions: int = setting(
+        "Number of labelled positions stored; the latest stay", 100_000, low=1, high=10_000_000
+    )
     batch_size: int = setting(
-        "remembered positions learned from beside each minibatch of PPO", 2048, low=1, high=10_000_000
+        "Number of labelled positions in a minibatch, beside each minibatch of PPO",
+        2048,
+        low=1,
+        high=10_000_000,
     )
-    policy: float = setting("weight of the policy's distance to the targets beside PPO's loss", 2.0, low=0)
-    value: float = setting("weight of the value's error there", 0.5, low=0)
+    policy: float = setting("Weight of the policy's cross-entropy to the targets in the loss", 2.0, low=0)
+    value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
 
 
 @dataclass(kw_only=True)
@@ -222,77 +237,92 @@ class AlphaZeroConfig:
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO."""
 
-    steps: int = setting("environment steps of each game between two updates", 32, low=1, high=65_536)
-    batch_size: int = setting("environment steps of a minibatch", 4096, low=2, high=_MOST_STEPS_OF_AN_UPDATE)
-    epochs: int = setting("passes over the steps of an update", 3, low=1, high=10_000)
-    learning_rate: float = setting("Adam's step size at the start", 0.001, low=0)
-    final_learning_rate: float = setting("the same at the end; a straight line in between", 0.0001, low=0)
-    gamma: float = setting("discount per step; 1 for none", 1.0, low=0, high=1)
-    gae_lambda: float = setting(
-        "0 trusts the value of the next position, 1 the outcome alone", 0.9, low=0, high=1
+    steps: int = setting("Environment steps per game in a rollout", 32, low=1, high=65_536)
+    batch_size: int = setting(
+        "Number of environment steps in a minibatch", 4096, low=2, high=_MOST_STEPS_OF_AN_UPDATE
     )
-    clip_range: float = setting("how far the chance of an action may move in one update", 0.2, above=0)
-    entropy: float = setting("weight of the reward for staying undecided", 0.01, low=0)
-    value: float = setting("weight of the value's error", 0.5, low=0)
-    max_grad_norm: float = setting("longer gradients are shortened to this", 0.5, above=0)
+    epochs: int = setting("Number of passes over a rollout", 3, low=1, high=10_000)
+    learning_rate: float = setting("Initial learning rate of Adam", 0.001, low=0)
+    final_learning_rate: float = setting("Final learning rate; it falls linearly", 0.0001, low=0)
+    gamma: float = setting("Discount factor per step; 1 for no discount", 1.0, low=0, high=1)
+    gae_lambda: float = setting(
+        "Lambda of generalised advantage estimation: 0 uses the next value, 1 the outcome alone",
+        0.9,
+        low=0,
+        high=1,
+    )
+    clip_range: float = setting("Clip range of the probability ratio in PPO's loss", 0.2, above=0)
+    entropy: float = setting("Weight of the entropy bonus in the loss", 0.01, low=0)
+    value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
+    max_grad_norm: float = setting("Largest norm of a gradient; longer ones are clipped", 0.5, above=0)
 
 
 @dataclass(kw_only=True)
 class EvaluationConfig:
-    """How the agent is measured, at every checkpoint and at the end."""
+    """Evaluation of the agent, at every checkpoint and at the end."""
 
-    opponents: list[str] = setting("specs of the agents it meets", ["random", "greedy"])
+    opponents: list[str] = setting("Specs of the opponents", ["random", "greedy"])
     games: int = setting(
-        "against each at the end, half from either seat", 1000, low=2, high=10_000_000, is_even=True
+        "Games against each opponent at the end, half from each seat",
+        1000,
+        low=2,
+        high=10_000_000,
+        is_even=True,
     )
     checkpoint_games: int = setting(
-        "the same at a checkpoint, and of checkpoints against each other; 0 for none",
+        "Games against each opponent at a checkpoint, and between checkpoints; 0 for none",
         200,
         low=0,
         high=10_000_000,
         is_even=True,
     )
-    opening_turns: int = setting("uniformly random turns that start a game", 4, low=0, high=MAX_OPENING_TURNS)
+    opening_turns: int = setting(
+        "Uniformly random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
+    )
 
 
 @dataclass(kw_only=True)
 class TrainConfig:
-    """A run. Every setting says what it means; see configs/default.yaml.
+    """All settings of a run; configs/default.yaml describes each.
 
-    With `threads: 1`, `device: cpu`, a run that ends by environment steps alone and, where there is a pool,
-    `checkpoint_steps`, the same seed gives the same checkpoint, bit for bit.
+    The same seed gives the same checkpoint, bit for bit, with `threads: 1`, `device: cpu`,
+    `environment_steps` as the only limit and, if there is a pool, `checkpoint_steps`.
     """
 
-    ruleset: str = setting("its name", "layli_goobalay")
+    ruleset: str = setting("Ruleset name", "layli_goobalay")
     rounds: int | Literal["match"] = setting(
-        "most rounds of an episode, or a whole match", 1, low=1, high=MAX_ROUNDS
+        "Largest number of rounds in an episode, or match for a whole match", 1, low=1, high=MAX_ROUNDS
     )
     algorithm: Literal["ppo", "alphazero"] = setting(
         "what learns: proximal policy optimisation, or the search of policy+mcts from its own games", "ppo"
     )
-    name: str | None = setting("of the run's folder; null takes the name of the configuration file", None)
-    folder: str = setting("where the folders of runs lie", "runs")
-    seed: int = setting("of everything random", 1, low=0, high=MAX_SEED)
-    environment_steps: int | None = setting("to learn from; null for no limit", None, low=1)
+    name: str | None = setting("Name of the run's folder; null for the name of the configuration file", None)
+    folder: str = setting("Folder that holds the folders of runs", "runs")
+    seed: int = setting("Random seed", 1, low=0, high=MAX_SEED)
+    environment_steps: int | None = setting(
+        "Number of environment steps to train for; null for no limit", None, low=1
+    )
     minutes: float | None = setting(
-        "to train, evaluation left out; null for no limit; the first limit reached counts", 10.0, above=0
+        "Minutes to train for, without evaluation; null for no limit; the first limit reached ends the run",
+        10.0,
+        above=0,
     )
     clock: Literal["wall", "cpu"] = setting(
-        "what minutes count: time that passes, or time that this process computes, on all cores together",
+        "What minutes measure: wall time, or CPU time of this process on all cores",
         "wall",
     )
-    checkpoint_minutes: float = setting("between checkpoints", 1.0, low=0)
+    checkpoint_minutes: float = setting("Minutes between checkpoints", 1.0, low=0)
     checkpoint_steps: int | None = setting(
-        "environment steps between checkpoints; null to go by checkpoint_minutes", None, low=1
+        "Environment steps between checkpoints; null to use checkpoint_minutes", None, low=1
     )
     threads: int = setting(
-        "of torch and of the engine; 0 for every core; networks this small gain little from a second",
+        "CPU threads of torch and of the engine; 0 for every core; small networks gain little from a second",
         1,
         low=0,
         high=MOST_THREADS,
     )
-    device: str = setting("where the network runs: cpu, cuda, or auto for a GPU where there is one", "auto")
-    wandb: str | None = setting("project of Weights & Biases to log to as well; null for none", None)
+    device: str = setting("Device of the network: cpu, cuda, or auto for a GPU if there is one", "auto")
+    wandb: str | None = setting("Weights & Biases project to log to; null for none", None)
     network: NetworkConfig = field(
         default=NetworkConfig(observation="replies", hidden=64, layers=2, seed_levels=10)
     )
@@ -309,15 +339,15 @@ class TrainConfig:
         self._check()
 
     @classmethod
-    def given_up(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what gives way to the mode of a run that the command line asks for, and cannot be had in it.
+    def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that the command line turns off implicitly.
 
-        The rulesets' files let a search label positions; who asks for AlphaZero or for whole matches need not
-        turn that off. What the command line itself says does not give way.
+        The files of the rulesets turn search labels on. AlphaZero and whole matches exclude them, so asking
+        for these turns the labels off, unless the command line sets them itself.
 
         Args:
-            values: Of the files and the command line, by dotted name.
-            asked: Of the command line.
+            values: Settings of the files and the command line, by dotted name.
+            asked: Settings of the command line.
         """
         searched = values.get("expert.search_share", ExpertConfig.search_share)
         if asked.get("algorithm") == "alphazero" or (asked.get("rounds", 1) != 1 and searched):
@@ -343,12 +373,12 @@ class TrainConfig:
         return yaml.safe_dump(self.as_dict(), sort_keys=False)
 
     def seed_after(self, environment_steps: int) -> int:
-        """Return the seed of a run that goes on after so many steps: it must not see the same games."""
+        """Return the seed of a run that resumes after some steps, so that it does not repeat its games."""
         return (self.seed + environment_steps) % (MAX_SEED + 1)
 
     @property
     def limit_in_words(self) -> str:
-        """When the run ends, such as "1 minute or 2,048 environment steps", of which the first counts."""
+        """The limits of the run, such as "1 minute or 2,048 environment steps"."""
         found = []
         if self.minutes is not None:
             found.append(f"{self.minutes:g} minute{'s' * (self.minutes != 1)}")
@@ -357,7 +387,7 @@ class TrainConfig:
         return " or ".join(found)
 
     def _check(self) -> None:
-        """Check what goes together; each value by itself is in range."""
+        """Check values that depend on each other; each is in range by itself."""
         lookup(self.ruleset)
         if self.environment_steps is None and self.minutes is None:
             raise InvalidConfig("a run needs an end: set environment_steps or minutes")
@@ -372,8 +402,8 @@ class TrainConfig:
             )
         if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games == 1:
             raise InvalidConfig(
-                "ppo.steps times selfplay.games must be 2 or more, not 1: a single environment step has "
-                "nothing to be compared with"
+                "ppo.steps times selfplay.games must be at least 2, not 1: the advantage of a single step "
+                "cannot be normalised"
             )
         if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(
@@ -402,12 +432,12 @@ Config = TypeVar("Config", bound=TrainConfig)
 
 
 class Command(NamedTuple, Generic[Config]):
-    """What the command line of a run asks for.
+    """The command line of a run.
 
     Attributes:
         config: The configuration.
-        resumed: Folder of the run to go on with; None starts a new one.
-        callbacks: Callbacks of the user's own, as "module:Class".
+        resumed: Folder of the run to resume; None for a new run.
+        callbacks: The user's Stable-Baselines3 callbacks, as "module:Class".
     """
 
     config: Config
@@ -436,80 +466,104 @@ def read_command(
     """Read the command line of a run.
 
     Args:
-        arguments: Its words; None takes those of this process.
-        kind: What to make of it.
-        program: Whose command line it is.
+        arguments: The arguments; None for those of this process.
+        kind: The class of the configuration.
+        program: Name of the program.
 
     Raises:
-        InvalidConfig: A word, a file or a value is wrong, or values do not go together.
-        SystemExit: `--help` was asked for, and given.
+        InvalidConfig: An argument, a file or a value is invalid, or values contradict each other.
+        SystemExit: The arguments contain `--help`.
     """
     known = {each.name: each for each in settings_of(kind)}
-    parser = _parser(kind, known, program)
-    words = parser.parse_args(arguments)
-    files, values = [Path(file) for file in words.config], {}
-    if words.configuration is not None:
-        if words.resume is not None:
-            raise InvalidConfig(f"{words.configuration} and --resume do not go together: a run keeps its own")
-        file = CONFIGS / f"{words.configuration}.yaml"
+    options = _parser(kind, known, program).parse_args(arguments)
+    files, values = [Path(file) for file in options.config], {}
+    resumed = _resumed_folder(options)
+    if resumed is not None:
+        files.insert(0, resumed / CONFIG_FILE)
+    elif options.configuration is not None:
+        file = CONFIGS / f"{options.configuration}.yaml"
         if file.is_file():
             files.insert(0, file)
-        elif words.configuration in names():
-            values["ruleset"] = words.configuration
+        elif options.configuration in names():
+            values["ruleset"] = options.configuration
         else:
-            raise _no_configuration(words.configuration)
-    resumed = None
-    if words.resume is not None:
-        resumed = Path(words.resume)
-        if not (resumed / CONFIG_FILE).is_file():
-            raise InvalidConfig(f"--resume {resumed}: it has no {CONFIG_FILE}, so it is no run's folder")
-        where = next((name for name in ("name", "folder") if name in vars(words)), None)
-        if where is not None:
-            raise InvalidConfig(
-                f"--{where} and --resume do not go together: a run stays in its folder, which names it"
-            )
-        files.insert(0, resumed / CONFIG_FILE)
+            raise _no_configuration(options.configuration)
     for file in files:
-        found = read_file(file, kind)
-        groups = {name.partition(".")[0] for name in known if "." in name}
-        found = {name: value for name, value in found.items() if value is not None or name not in groups}
-        unknown = next((name for name in found if name not in known), None)
-        if unknown in groups:
-            one = next(name for name in known if name.startswith(f"{unknown}."))
-            raise InvalidConfig(
-                f"{file}: {unknown} must be a group of settings, such as {one}, not {found[unknown]!r}"
-            )
-        if unknown is not None:
-            near = difflib.get_close_matches(unknown, known, 1, 0.6)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidConfig(f"{file}: there is no setting {unknown}{hint}")
-        values |= found
-    asked = {name: _said(known[name], text) for name, text in vars(words).items() if name in known}
-    values |= kind.given_up(values | asked, asked) | asked
+        values |= _known_settings(file, read_file(file, kind), known)
+    asked = {name: _setting_value(known[name], text) for name, text in vars(options).items() if name in known}
+    values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
     try:
-        return Command(build(kind, values), resumed, tuple(words.callbacks))
+        return Command(build(kind, values), resumed, tuple(options.callbacks))
     except InvalidSetting as error:
         raise InvalidConfig(str(error)) from error
 
 
-def _said(each: Setting, text: str) -> Any:
-    """Return the value of a setting on the command line; an empty one is an error."""
+def _resumed_folder(options: argparse.Namespace) -> Path | None:
+    """Return the folder of `--resume`, if any.
+
+    Raises:
+        InvalidConfig: It is not the folder of a run, or another option excludes it.
+    """
+    if options.resume is None:
+        return None
+    if options.configuration is not None:
+        raise InvalidConfig(
+            f"{options.configuration} and --resume exclude each other: a run keeps its configuration"
+        )
+    folder = Path(options.resume)
+    if not (folder / CONFIG_FILE).is_file():
+        raise InvalidConfig(f"--resume {folder}: it has no {CONFIG_FILE}, so it is not the folder of a run")
+    excluded = next((name for name in ("name", "folder") if name in vars(options)), None)
+    if excluded is not None:
+        raise InvalidConfig(
+            f"--{excluded} and --resume exclude each other: a run stays in its folder, which names it"
+        )
+    return folder
+
+
+def _known_settings(file: Path, found: dict[str, Any], known: Mapping[str, Setting]) -> dict[str, Any]:
+    """Return the settings that a file has, without empty groups.
+
+    Raises:
+        InvalidConfig: A setting is unknown.
+    """
+    groups = {name.partition(".")[0] for name in known if "." in name}
+    found = {name: value for name, value in found.items() if value is not None or name not in groups}
+    unknown = next((name for name in found if name not in known), None)
+    if unknown in groups:
+        example = next(name for name in known if name.startswith(f"{unknown}."))
+        raise InvalidConfig(
+            f"{file}: {unknown} must be a group of settings, such as {example}, not {found[unknown]!r}"
+        )
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, known, 1, 0.6)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InvalidConfig(f"{file}: there is no setting {unknown}{hint}")
+    return found
+
+
+def _setting_value(each: Setting, text: str) -> Any:
+    """Return the value of a setting on the command line.
+
+    Raises:
+        InvalidConfig: It is empty.
+    """
     if not text.strip():
         raise InvalidConfig(f"{each.name} must be {in_words(each)}, not {text!r}")
     return from_text(each, text)
 
 
 def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
-    """Return the settings of a file by dotted name; old names become today's, unknown ones stay text.
+    """Return the settings of a file by dotted name; old names are replaced, unknown ones stay text.
 
     Args:
         path: The file.
-        kind: Whose settings they are.
+        kind: The class of the configuration.
 
     Raises:
-        InvalidConfig: It cannot be read, or holds no settings.
+        InvalidConfig: The file cannot be read, or has no settings.
     """
     try:
         with path.open("rb") as file:
@@ -529,10 +583,10 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
-    """Return a run's configuration from plain data, such as a checkpoint's, of any version; others' left out.
+    """Return a configuration from plain data of any version; unknown settings are ignored.
 
     Raises:
-        InvalidConfig: A value is wrong.
+        InvalidConfig: A value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
     try:
@@ -547,14 +601,14 @@ def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 class _Parser(Parser):
     def error(self, message: str) -> NoReturn:
-        """Raise InvalidConfig: a configuration is also read by programs, from words of theirs."""
+        """Raise InvalidConfig instead of exiting, since programs read configurations, too."""
         raise InvalidConfig(plain_error(message))
 
     def unknown(self, word: str) -> str:
-        """Name what an old option is called now, or the nearest option."""
+        """Suggest the new name of an old option, or a similar option."""
         name = word.removeprefix("--").partition("=")[0]
         if name in OLD_NAMES:
-            return f"no option --{name}; it is called --{OLD_NAMES[name]} now"
+            return f"no option --{name}; its new name is --{OLD_NAMES[name]}"
         return super().unknown(word)
 
 
@@ -566,24 +620,24 @@ def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str)
         argument_default=SUPPRESS,
     )
     parser.add_argument(
-        "configuration", metavar="NAME", nargs="?", default=None, help="of a configuration or a ruleset"
+        "configuration", metavar="NAME", nargs="?", default=None, help="name of a configuration or a ruleset"
     )
     parser.add_argument(
         "--config",
         metavar="FILE",
         action="append",
         default=[],
-        help="a file of settings; may be given again, and the last one counts most",
+        help="path of a configuration file; repeatable, later files override earlier ones",
     )
     parser.add_argument(
-        "--resume", metavar="FOLDER", default=None, help="of a run to go on with, such as runs/first"
+        "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
     )
     parser.add_argument(
         "--callbacks",
         metavar="MODULE:CLASS",
         nargs="+",
         default=[],
-        help="callbacks of your own, made without arguments; no file can name them",
+        help="your Stable-Baselines3 callbacks, created without arguments; only options can name them",
     )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
     hints = {name.rpartition(".")[0]: name for name in known}

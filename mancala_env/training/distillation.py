@@ -1,9 +1,8 @@
-"""Distillation: a network copies a search before self-play begins.
+"""Distillation: a network imitates a search before self-play.
 
-The expert, a search, plays games with itself, some of its turns at random so that it meets more than one line
-of play, and labels every position with the value of every action. The network is fitted to these labels: its
-policy to the Boltzmann distribution of the values, its value to the outcome of the game. Self-play goes on
-from there.
+The expert, a search, plays against itself, with some random turns for variety. It labels every position with
+the value of every action. The network is fitted to these labels: its policy to the Boltzmann distribution of
+the values, its value to the outcome of the game. Then self-play starts.
 
 Symbols: N positions, A actions, B games.
 """
@@ -30,17 +29,17 @@ from mancala_env.training.config import InvalidConfig, TrainConfig
 from mancala_env.training.progress_bar import RunProgress
 from mancala_env.training.run_folder import RunFolder
 
-# One game in ten is held out, to tell what was learned from what is only remembered.
+# One game in ten is held out, to measure generalisation.
 _HELD_OUT = 10
-# Of the time that distillation has where a run has minutes, what labels may take; the rest is for the fit.
+# Largest fraction of distillation's time for labels, if a run has minutes; the rest is for the fit.
 _LABELS_SHARE = 0.5
-# More games side by side than threads gain nothing, and all of them are played to their end.
+# More parallel games than threads gain nothing, and all are played to their end.
 _GAMES = 64
 _POSITIONS_AT_ONCE = 4096
 
 
 class Settings(Protocol):
-    """The part of a configuration that is about distillation; what each means stands there."""
+    """The settings of distillation, as in DistillationConfig."""
 
     positions: int
     spec: str
@@ -54,16 +53,16 @@ class Settings(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ExpertLabels:
-    """Positions, and what an expert makes of them.
+    """Positions with the labels of an expert.
 
     Attributes:
         ruleset: The ruleset.
-        games: uint64 `[N, NUM_COLUMNS]`, running games, one after the other, each from its start.
-        values: float32 `[N, A]`, seeds by which the player to move leads at the end of the round, as far as
-            the expert sees, after each action; minus infinity where it is not legal.
-        outcomes: float32 `[N]`, the reward of the player to move at the end of the game it is from.
-        episodes: int64 `[N]`, number of the game it is from.
-        turns: Turns of the games that were played for them, unlabelled ones included.
+        games: uint64 `[N, NUM_COLUMNS]`, the positions, game after game, in the order of play.
+        values: float32 `[N, A]`, the expert's value of each action: the lead in seeds of the player to move
+            at the end of the round; minus infinity if the action is illegal.
+        outcomes: float32 `[N]`, the reward of the player to move at the end of the position's game.
+        episodes: int64 `[N]`, the number of the position's game.
+        turns: Number of turns played, including those without a label.
     """
 
     ruleset: Ruleset
@@ -82,7 +81,7 @@ class ExpertLabels:
         return np.isfinite(self.values)
 
     def select(self, rows: np.ndarray) -> "ExpertLabels":
-        """Return some of the positions."""
+        """Return the positions of some rows."""
         return ExpertLabels(
             self.ruleset,
             self.games[rows],
@@ -93,10 +92,10 @@ class ExpertLabels:
         )
 
     def split(self) -> tuple["ExpertLabels", "ExpertLabels"]:
-        """Return a training set, and the held-out set: every tenth game, whole.
+        """Return a training set and a held-out set, which has every tenth game.
 
         Raises:
-            InvalidConfig: There are none, or all are from one game.
+            InvalidConfig: There are no positions, or all are from one game.
         """
         if not len(self):
             raise InvalidConfig(
@@ -114,11 +113,11 @@ class ExpertLabels:
 
 
 class Agreement(NamedTuple):
-    """How well actions agree with an expert.
+    """Agreement of actions with an expert.
 
     Attributes:
-        accuracy: Share of the positions in which the action is one of the expert's best.
-        regret: Mean regret, seeds a move, by the expert's values.
+        accuracy: Fraction of positions in which the action is one of the expert's best.
+        regret: Mean regret in seeds a move, by the expert's values.
     """
 
     accuracy: float
@@ -126,13 +125,13 @@ class Agreement(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """How well a network agrees with expert labels.
+    """Agreement of a network with expert labels.
 
     Attributes:
-        accuracy: As :class:`Agreement`, for the actions that the network prefers.
-        regret: As :class:`Agreement`.
-        policy_loss: Cross-entropy of its policy to the Boltzmann targets, in nats.
-        value_loss: Mean squared error of its values to the outcomes.
+        accuracy: See :class:`Agreement`; for the network's most probable actions.
+        regret: See :class:`Agreement`.
+        policy_loss: Cross-entropy of the policy to the Boltzmann targets, in nats.
+        value_loss: Mean squared error of the values to the outcomes.
     """
 
     accuracy: float
@@ -142,9 +141,9 @@ class Evaluation(NamedTuple):
 
 
 def is_distillation_ahead(settings: Settings, folder: RunFolder, env_steps: int) -> bool:
-    """Tell whether a run of so many environment steps has yet to copy its expert.
+    """Tell whether a run still has to start or repeat its distillation.
 
-    What it copied is saved as a checkpoint; a run stopped before that starts the distillation anew.
+    Distillation ends with a checkpoint; a run that was stopped earlier repeats it.
     """
     is_done = any(folder.checkpoints.glob("*.zip"))
     return bool(settings.positions) and not env_steps and not is_done
@@ -158,67 +157,39 @@ def distill(
     progress: RunProgress,
     run: Any,
 ) -> None:
-    """Let the network of a run copy its expert before self-play; shows and logs how well it agrees.
+    """Fit the network of a run to its expert before self-play, and log how well it agrees.
 
-    Where the run has minutes, distillation takes no more than its share of those that are left: then fewer
-    positions are labelled, and the passes over them end early.
+    If the run has minutes, distillation takes at most its share of them. If time is short, it labels fewer
+    positions and makes fewer passes.
 
     Args:
-        network: As :func:`mancala_env.networks.policy.build_network` builds it; changed in place.
-        settings: The expert, and how to copy it.
+        network: Network from :func:`mancala_env.networks.policy.build_network`; changed in place.
+        settings: The settings of distillation.
         config: The run's configuration.
-        logger: Where the figures over the held-out set go, a line an epoch, at 0 environment steps.
-        progress: Where to show how far it is.
-        run: Its `clock` tells the time; its `stopped_by` is looked at now and then: once it is set, the rest
-            is left out.
+        logger: Receives metrics over the held-out set after each epoch, at 0 environment steps.
+        progress: The progress bar.
+        run: Has a `clock` and `stopped_by`; distillation ends when `stopped_by` is set.
 
     Raises:
-        InvalidConfig: The agent named is no expert, or labels too few positions.
+        InvalidConfig: The agent cannot label, or labels too few positions.
     """
-    kind = config.network.observation
-    started = run.clock.seconds
-    seconds = settings.share * (60 * config.minutes - started) if config.minutes else np.inf
-
-    def part_of_time() -> float:
-        return (run.clock.seconds - started) / seconds if seconds > 0 else 1.0
-
-    def is_late() -> bool:
-        return part_of_time() >= _LABELS_SHARE
-
-    def show_labels(count: int) -> bool:
-        is_ending = count >= settings.positions or is_late()
-        state = "and ends its last games" if is_ending else f"of {settings.positions:,}"
-        progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
-        return run.stopped_by is not None
-
-    def show_fit(part: float) -> bool:
-        progress.update(0, f"copying {settings.spec}, {part:.0%} done")
-        return run.stopped_by is not None
-
-    labels = label_positions(
-        settings.spec,
-        config.game,
-        settings.positions,
-        exploration=settings.exploration,
-        opening_turns=config.selfplay.opening_turns,
-        rounds=config.rounds,
-        reward=config.selfplay.reward,
-        seed=config.seed,
-        num_threads=config.threads or None,
-        progress=show_labels,
-        is_late=is_late,
-    )
+    part_of_time = _part_of_time(settings, config, run)
+    labels = _label_with_progress(settings, config, progress, run, part_of_time)
     if run.stopped_by is not None:
         return
     training, held_out = labels.split()
-    found = []
+    kind, evaluations = config.network.observation, []
 
     def log(epochs: float) -> None:
-        found.append(evaluate(network, kind, held_out, settings.temperature))
+        evaluations.append(evaluate(network, kind, held_out, settings.temperature))
         made = {"epoch": epochs, "positions": len(labels), "turns": labels.turns}
-        for name, value in (made | found[-1]._asdict()).items():
+        for name, value in (made | evaluations[-1]._asdict()).items():
             logger.record(f"distillation/{name}", value)
         logger.dump(0)
+
+    def show_fit(part: float) -> bool:
+        progress.update(0, f"imitating {settings.spec}, {part:.0%} done")
+        return run.stopped_by is not None
 
     epochs = fit(
         network,
@@ -236,7 +207,7 @@ def distill(
     )
     if run.stopped_by is not None:
         return
-    if not epochs.is_integer() or not found:
+    if not epochs.is_integer() or not evaluations:
         log(epochs)
     is_cut = len(labels) < settings.positions or epochs < settings.epochs
     cut = (
@@ -245,8 +216,48 @@ def distill(
     )
     progress.say(
         f"Copied {settings.spec} from {len(training):,} positions{cut if is_cut else ''}; on "
-        f"{len(held_out):,} held-out ones a best action in {found[-1].accuracy:.0%}, mean regret "
-        f"{found[-1].regret:.2f} seeds a move"
+        f"{len(held_out):,} held-out ones a best action in {evaluations[-1].accuracy:.0%}, mean regret "
+        f"{evaluations[-1].regret:.2f} seeds a move"
+    )
+
+
+def _part_of_time(settings: Settings, config: TrainConfig, run: Any) -> Callable[[], float]:
+    """Return a function that tells which part of distillation's time is over; 0 if the run has no minutes."""
+    started = run.clock.seconds
+    seconds = settings.share * (60 * config.minutes - started) if config.minutes else np.inf
+    return lambda: (run.clock.seconds - started) / seconds if seconds > 0 else 1.0
+
+
+def _label_with_progress(
+    settings: Settings,
+    config: TrainConfig,
+    progress: RunProgress,
+    run: Any,
+    part_of_time: Callable[[], float],
+) -> ExpertLabels:
+    """Label positions for a run, until there are enough, its time for labels is over, or it is stopped."""
+
+    def is_late() -> bool:
+        return part_of_time() >= _LABELS_SHARE
+
+    def show_labels(count: int) -> bool:
+        is_ending = count >= settings.positions or is_late()
+        state = "and ends its last games" if is_ending else f"of {settings.positions:,}"
+        progress.update(0, f"{settings.spec} has labelled {count:,} positions {state}")
+        return run.stopped_by is not None
+
+    return label_positions(
+        settings.spec,
+        config.game,
+        settings.positions,
+        exploration=settings.exploration,
+        opening_turns=config.selfplay.opening_turns,
+        rounds=config.rounds,
+        reward=config.selfplay.reward,
+        seed=config.seed,
+        num_threads=config.threads or None,
+        progress=show_labels,
+        is_late=is_late,
     )
 
 
@@ -265,35 +276,30 @@ def label_positions(
     progress: Callable[[int], bool] | None = None,
     is_late: Callable[[], bool] | None = None,
 ) -> ExpertLabels:
-    """Let an expert play and label positions.
+    """Let an expert play games and label their positions.
 
-    Boards that are held out for evaluation are played and not labelled. Every game that is started is played
-    to its end, and no other of its positions is left out: whether another one starts depends on the positions
-    labelled so far alone. So each game has the same chance to count, however long it lasts (as in Wald's
-    equation, the expected sum over games is their expected number times the mean of one). Were only the games
-    counted that are over by the time there are enough positions, the short ones would be favoured. The one
-    cap is the rules' own: a match ends after 1,000 rounds (RULES 5.4), in training as here, so a game cut
-    there is one that the network will meet too.
+    Positions that are held out for evaluation are not labelled. Every game that starts is played to its end,
+    and all its other positions are labelled. Dropping games that are unfinished when there are enough
+    positions would favour short games. A match ends after 1,000 rounds (RULES 5.4), as in training.
 
     Args:
         spec: The expert: minimax, value+minimax, policy+minimax or perfect, each with its depth or time.
-            Positions that perfect play cannot solve in its time are left out.
+            Positions that perfect play cannot solve in its time are skipped.
         ruleset: The game.
-        positions: N, at least; once there are as many, no other game is started.
-        exploration: Share of the turns that are played at random, 0 to 1.
-        num_games: B, games played side by side.
+        positions: Smallest number of positions, N; then no other game starts.
+        exploration: Fraction of random turns, 0 to 1.
+        num_games: Number of parallel games, B.
         opening_turns: Uniformly random turns that start a game.
         rounds: Rounds of a game, or "match".
         reward: "outcome" or "margin"; see Batch.
-        seed: Seed of everything random here.
+        seed: Random seed.
         num_threads: CPU threads.
-        progress: Called with the positions so far after each turn; True ends it at once, and the games
-            under way are left out.
-        is_late: Asked after each turn; once it says True, no other game is started, however few positions
-            there are.
+        progress: Called with the number of positions after each turn; if it returns True, labelling ends at
+            once, without the running games.
+        is_late: Called when games end; if it returns True, no other game starts.
 
     Raises:
-        InvalidConfig: That agent is no expert.
+        InvalidConfig: The agent cannot label.
     """
     rng = np.random.default_rng(seed)
     batch = Batch(
@@ -307,56 +313,89 @@ def label_positions(
         reward=reward,
         autoreset=False,
     )
-    label = expert(spec, ruleset, batch.num_actions, num_threads)
-    games, values, players, episodes = [], [], [], []
-    count, turns, episode = 0, 0, np.arange(num_games)
-    rewards_of_south = [np.nan] * num_games
-    is_running = np.ones(num_games, np.bool_)
-    while is_running.any():
-        rows = np.flatnonzero(is_running)
-        found = label(batch.games[rows])
-        is_known = np.isfinite(found).any(axis=1)
-        is_labelled = is_known & rows_to_learn(ruleset, batch.games[rows])
-        labelled = rows[is_labelled]
-        count += len(labelled)
-        turns += len(rows)
-        games.append(batch.games[labelled])
-        values.append(found[is_labelled])
-        players.append(batch.player[labelled])
-        episodes.append(episode[labelled])
-        is_random = ~is_known | (rng.random(len(rows)) < exploration)
-        is_best = found == found.max(axis=1, keepdims=True)
-        # Among these, any action is as good as another.
-        candidates = np.where(is_random[:, None], batch.legal_mask[rows] != 0, is_best)
-        actions = np.zeros(num_games, np.int64)
-        actions[rows] = np.where(candidates, rng.random(found.shape), -1.0).argmax(axis=1)
-        batch.step(actions, where=is_running)
-        ended = rows[batch.done[rows]]
-        for b in ended:
-            rewards_of_south[episode[b]] = batch.rewards[b, SOUTH]
-        if progress is not None and progress(count):
+    games = _ExpertGames(batch, expert(spec, ruleset, batch.num_actions, num_threads), exploration, rng)
+    while games.is_running.any():
+        ended = games.play_turn()
+        if progress is not None and progress(games.num_labelled):
             break
-        if not len(ended):
-            continue
-        goes_on = count < positions and not (is_late is not None and is_late())
-        is_running[ended] = goes_on
-        if goes_on:
-            episode[ended] = len(rewards_of_south) + np.arange(len(ended))
-            rewards_of_south += [np.nan] * len(ended)
-            batch.reset(where=np.isin(np.arange(num_games), ended))
-    numbers = np.concatenate(episodes)
-    south = np.array(rewards_of_south, np.float32)[numbers]
-    outcomes = np.where(np.concatenate(players) == SOUTH, south, 0 - south)
-    order = np.argsort(numbers, kind="stable")
-    order = order[~np.isnan(outcomes[order])]
-    return ExpertLabels(
-        ruleset,
-        np.concatenate(games)[order].reshape(-1, NUM_COLUMNS),
-        np.concatenate(values)[order],
-        outcomes[order],
-        numbers[order],
-        turns,
-    )
+        if len(ended) and games.num_labelled < positions and not (is_late is not None and is_late()):
+            games.restart(ended)
+    return games.labels()
+
+
+class _ExpertGames:
+    """Games of an expert against itself, and its labels of their positions.
+
+    Attributes:
+        is_running: bool `[B]`, whether the game is played on.
+        num_labelled: Number of labelled positions so far.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        label: Callable[[np.ndarray], np.ndarray],
+        exploration: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._batch, self._label, self._exploration, self._rng = batch, label, exploration, rng
+        self.is_running = np.ones(batch.num_games, np.bool_)
+        self.num_labelled = 0
+        self._num_turns = 0
+        self._episode = np.arange(batch.num_games)
+        self._rewards_of_south = [np.nan] * batch.num_games
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def play_turn(self) -> np.ndarray:
+        """Label the positions, play a turn of every running game, and return the rows of games it ended."""
+        batch, rows = self._batch, np.flatnonzero(self.is_running)
+        values = self._label(batch.games[rows])
+        is_known = np.asarray(np.isfinite(values).any(axis=1))
+        is_labelled = is_known & rows_to_learn(batch.ruleset, batch.games[rows])
+        labelled = rows[is_labelled]
+        self.num_labelled += len(labelled)
+        self._num_turns += len(rows)
+        self._parts.append(
+            (batch.games[labelled], values[is_labelled], batch.player[labelled], self._episode[labelled])
+        )
+        batch.step(self._choose(rows, values, is_known), where=self.is_running)
+        ended = rows[batch.done[rows]]
+        for row in ended:
+            self._rewards_of_south[self._episode[row]] = batch.rewards[row, SOUTH]
+        self.is_running[ended] = False
+        return ended
+
+    def _choose(self, rows: np.ndarray, values: np.ndarray, is_known: np.ndarray) -> np.ndarray:
+        """Return actions, int64 `[B]`: any legal one in random turns, otherwise any of the best."""
+        is_random = ~is_known | (self._rng.random(len(rows)) < self._exploration)
+        is_best = values == values.max(axis=1, keepdims=True)
+        candidates = np.where(is_random[:, None], self._batch.legal_mask[rows] != 0, is_best)
+        actions = np.zeros(len(self.is_running), np.int64)
+        actions[rows] = np.where(candidates, self._rng.random(values.shape), -1.0).argmax(axis=1)
+        return actions
+
+    def restart(self, rows: np.ndarray) -> None:
+        """Start new games in some rows."""
+        self.is_running[rows] = True
+        self._episode[rows] = len(self._rewards_of_south) + np.arange(len(rows))
+        self._rewards_of_south += [np.nan] * len(rows)
+        self._batch.reset(where=np.isin(np.arange(len(self.is_running)), rows))
+
+    def labels(self) -> ExpertLabels:
+        """Return the labels of the games that are over, in the order of the games."""
+        games, values, players, episodes = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        south = np.array(self._rewards_of_south, np.float32)[episodes]
+        outcomes = np.where(players == SOUTH, south, 0 - south)
+        order = np.argsort(episodes, kind="stable")
+        order = order[~np.isnan(outcomes[order])]
+        return ExpertLabels(
+            self._batch.ruleset,
+            games[order].reshape(-1, NUM_COLUMNS),
+            values[order],
+            outcomes[order],
+            episodes[order],
+            self._num_turns,
+        )
 
 
 def expert(
@@ -418,22 +457,22 @@ def fit(
     """Fit a network to labels: cross-entropy to the Boltzmann targets, squared error to the outcomes.
 
     Args:
-        network: As :func:`mancala_env.networks.policy.build_network` builds it; changed in place.
-        kind: Its kind of observation.
-        labels: What to fit it to.
-        temperature: Of the targets, in seeds; see :func:`boltzmann_targets`.
-        epochs: Passes over the positions.
-        batch_size: Positions of a minibatch.
-        learning_rate: Adam's step size at the start; it falls to nothing.
-        value_weight: Weight of the value's error beside the policy's.
-        seed: Seed of the order of the positions.
-        progress: Called with the part done, 0 to 1, before each minibatch; True ends it there.
+        network: Network from :func:`mancala_env.networks.policy.build_network`; changed in place.
+        kind: Observation kind of the network.
+        labels: The labels.
+        temperature: Temperature of the targets, in seeds; see :func:`boltzmann_targets`.
+        epochs: Number of passes over the positions.
+        batch_size: Number of positions in a minibatch.
+        learning_rate: Initial learning rate of Adam; it falls linearly to 0.
+        value_weight: Weight of the value's loss beside the policy's.
+        seed: Random seed of the order of the positions.
+        progress: Called with the part done, 0 to 1, before each minibatch; if it returns True, the fit ends.
         after_epoch: Called with the number of epochs done after each.
-        part_of_time: Asked before each minibatch for the part of the time that is over; the rate falls by it
-            where it is further than the passes, and 1 or more ends the fit.
+        part_of_time: Returns the part of the time that is over; called before each minibatch. The learning
+            rate follows it if it is larger than the part of the passes, and the fit ends at 1.
 
     Returns:
-        The passes made; fewer than `epochs` where time or `progress` ended it.
+        The number of passes; fewer than `epochs` if time or `progress` ended the fit.
     """
     inputs = _tensors(labels, kind, temperature, next(network.parameters()).device)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
@@ -442,7 +481,7 @@ def fit(
         part = max(done / len(batches), part_of_time() if part_of_time is not None else 0.0)
         if part >= 1 or (progress is not None and progress(part)):
             return epochs * done / len(batches)
-        # A rate that falls to nothing: what is left at the end is a mean, not the last few positions.
+        # With a rate that falls to 0, the last few minibatches do not dominate.
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - part)
         network.train()
         policy_loss, value_loss, _ = losses(network, inputs.select(rows))
@@ -463,11 +502,11 @@ def _minibatches(size: int, batch_size: int, epochs: int, seed: int) -> Iterator
 
 
 def boltzmann_targets(values: np.ndarray, temperature: float) -> np.ndarray:
-    """Return the policy to copy, float32 `[N, A]`: the softmax of values over a temperature in seeds.
+    """Return the policy's targets, float32 `[N, A]`: the softmax of values over a temperature in seeds.
 
-    At temperature 0 the best actions share all of it.
+    At temperature 0 the best actions share the probability equally.
     """
-    # In double precision: no temperature above 0 is too small for it.
+    # Double precision holds any temperature above 0.
     below = (values - values.max(axis=1, keepdims=True)).astype(np.float64)
     with np.errstate(over="ignore"):
         weights = np.exp(below / temperature) if temperature else below == 0
@@ -490,19 +529,19 @@ def evaluate(network: nn.Module, kind: str, labels: ExpertLabels, temperature: f
 
 
 def agreement(values: np.ndarray, actions: np.ndarray) -> Agreement:
-    """Measure how well actions `[N]` agree with an expert's values `[N, A]`, as ExpertLabels has them."""
+    """Measure how well actions `[N]` agree with an expert's values `[N, A]`; see ExpertLabels."""
     regret = values.max(axis=1) - values[np.arange(len(values)), actions]
     return Agreement(float((regret == 0).mean()), float(regret.mean()))
 
 
 class Examples(NamedTuple):
-    """Labels as a network takes them.
+    """Labels as tensors for a network.
 
     Attributes:
-        observations: What it sees, batch first.
-        is_legal: bool `[N, A]`.
-        targets: float32 `[N, A]`, of its policy.
-        values: float32 `[N]`, of its value.
+        observations: `[N, ...]`, the observations.
+        is_legal: bool `[N, A]`, legal actions.
+        targets: float32 `[N, A]`, targets of the policy.
+        values: float32 `[N]`, targets of the value.
     """
 
     observations: torch.Tensor
@@ -511,7 +550,7 @@ class Examples(NamedTuple):
     values: torch.Tensor
 
     def select(self, rows: torch.Tensor) -> "Examples":
-        """Return some of them."""
+        """Return the examples of some rows."""
         return Examples(*(each[rows] for each in self))
 
 

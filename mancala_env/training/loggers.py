@@ -1,4 +1,4 @@
-"""Where the figures of each update go: a file of JSON lines, TensorBoard, Weights & Biases."""
+"""Writers of metrics: JSON lines, TensorBoard, Weights & Biases."""
 
 import itertools
 import json
@@ -20,11 +20,11 @@ from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, RunFolder
 
 
 def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
-    """Return what writes the figures of a run.
+    """Return the logger of a run.
 
     Raises:
         RunFolderError: A file cannot be written.
-        InvalidConfig: Weights & Biases is asked for and not installed.
+        InvalidConfig: The configuration needs Weights & Biases, which is not installed.
     """
     writers: list[KVWriter] = [Events(folder.path), JsonLines(folder.path / METRICS)]
     if config.wandb is not None:
@@ -33,7 +33,7 @@ def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
 
 
 def check_logs(config: TrainConfig) -> None:
-    """Raise InvalidConfig if Weights & Biases is asked for and not installed."""
+    """Raise InvalidConfig if the configuration needs Weights & Biases, which is not installed."""
     if config.wandb is not None:
         _wandb()
 
@@ -47,7 +47,7 @@ def _wandb() -> Any:
 
 
 class _Log(KVWriter):
-    """A file that the figures of each update are added to, every time as a whole."""
+    """A file that the metrics of each update are appended to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -73,13 +73,13 @@ class _Log(KVWriter):
 
 
 class JsonLines(_Log):
-    """Add the figures of each update to a file, one JSON object a line; going on where it ends."""
+    """Appends the metrics of each update to a file, one JSON object a line."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; half a line that a killed process left is cut off.
+        """Open the file; a partial line of a killed process is removed.
 
         Raises:
-            RunFolderError: It cannot be written.
+            RunFolderError: The file cannot be written.
         """
         super().__init__(path)
         if path.is_file():
@@ -91,25 +91,25 @@ class JsonLines(_Log):
 
 
 class Events(_Log):
-    """Add the figures of each update to a file that TensorBoard shows.
+    """Appends the metrics of each update to a file that TensorBoard reads.
 
-    TensorBoard's own writer works in a thread of its own, where a full disk ends nothing and says little.
+    TensorBoard's own writer runs in a thread, so it does not report a full disk.
     """
 
     _number = itertools.count()
 
     def __init__(self, folder: Path) -> None:
-        """Start a new file in a folder.
+        """Create a new file in a folder.
 
         Raises:
-            RunFolderError: It cannot be written.
+            RunFolderError: The file cannot be written.
         """
         name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(self._number)}"
         super().__init__(folder / f"events.out.tfevents.{name}")
         self._add_event(file_version="brain.Event:2")
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Write the figures of one update."""
+        """Write the metrics of one update."""
         figures = _figures(key_values).items()
         values = [Summary.Value(tag=key, simple_value=value) for key, value in figures]
         self._add_event(step=step, summary=Summary(value=values))
@@ -125,17 +125,17 @@ def _figures(key_values: dict[str, Any]) -> dict[str, float]:
 
 
 class WeightsAndBiases(KVWriter):
-    """Log the figures of each update to a project of Weights & Biases as well.
+    """Logs the metrics of each update to a Weights & Biases project.
 
-    A run that is resumed goes on there too: it has the same id. Without a network,
-    `WANDB_MODE=offline` keeps the figures in the run's folder.
+    A resumed run has the same id, so it continues there, too. Without internet access,
+    `WANDB_MODE=offline` stores the metrics in the run's folder.
     """
 
     def __init__(self, config: TrainConfig, folder: RunFolder) -> None:
-        """Begin a run there, or go on with it.
+        """Start or resume the Weights & Biases run.
 
         Raises:
-            InvalidConfig: It is not installed.
+            InvalidConfig: Weights & Biases is not installed.
             RunFolderError: Its id cannot be written to the run's folder.
         """
         wandb, kept = _wandb(), folder.path / "wandb.json"
@@ -155,5 +155,5 @@ class WeightsAndBiases(KVWriter):
         self._run.log({STEPS: step} | _figures(key_values))
 
     def close(self) -> None:
-        """Send what is left, and end the run there."""
+        """Send the remaining metrics, and end the Weights & Biases run."""
         self._run.finish()

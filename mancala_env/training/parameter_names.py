@@ -1,4 +1,4 @@
-"""What the settings of PPO are called by the libraries that train: here and nowhere else."""
+"""Names of PPO's settings in Stable-Baselines3 and RLlib."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ RLLIB = {
     "value": "vf_loss_coeff",
     "max_grad_norm": "grad_clip",
 }
-"""Arguments of RLlib's PPOConfig.training; steps and minibatches are shared out among its processes."""
+"""Arguments of RLlib's PPOConfig.training; its processes share steps and minibatches."""
 
 
 def renamed(ppo: PPOConfig, names: dict[str, str]) -> dict[str, Any]:
-    """Return settings by the names a library has for them."""
+    """Return settings of PPO by the names of a library."""
     return {theirs: getattr(ppo, ours) for ours, theirs in names.items()}

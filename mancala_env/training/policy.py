@@ -20,8 +20,7 @@ class NotFinite(ArithmeticError):
 class SelfPlayPolicy(MaskableActorCriticPolicy):
     """Actor and critic are the two outputs of one network; see :mod:`mancala_env.networks.policy`.
 
-    The distribution objects of Stable-Baselines3 are bypassed where they cost time: in rollouts and in the
-    loss.
+    Rollouts and the loss bypass the distribution objects of Stable-Baselines3, which are slow.
     """
 
     def __init__(
@@ -58,9 +57,9 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         """Return actions int64 `[B]`, values `[B]` and the log-probabilities `[B]` of the actions.
 
         Raises:
-            NotFinite: The network gives no numbers to draw an action by.
+            NotFinite: An output of the network is not finite.
         """
-        logits, values = self._judge(obs, action_masks)
+        logits, values = self._evaluate(obs, action_masks)
         log_probs = torch.log_softmax(logits, dim=1)
         if deterministic:
             actions = log_probs.argmax(dim=1)
@@ -74,24 +73,24 @@ class SelfPlayPolicy(MaskableActorCriticPolicy):
         self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return values, the log-probabilities of the actions and the entropies, `[B]` each."""
-        logits, values = self._judge(obs, action_masks)
+        logits, values = self._evaluate(obs, action_masks)
         log_probs = torch.log_softmax(logits, dim=1)
         chosen = log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
-        # An illegal action has probability 0 to the last bit, so it adds nothing here.
+        # The probability of an illegal action is exactly 0, so it does not contribute.
         return values, chosen, -(log_probs.exp() * log_probs).sum(dim=1)
 
     def get_distribution(
         self, obs: PyTorchObs, action_masks: np.ndarray | None = None
     ) -> MaskableDistribution:
         """Return the distribution over actions, for ``predict``."""
-        logits, _ = self._judge(obs, action_masks)
+        logits, _ = self._evaluate(obs, action_masks)
         return self.action_dist.proba_distribution(action_logits=logits)  # type: ignore[call-arg]
 
     def predict_values(self, obs: PyTorchObs) -> Tensor:
-        """Return the values `[B]` of positions to their player to move."""
-        return self._judge(obs, None)[1]
+        """Return the values `[B]` of positions to their players to move."""
+        return self._evaluate(obs, None)[1]
 
-    def _judge(self, obs: Any, action_masks: np.ndarray | Tensor | None) -> tuple[Tensor, Tensor]:
+    def _evaluate(self, obs: Any, action_masks: np.ndarray | Tensor | None) -> tuple[Tensor, Tensor]:
         legal = None
         if action_masks is not None:
             legal = torch.as_tensor(action_masks, device=obs.device).bool().view(len(obs), -1)

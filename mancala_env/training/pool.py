@@ -1,8 +1,7 @@
-"""Gating: which of a run's own checkpoints are in its pool.
+"""The pool of a run: configured opponents and snapshots, which are checkpoints of the run.
 
-A checkpoint that plays no better than the last one that joined adds nothing to learn from, so it first has
-to beat that one in a match, the gate. What joined, and how the learner fares against everybody in the pool,
-is kept in the run's folder: a run that is resumed meets the same opponents as often as before.
+A checkpoint joins the pool if it wins a match against the latest snapshot, the gate. The run's folder stores
+the snapshots and the learner's scores, so that a resumed run continues with the same pool.
 """
 
 import json
@@ -20,18 +19,18 @@ POOL_FILE = "pool.json"
 
 
 class SnapshotPool:
-    """The pool of a run: the configured opponents, and the checkpoints of the run that joined.
+    """The pool of a run: the configured opponents and the snapshots.
 
     Attributes:
-        snapshots: Those checkpoints, the one that joined last at the end.
-        scores: The learner's recent score against opponents, by spec, as of the last time it was kept.
+        snapshots: Checkpoints that joined, the latest last.
+        scores: The learner's stored scores against opponents, by spec.
     """
 
     def __init__(self, config: TrainConfig, folder: RunFolder) -> None:
-        """Take the pool as the run's folder holds it; a new run starts without snapshots.
+        """Load the pool from the run's folder; a new run starts without snapshots.
 
         Raises:
-            RunFolderError: What the folder holds cannot be read.
+            RunFolderError: The file of the pool is invalid.
         """
         self._config, self._folder = config, folder
         self.snapshots: list[Path] = []
@@ -50,21 +49,21 @@ class SnapshotPool:
                 }
             except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
                 raise RunFolderError(
-                    f"{path} cannot be read ({error}); delete it to go on without the pool's snapshots"
+                    f"{path} cannot be read ({error}); delete it to resume without snapshots"
                 ) from error
             self._keep_latest([file for file in found if _is_readable(file)])
 
     @property
     def specs(self) -> list[str]:
-        """Whom the pool holds."""
+        """Specs of all opponents in the pool."""
         return [*self._config.pool.opponents, *map(str, self.snapshots)]
 
     def gate(self, checkpoint: Path) -> MatchResult | None:
-        """Let a checkpoint join if it passes the gate: a match with the one that joined last.
+        """Add a checkpoint to the pool if it passes the gate: a match against the latest snapshot.
 
         Returns:
-            The match that decided, from the checkpoint's side; None where none was played: the pool is
-            not in use, or empty, or `pool.gating` is 0. Whether it joined, `snapshots` says.
+            The match, from the view of the checkpoint. None if there was none, since the pool is not in use
+            or has no snapshots, or `pool.gating` is 0.
         """
         pool = self._config.pool
         if not (pool.share and pool.snapshots):
@@ -78,10 +77,10 @@ class SnapshotPool:
         return match
 
     def keep(self, scores: Mapping[str, float]) -> None:
-        """Write the pool to the run's folder, with the learner's present scores, by spec.
+        """Write the pool and the learner's scores, by spec, to the run's folder.
 
         Raises:
-            RunFolderError: It cannot be written.
+            RunFolderError: The file cannot be written.
         """
         self.scores = dict(scores)
         kept = {

@@ -1,4 +1,4 @@
-"""How a run shows itself: a bar on a terminal, a line now and then elsewhere."""
+"""The progress of a run: a bar in a terminal, occasional lines elsewhere."""
 
 import time
 
@@ -9,7 +9,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class RunProgress:
-    """Show how far a run is. Use it in a with statement."""
+    """Shows the progress of a run, in a with statement."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -37,7 +37,7 @@ class RunProgress:
             self._bar.stop()
 
     def update(self, part_done: float, text: str) -> None:
-        """Show that a part (0 to 1) is done, and how it goes."""
+        """Show the part that is done, 0 to 1, and a text."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=part_done, description=text)
         elif time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:

@@ -1,8 +1,7 @@
-"""What a search made of positions, remembered to learn from: for expert iteration and AlphaZero.
+"""A replay of positions that a search labelled.
 
-A position is an example as soon as its game is over: half of what its value is fitted to is how the game
-ended. Until then it waits. Values are the player's who is to move, and whose turn it is says each game
-itself: a player to whom the opponent passes moves twice running.
+The value's target mixes the search's value with the outcome of the game. So a position waits until its game
+is over, and becomes an example then. Values are from the view of the player to move.
 
 Symbols: N positions, A actions, T steps of a rollout, B games.
 """
@@ -25,49 +24,49 @@ from mancala_env.training.distillation import Examples
 from mancala_env.training.run_folder import RunFolderError, write_atomically
 
 REPLAY_FILE = "replay.npz"
-# A file of so many bytes is read even where fewer positions are remembered now.
+# A file up to this size is read even if the replay is smaller now.
 _ALWAYS_READ = 1 << 26
-# A policy's chances add up to 1 but for rounding.
+# Probabilities sum to 1 within this tolerance.
 _ROUNDING = 1e-3
 
 
 class Searched(NamedTuple):
-    """Positions and what a search found there.
+    """Positions with the labels of a search.
 
     Attributes:
         games: uint64 `[N, NUM_COLUMNS]`, running games.
-        observations: `[N, ...]`, what the player to move sees.
-        is_legal: bool `[N, A]`.
-        targets: float32 `[N, A]`, the policy to learn.
-        found: float32 `[N]`, what it found the position worth to the player to move, as a reward.
+        observations: `[N, ...]`, observations of the players to move.
+        is_legal: bool `[N, A]`, legal actions.
+        targets: float32 `[N, A]`, targets of the policy.
+        values: float32 `[N]`, the search's values to the players to move, as rewards.
     """
 
     games: np.ndarray
     observations: np.ndarray
     is_legal: np.ndarray
     targets: np.ndarray
-    found: np.ndarray
+    values: np.ndarray
 
     def select(self, rows: np.ndarray) -> "Searched":
-        """Return some of the positions."""
+        """Return the positions of some rows."""
         return Searched(*(each[rows] for each in self))
 
     @staticmethod
     def joined(parts: "list[Searched]") -> "Searched":
-        """Return the positions of several."""
+        """Return the positions of all parts."""
         return Searched(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.ndarray:
-    """Return how the game of each step of a rollout ended.
+    """Return the outcome of the game of each step of a rollout.
 
     Args:
-        rewards: float32 `[T, B]`, rewards of the players who made the steps.
+        rewards: float32 `[T, B]`, rewards of the players of the steps.
         dones: bool `[T, B]`, whether the step ended its game.
-        players: int8 `[T, B]`, who made it.
+        players: int8 `[T, B]`, players of the steps.
 
     Returns:
-        float32 `[T, B]`, South's reward at the end of the game that the step is of; NaN where it is not over.
+        float32 `[T, B]`, South's reward at the end of the step's game; NaN if it is not over.
     """
     souths = np.where(players == SOUTH, rewards, -rewards)
     ends, end = np.empty(rewards.shape, np.float32), np.full(rewards.shape[1], np.nan, np.float32)
@@ -78,19 +77,19 @@ def ends_of(rewards: np.ndarray, dones: np.ndarray, players: np.ndarray) -> np.n
 
 
 class Replay:
-    """The latest examples of finished games, and the positions of games under way."""
+    """The latest examples of finished games, and the positions of running games."""
 
     def __init__(
         self, observer: Observer, rounds: Rounds, most: int, search_share: float, seed: int | None
     ) -> None:
-        """Begin empty.
+        """Create an empty replay.
 
         Args:
-            observer: What writes the observations.
+            observer: Computes the observations.
             rounds: Rounds of a game, or "match".
-            most: Examples to remember.
-            search_share: What the search says counts so much in a value, the end of the game the rest.
-            seed: Of the draws.
+            most: Largest number of examples.
+            search_share: Weight of the search's value in the value's target; the rest is the outcome.
+            seed: Random seed of the samples.
         """
         self._observer = observer
         self._rounds: Rounds = rounds
@@ -110,23 +109,23 @@ class Replay:
 
     @property
     def num_waiting(self) -> int:
-        """Positions of games under way."""
+        """Number of positions of running games."""
         return sum(len(rows) for _, rows in self._waiting)
 
-    def games_begin(self) -> None:
-        """Forget the positions of games under way: how those end will not be known."""
+    def forget_running_games(self) -> None:
+        """Drop the positions of running games, whose outcomes will never be known."""
         self._waiting = []
 
     def add(self, searched: Searched, steps: np.ndarray, rows: np.ndarray, ends: np.ndarray) -> None:
-        """Take positions of a rollout; those whose games it ended become examples, and so do earlier ones.
+        """Add positions of a rollout; all positions of games that it ended become examples.
 
         Args:
-            searched: N of its positions.
-            steps: int `[N]`, the step of the rollout each was met in.
-            rows: int `[N]`, the game.
-            ends: Of the rollout, as :func:`ends_of` gives it.
+            searched: N positions of the rollout.
+            steps: int `[N]`, their steps in the rollout.
+            rows: int `[N]`, their games.
+            ends: Outcomes of the rollout's games, from :func:`ends_of`.
         """
-        # Whatever was waiting is of the games that were under way when the rollout began.
+        # Waiting positions belong to the games that were running when the rollout began.
         waiting = [(each, of, ends[0, of]) for each, of in self._waiting]
         self._waiting = []
         for positions, of, end in [*waiting, (searched, rows, ends[steps, rows])]:
@@ -141,7 +140,7 @@ class Replay:
     def _remember(self, searched: Searched, end: np.ndarray) -> None:
         is_south = searched.games[:, PLAYER_COLUMN] == SOUTH
         outcomes = np.where(is_south, end, -end)
-        values = self._search_share * searched.found + (1 - self._search_share) * outcomes
+        values = self._search_share * searched.values + (1 - self._search_share) * outcomes
         self._put(searched, values)
 
     def _put(self, searched: Searched, values: np.ndarray) -> None:
@@ -155,13 +154,13 @@ class Replay:
         self._added += len(values)
 
     def sample(self, size: int, device: torch.device) -> Examples:
-        """Draw examples, each with the same chance, with replacement."""
+        """Sample examples uniformly, with replacement."""
         rows = self._draw.integers(0, len(self), size)
         arrays = (self._observations, self._is_legal, self._targets, self._values)
         return Examples(*(torch.from_numpy(each[rows]).to(device) for each in arrays))
 
     def save(self, path: Path) -> None:
-        """Write the examples to a file, the oldest first, whole or not at all.
+        """Write the examples to a file atomically, the oldest first.
 
         Raises:
             RunFolderError: It cannot be written.
@@ -174,10 +173,10 @@ class Replay:
         write_atomically(path, packed.getvalue())
 
     def load(self, path: Path) -> None:
-        """Go on from the examples of a file; there need not be one.
+        """Load the examples of a file, if it exists.
 
         Raises:
-            RunFolderError: It holds something else; the message says what to do.
+            RunFolderError: The file is invalid.
         """
         if not path.exists():
             return
@@ -203,14 +202,16 @@ class Replay:
             if not (are_chances.all() and (np.abs(targets.sum(axis=1) - 1) <= _ROUNDING).all()):
                 raise InvalidArchive("a target is no distribution over legal actions")
         except (MancalaError, OSError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}); delete it to go on without it") from error
-        # Runs of before remember boards that are held out for evaluation.
+            raise RunFolderError(
+                f"{path} cannot be read ({error}); delete it to resume without it"
+            ) from error
+        # Files of earlier versions contain boards that are held out for evaluation.
         is_learned = rows_to_learn(self._observer.ruleset, games)
         kept = Searched(games, observations, is_legal, targets, values).select(is_learned)
         self._put(kept, values[is_learned])
 
     @property
     def _num_bytes(self) -> int:
-        """Bytes that a file of the most examples may take, and some for its headers."""
+        """Largest size of a file in bytes, with its headers."""
         rows = (self._games, self._targets, self._values)
         return sum(each[:1].nbytes for each in rows) * self._most + (1 << 12)

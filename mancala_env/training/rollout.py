@@ -1,40 +1,33 @@
-"""Self-play as Stable-Baselines3 sees it: the environment, the rollout buffer, the algorithm.
+"""Self-play for Stable-Baselines3: the environment and the rollout buffer.
 
-Both players of a game share one policy, and every turn is a step of the player who played it. So from one
-step to the next the reward and the value may change sides:
+Both players of a game share one policy, and every turn is a step of the player who played it. Rewards and
+values are from the view of that player. So the next value changes its sign when the player changes:
 
-    turn        t         t+1        t+2        t+3 (South wins)
-    player    South      North      North      South
-    reward      0          0          0         +1
-    V(t)      theirs     theirs     theirs     theirs
-    V(t+1) counts as  -V(t+1)   +V(t+2)    -V(t+3)
+    turn                      t         t+1        t+2        t+3 (South wins)
+    player                  South      North      North      South
+    reward                    0          0          0         +1
+    next value counts as   -V(t+1)    +V(t+2)    -V(t+3)
 
-A player to whom the opponent passes moves twice, and the sign stays. In games against the pool only the
-learner's turns are steps, all of one player, and the sign never changes.
+If the opponent passes, a player moves twice, and the sign stays. In games against the pool only the learner's
+turns are steps. They all belong to one player, so the sign never changes.
 
-No opening is held out for evaluation. Games pass through such boards later: these steps count in the
-advantages of those before, and nothing else is learned from them.
+Training games never start from an opening that is held out for evaluation, but may reach a held-out board
+later. The policy does not learn from these steps; they only count in the advantages of earlier steps.
 
 Symbols: T steps of a rollout, B games, A actions.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import explained_variance
 
 from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
-from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.sb3 import GamesVecEnv
@@ -45,17 +38,17 @@ from mancala_env.training.selfplay_metrics import GameStatistics
 
 # A score is a running mean over about the last 1 / 0.02 = 50 games.
 _SCORE_RATE = 0.02
-# An opponent that never wins is still met now and then, or nobody would notice when it does again.
+# An opponent that never wins is still sampled sometimes, so that its score stays up to date.
 _LEAST_WEIGHT = 0.05
 
 
 def opponent_name(spec: str, configured: Sequence[str]) -> str:
-    """Return what an opponent of the pool is called in a run's figures.
+    """Return the name of a pool opponent in the metrics of a run.
 
     Args:
-        spec: The opponent's.
-        configured: Opponents that the configuration names; they are called by their specs. Other
-            checkpoints are the run's own, called by the file's name.
+        spec: Spec of the opponent.
+        configured: Specs of the configured opponents, whose names are their specs. Other checkpoints belong
+            to the run, and the stem of the file is their name.
     """
     parsed = Spec.parse(spec)
     is_own = parsed.kind == "checkpoint" and spec not in configured
@@ -63,17 +56,17 @@ def opponent_name(spec: str, configured: Sequence[str]) -> str:
 
 
 class SelfPlayEnv(GamesVecEnv):
-    """B games at once, in which every step is a turn of the policy that learns.
+    """B games in parallel, in which every step is a turn of the learner.
 
-    The first games are mirror games: the policy plays both sides. The others are played against
-    opponents of a pool, the learner in either seat, alternating from game to game.
+    The first games are mirror games: the learner plays both sides. The others are pool games: the learner
+    plays against an opponent of the pool, and its seat alternates from game to game.
 
     Attributes:
-        players: int8 `[B]`, who makes the next step of each game.
-        legal_mask: bool `[B, A]`, their legal actions.
-        observer: What writes the observations.
-        num_threads: CPU threads; None takes every core this process may use.
-        statistics: What the mirror games look like; whoever takes them starts them anew.
+        players: int8 `[B]`, the player of the next step of each game.
+        legal_mask: bool `[B, A]`, legal actions of the next step.
+        observer: Computes the observations.
+        num_threads: CPU threads; None for every core this process may use.
+        statistics: Statistics of the mirror games since they were read last.
     """
 
     render_mode = None
@@ -99,18 +92,18 @@ class SelfPlayEnv(GamesVecEnv):
 
         Args:
             ruleset: The game.
-            kind: What the policy sees; one of observation.KINDS.
-            num_games: B.
+            kind: Observation kind; one of observations.KINDS.
+            num_games: Number of games, B.
             rounds: Rounds of an episode, or "match".
             reward: "outcome" or "margin"; see Batch.
-            opening_turns: Uniformly random turns that start an opened game.
-            opening_share: Share of the mirror games that are opened; all pool games are.
-            pool: Agents, or their specs, that the policy meets.
-            pool_scores: The learner's recent score against some of them, by spec, where it is known.
-            pool_share: Share of the games that are played against them.
-            pool_priority: How much more often opponents that win are met; 0 meets all alike.
-            seed: Seed of everything random here.
-            num_threads: CPU threads; None takes every core this process may use.
+            opening_turns: Number of uniformly random turns at the start of a game.
+            opening_share: Fraction of mirror games that start with random turns; all pool games do.
+            pool: Agents of the pool, or their specs.
+            pool_scores: Known recent scores of the learner against pool agents, by spec.
+            pool_share: Fraction of games played against the pool.
+            pool_priority: Exponent that makes opponents that win more frequent; 0 for uniform sampling.
+            seed: Random seed.
+            num_threads: CPU threads; None for every core this process may use.
         """
         self.ruleset, self.kind = ruleset, kind
         self.num_actions = ruleset.num_actions(rounds)
@@ -118,46 +111,29 @@ class SelfPlayEnv(GamesVecEnv):
         self._seed_sequence = np.random.SeedSequence(seed)
         num_pool = round(num_games * pool_share) if len(pool) else 0
         num_opened = round((num_games - num_pool) * opening_share) if opening_turns else 0
-        shares = (
-            (num_games - num_pool - num_opened, 0),
-            (num_opened, opening_turns),
-        )
+        self.observer = observer = Observer(ruleset, kind, self.num_actions)
+        options: dict[str, Any] = {
+            "rounds": rounds,
+            "reward": reward,
+            "opening_set": "training",
+            "num_threads": num_threads,
+        }
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
-        start = 0
-        for size, turns in shares:
-            if size:
-                self._slices.append(slice(start, start + size))
-                self._batches.append(
-                    Batch(
-                        ruleset,
-                        size,
-                        rounds=rounds,
-                        seed=self._next_seed(),
-                        num_threads=num_threads,
-                        opening_turns=turns,
-                        opening_set="training",
-                        reward=reward,
-                        observation=kind,
-                    )
-                )
-                start += size
-        self.observer = observer = Observer(ruleset, kind, self.num_actions)
+        self._add_batch(num_games - num_pool - num_opened, 0, options)
+        self._add_batch(num_opened, opening_turns, options)
         self._pool = None
         if num_pool:
-            self._pool_slice = slice(start, start + num_pool)
+            self._pool_slice = slice(num_games - num_pool, num_games)
             duel = Duel(
                 ruleset,
                 num_pool,
-                opponents=[agents.make("random", ruleset)],  # until set_pool names those of the pool
+                opponents=[agents.make("random", ruleset)],  # set_pool replaces it
                 seat="other",
-                rounds=rounds,
-                reward=reward,
                 opening_turns=opening_turns,
-                opening_set="training",
                 observer=observer,
                 autoreset=True,
-                num_threads=num_threads,
+                **options,
             )
             self._pool = _PoolGames(duel, pool_priority)
             self.set_pool(pool, pool_scores)
@@ -170,12 +146,28 @@ class SelfPlayEnv(GamesVecEnv):
         self._infos: list[dict[str, Any]] = [{} for _ in range(num_games)]
         super().__init__(num_games, observer.space, spaces.Discrete(self.num_actions))
 
+    def _add_batch(self, num_games: int, opening_turns: int, options: dict[str, Any]) -> None:
+        """Add mirror games, if any, that start with some uniformly random turns."""
+        if num_games:
+            start = self._slices[-1].stop if self._slices else 0
+            self._slices.append(slice(start, start + num_games))
+            self._batches.append(
+                Batch(
+                    self.ruleset,
+                    num_games,
+                    seed=self._next_seed(),
+                    opening_turns=opening_turns,
+                    observation=self.kind,
+                    **options,
+                )
+            )
+
     def set_pool(self, pool: Sequence[AgentLike], scores: Mapping[str, float] | None = None) -> None:
-        """Change the opponents of pool games; games that are under way go on against the old ones.
+        """Change the opponents of the pool; running games continue against the old ones.
 
         Args:
             pool: Agents, or their specs.
-            scores: The learner's recent score against some of them, by spec, from an earlier run.
+            scores: Known recent scores of the learner against pool agents, by spec.
         """
         if self._pool is not None:
             self._pool.scores.update(scores or {})
@@ -190,7 +182,7 @@ class SelfPlayEnv(GamesVecEnv):
 
     @property
     def pool_scores(self) -> dict[str, float]:
-        """The learner's recent score against each opponent of the pool, by spec: 0 lost, 1 won all."""
+        """Recent score of the learner against each pool opponent, by spec: 0 (all lost) to 1 (all won)."""
         if self._pool is None:
             return {}
         return {opponent.spec: self._pool.score(opponent) for opponent in self._pool.opponents}
@@ -214,16 +206,16 @@ class SelfPlayEnv(GamesVecEnv):
         self._actions[:] = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play a step; rewards are those of the players of the actions, as of the end of the step."""
+        """Play a step; each reward belongs to the player of the action."""
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.empty(self.num_envs, np.bool_)
-        for where, batch in zip(self._slices, self._batches, strict=True):
-            batch.step(self._actions[where])
-            rewards[where], dones[where] = batch.reward, batch.done
-            self.statistics.note(where, batch)
+        for rows, batch in zip(self._slices, self._batches, strict=True):
+            batch.step(self._actions[rows])
+            rewards[rows], dones[rows] = batch.reward, batch.done
+            self.statistics.note(rows, batch)
         if self._pool is not None:
-            where = self._pool_slice
-            rewards[where], dones[where] = self._pool.step(self._actions[where])
+            rows = self._pool_slice
+            rewards[rows], dones[rows] = self._pool.step(self._actions[rows])
         return self._view(), rewards, dones, self._infos
 
     def action_masks(self) -> np.ndarray:
@@ -232,40 +224,40 @@ class SelfPlayEnv(GamesVecEnv):
 
     @property
     def games(self) -> np.ndarray:
-        """The games, uint64 `[B, NUM_COLUMNS]`; fresh."""
+        """The games, uint64 `[B, NUM_COLUMNS]`; a copy."""
         pool = [] if self._pool is None else [self._pool.duel.games]
         return np.concatenate([*(batch.games for batch in self._batches), *pool])
 
     @property
     def pool_size(self) -> int:
-        """How many of the games are played against the pool."""
+        """Number of games played against the pool."""
         return self._pool.duel.num_games if self._pool is not None else 0
 
     def _view(self) -> np.ndarray:
-        """Rewrite players and masks, and return what they see; fresh, since the buffer keeps it."""
-        for where, batch in zip(self._slices, self._batches, strict=True):
-            self.players[where] = batch.player
-            self.legal_mask[where] = batch.legal_mask
-            self._observation[where] = batch.observation
+        """Update players and masks, and return a copy of the observations, which the buffer stores."""
+        for rows, batch in zip(self._slices, self._batches, strict=True):
+            self.players[rows] = batch.player
+            self.legal_mask[rows] = batch.legal_mask
+            self._observation[rows] = batch.observation
         if self._pool is not None:
-            where, duel = self._pool_slice, self._pool.duel
-            self.players[where] = duel.seats  # it is always the learner's turn
-            self.legal_mask[where] = duel.legal_mask
-            self._observation[where] = duel.observation
+            rows, duel = self._pool_slice, self._pool.duel
+            self.players[rows] = duel.seats  # it is always the learner's turn
+            self.legal_mask[rows] = duel.legal_mask
+            self._observation[rows] = duel.observation
         return self._observation.copy()
 
     def _next_seed(self) -> int:
         return int(self._seed_sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Restart everything random from a seed at the next reset."""
+        """Set the random seed of the next reset."""
         if seed is not None:
             self._seed_sequence = np.random.SeedSequence(seed)
         return [seed] * self.num_envs
 
 
 class _PoolGames:
-    """Games of the learner against opponents that are met the more often the more they win."""
+    """Games of the learner against opponents; those that win more are sampled more often."""
 
     def __init__(self, duel: Duel, priority: float) -> None:
         self.duel = duel
@@ -281,19 +273,19 @@ class _PoolGames:
         self._weigh()
 
     def score(self, opponent: Agent) -> float:
-        """Return the learner's recent score against an opponent; 0.5 before they have met."""
+        """Return the learner's recent score against an opponent; 0.5 before their first game."""
         return self.scores.get(opponent.spec, 0.5)
 
     def reset(self, seed: int) -> None:
         self.duel.reset(np.random.SeedSequence(seed).generate_state(self.duel.num_games, np.uint64).tolist())
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Play the learner's actions and whatever the opponents answer; rewards are the learner's."""
-        met, opponents = self.duel.met, self.duel.opponents
+        """Play the learner's actions and the opponents' replies; returns the learner's rewards, and dones."""
+        opponent_of, opponents = self.duel.met, self.duel.opponents
         self.duel.step(actions)
         rewards, dones = self.duel.reward, self.duel.done
         for row in np.flatnonzero(dones):
-            opponent = opponents[met[row]]
+            opponent = opponents[opponent_of[row]]
             before = self.score(opponent)
             result = (1 + np.sign(rewards[row])) / 2
             self.scores[opponent.spec] = before + _SCORE_RATE * (float(result) - before)
@@ -310,39 +302,39 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     """A rollout whose steps belong to either player.
 
     Attributes:
-        players: int8 `[T + 1, B]`, who made each step, and who is to make the one after the last.
+        players: int8 `[T + 1, B]`, the player of each step, and of the step after the last.
         dones: bool `[T, B]`, whether the step ended its game.
-        is_learned: bool `[T, B]`, whether its board is one to learn from, not held out for evaluation.
-        games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step, where somebody wants to keep them.
+        is_learned: bool `[T, B]`, whether to learn from the step: its board is not held out for evaluation.
+        games: uint64 `[T, B, NUM_COLUMNS]`, the games before each step; None unless they are stored.
     """
 
     games: np.ndarray | None = None
 
     def reset(self) -> None:
-        """Forget the rollout."""
+        """Clear the rollout."""
         self.players = np.zeros((self.buffer_size + 1, self.n_envs), np.int8)
         self.dones = np.zeros((self.buffer_size, self.n_envs), np.bool_)
         self.is_learned = np.ones((self.buffer_size, self.n_envs), np.bool_)
         super().reset()
 
-    def keep_games(self) -> None:
-        """Keep the games of rollouts, too."""
+    def store_games(self) -> None:
+        """Store the games of rollouts, too."""
         self.games = np.zeros((self.buffer_size, self.n_envs, NUM_COLUMNS), np.uint64)
 
     @property
-    def teaches(self) -> bool:
-        """Tell whether there are two steps to learn from; that of one has nothing to be compared with."""
+    def has_steps_to_learn(self) -> bool:
+        """Tell whether there are two steps to learn from; the advantage of one cannot be normalised."""
         return bool(self.is_learned.sum() > 1)
 
     @property
     def explained_variance(self) -> float:
-        """How much of the returns the values foresaw, 1 being all of it; NaN where all returns are equal."""
+        """Fraction of the variance of the returns that the values explain; NaN if all returns are equal."""
         return float(explained_variance(self.values.flatten(), self.returns.flatten()))
 
     def compute_returns_and_advantage(self, last_values: torch.Tensor, dones: np.ndarray) -> None:
-        """Compute generalised advantages (Schulman et al. 2016) and their returns, per player.
+        """Compute generalised advantages (Schulman et al. 2016) and returns.
 
-        The value and the advantage of a next step that is the opponent's count with the other sign.
+        If the opponent makes the next step, its value and its advantage count with the opposite sign.
         """
         same = np.where(self.players[1:] == self.players[:-1], 1, -1).astype(np.float32)
         over = np.concatenate([self.episode_starts[1:], dones[None].astype(np.float32)])
@@ -357,7 +349,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
-        """Give out the steps to learn from once, shuffled, in minibatches of about `batch_size`."""
+        """Yield each step to learn from once, shuffled, in minibatches of about `batch_size` steps."""
         assert self.full
         size = self.buffer_size * self.n_envs
         learned = torch.from_numpy(np.flatnonzero(self.is_learned))
@@ -374,117 +366,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             )
         ]
         shuffled = learned[torch.randperm(len(learned), device="cpu")].to(self.device)
-        # Of one size, and none of a single step: its advantage has nothing to be compared with.
+        # Of equal size, and none with a single step, whose advantage cannot be normalised.
         count = min(round(len(learned) / (batch_size or size)), len(learned) // 2)
         for rows in shuffled.tensor_split(max(1, count)):
             yield MaskableRolloutBufferSamples(*(column[rows] for column in columns))
-
-
-class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO whose rollouts know whose turn it is.
-
-    The callback's ``on_step`` is asked once before every rollout; False ends the training there, with
-    everything collected so far learned from.
-
-    Attributes:
-        seconds: Time spent so far in "environment", "inference" and "learning".
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Set up the algorithm; arguments as of MaskablePPO."""
-        self.seconds: dict[str, float] = {"environment": 0.0, "inference": 0.0, "learning": 0.0}
-        super().__init__(*args, **kwargs)
-
-    @property
-    def updates(self) -> int:
-        """Passes over an update's environment steps so far."""
-        return self._n_updates
-
-    def warm_up(self, env: SelfPlayEnv) -> None:
-        """Have all kernels compiled, so that no clock counts it; the games of `env` go on by a step."""
-        rows_to_learn(env.ruleset, env.games)
-        env.step(env.action_masks().argmax(axis=1))
-
-    def keep(self, folder: Path) -> None:
-        """Write what going on needs beside a checkpoint to the run's folder: nothing here."""
-
-    def bring_back(self, folder: Path) -> None:
-        """Go on with what :meth:`keep` wrote there, if it did."""
-
-    def games_begin(self) -> None:
-        """Forget the games under way, since new ones begin: there is nothing of them here."""
-
-    def _setup_learn(
-        self,
-        total_timesteps: int,
-        callback: MaybeCallback = None,
-        reset_num_timesteps: bool = True,
-        *args: Any,
-        **kwargs: Any,
-    ) -> tuple[int, BaseCallback]:
-        if reset_num_timesteps or self._last_obs is None:  # then it begins new games
-            self.games_begin()
-        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
-
-    def _excluded_save_params(self) -> list[str]:
-        """Leave the observations of the moment out of checkpoints: they are most of the bytes."""
-        return [*super()._excluded_save_params(), "_last_obs", "_last_episode_starts"]
-
-    def collect_rollouts(  # type: ignore[override]
-        self,
-        env: SelfPlayEnv,
-        callback: BaseCallback,
-        rollout_buffer: SelfPlayBuffer,
-        n_rollout_steps: int,
-        use_masking: bool = True,
-    ) -> bool:
-        """Fill the buffer with T steps of every game; see MaskablePPO."""
-        callback.update_locals(locals())
-        if not callback.on_step():
-            return False
-        self.policy.set_training_mode(False)
-        rollout_buffer.reset()
-        callback.on_rollout_start()
-        dones = np.zeros(env.num_envs, np.bool_)
-        for step in range(n_rollout_steps):
-            legal = env.action_masks()
-            rollout_buffer.players[step] = env.players
-            games = env.games
-            rollout_buffer.is_learned[step] = rows_to_learn(env.ruleset, games)
-            if rollout_buffer.games is not None:
-                rollout_buffer.games[step] = games
-            start = time.perf_counter()
-            with torch.no_grad():
-                actions, values, log_probs = self.policy(
-                    torch.as_tensor(self._last_obs, device=self.device), action_masks=legal
-                )
-            chosen = actions.cpu().numpy()
-            thought = time.perf_counter()
-            seen, rewards, dones, _ = env.step(chosen)
-            rollout_buffer.dones[step] = dones
-            self.seconds["inference"] += thought - start
-            self.seconds["environment"] += time.perf_counter() - thought
-            self.num_timesteps += env.num_envs
-            rollout_buffer.add(
-                self._last_obs,
-                chosen,
-                rewards,
-                self._last_episode_starts,
-                values,
-                log_probs,
-                action_masks=legal,
-            )
-            self._last_obs, self._last_episode_starts = seen, dones  # type: ignore[assignment]
-        rollout_buffer.players[n_rollout_steps] = env.players
-        with torch.no_grad():
-            values = self.policy.predict_values(torch.as_tensor(self._last_obs, device=self.device))
-        rollout_buffer.compute_returns_and_advantage(values, dones)
-        callback.on_rollout_end()
-        return True
-
-    def train(self) -> None:
-        """Learn from the buffer; see MaskablePPO. Where it holds nothing to learn from, nothing changes."""
-        start = time.perf_counter()
-        if self.rollout_buffer.teaches:  # type: ignore[attr-defined]
-            super().train()
-        self.seconds["learning"] += time.perf_counter() - start

@@ -6,11 +6,12 @@ mancala train --config my.yaml
 mancala train --resume runs/leyla --minutes 60
 """
 
+import itertools
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -29,7 +30,6 @@ from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
 from mancala_env.training.alphazero import AlphaZero
-from mancala_env.training.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.training.config import (
     CONFIG_FILE,
     InvalidConfig,
@@ -39,64 +39,33 @@ from mancala_env.training.config import (
     read_settings,
 )
 from mancala_env.training.distillation import distill, expert, is_distillation_ahead
-from mancala_env.training.expert_iteration import ExpertPPO
+from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, load_callbacks, measure
+from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import check_logs, logger_of
 from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
 from mancala_env.training.policy import NotFinite, SelfPlayPolicy
 from mancala_env.training.pool import SnapshotPool
+from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress
-from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv, SelfPlayPPO
+from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, write_atomically
 from mancala_env.training.run_report import report
 from mancala_env.training.schedule import Clock, LearningRate, Rates
-from mancala_env.training.training_state import ProgressMade, read_learned
+from mancala_env.training.training_state import read_learned
 
-# What may differ where a run goes on.
-_OF_ANY_RUN = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
+# Settings that may change when a run is resumed.
+_MAY_DIFFER = ("minutes", "checkpoint_minutes", "checkpoint_steps", "folder", "name")
 
 
 class TrainingDiverged(MancalaError):
-    """The network no longer gives finite numbers."""
-
-
-class Scheduled(SelfPlayPPO):
-    """A learner whose schedules follow a clock.
-
-    Attributes:
-        clock: How far the run is.
-    """
-
-    clock: Clock
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "clock"]
-
-    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        self._current_progress_remaining = 1.0 - self.clock.part_done(num_timesteps)
-
-    def go_on_from(self, environment_steps: int, progress: ProgressMade) -> None:
-        """Count environment steps and updates on from those of a checkpoint."""
-        self.num_timesteps = environment_steps
-        self._n_updates = progress.updates
-
-
-class ScheduledPPO(Scheduled):
-    """Proximal policy optimisation alone."""
-
-
-class ScheduledExpertPPO(Scheduled, ExpertPPO):
-    """The same beside the labels of a search."""
-
-
-class ScheduledAlphaZero(Scheduled, AlphaZero):
-    """Self-play of the search that the network guides."""
+    """A weight or an output of the network is not finite."""
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
-    """Refuse to go on from a checkpoint whose network or game the configuration does not describe.
+    """Check that a checkpoint has the network and the game of the configuration.
 
     Raises:
-        InvalidConfig: They differ; the message names both values.
+        InvalidConfig: They differ; the message has both values.
     """
     identity = read_identity(checkpoint)
     network = asdict(identity.network)
@@ -114,15 +83,15 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
             if isinstance(theirs, Ruleset) and isinstance(ours, Ruleset) and theirs.name != ours.name:
                 theirs, ours = theirs.name, ours.name
             raise InvalidConfig(
-                f"cannot go on from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
+                f"cannot resume from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
             )
 
 
 def check_device(config: TrainConfig) -> None:
-    """Refuse a device that is not here; Stable-Baselines3 would take the CPU instead without a word.
+    """Check that torch can use the device; Stable-Baselines3 would silently use the CPU instead.
 
     Raises:
-        InvalidConfig: It names the device and what is wrong with it.
+        InvalidConfig: It cannot.
     """
     if config.device != "auto":
         try:
@@ -135,22 +104,21 @@ def check_device(config: TrainConfig) -> None:
 
 
 def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
-    """Make every agent the configuration names once, so that a wrong one is found before the training.
+    """Create every agent that the configuration names, so that errors appear before training.
 
-    The one that learns is among them: what it is to see has to be there for the ruleset.
-
-    A run's folder may come from somebody else, so none that runs a file is taken from there.
+    The observation must exist for the ruleset, too. A resumed folder may come from somebody else, so its
+    configuration must not name agents that run Python files.
 
     Args:
         config: The configuration.
-        resumed: Folder of the run that it was read from; None: the user's own words.
+        resumed: Folder of the run that it was read from; None if the user wrote it.
 
     Raises:
-        MancalaError: It says what would be right.
+        MancalaError: An agent or the observation is invalid.
     """
     observations.version(config.network.observation, config.game)
     for spec in (*config.pool.opponents, config.distillation.spec, config.expert.spec):
-        agents.Spec.parse(spec)  # a slip is found where it is not asked for, too
+        agents.Spec.parse(spec)  # also if it is not used
     pool = config.pool.opponents if config.pool.share else []
     experts = {"distillation.spec": config.distillation.spec} if config.distillation.positions else {}
     experts |= {"expert.spec": config.expert.spec} if config.expert.share else {}
@@ -160,16 +128,16 @@ def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
         agent = agents.make(spec, config.game, num_threads=1)
         if spec in pool:
             agent.check_rounds(config.rounds)
-    met = config.evaluation.opponents
-    twice = next((spec for spec in met if met.count(spec) > 1), None)
-    if twice is not None and resumed is None:  # a run of before goes on
-        raise InvalidConfig(f"evaluation.opponents must name each agent once, not {twice} twice")
+    opponents = config.evaluation.opponents
+    duplicate = next((spec for spec in opponents if opponents.count(spec) > 1), None)
+    if duplicate is not None and resumed is None:  # earlier versions allowed it
+        raise InvalidConfig(f"evaluation.opponents must name each agent once, not {duplicate} twice")
     for setting, spec in experts.items():
         expert(spec, config.game, config.game.num_actions(config.rounds), 1, setting)
 
 
 def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
-    """Set up the games of a run."""
+    """Create the games of a run."""
     pool = SnapshotPool(config, folder)
     return SelfPlayEnv(
         config.game,
@@ -188,21 +156,18 @@ def make_env(config: TrainConfig, folder: RunFolder, seed: int) -> SelfPlayEnv:
     )
 
 
-def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> Scheduled:
-    """Make the learner, built from the configuration, with what a checkpoint learned, if there is one.
+def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = None) -> SelfPlayPPO:
+    """Create the learner that the configuration describes, with the weights of a checkpoint, if any.
 
     Raises:
-        RunFolderError: The checkpoint is no file to go on from; nothing in it has been run.
+        RunFolderError: The run cannot be resumed from the checkpoint; no code in it has been run.
     """
-    steps = read_identity(checkpoint).turns if checkpoint else 0
-    kind: type[Scheduled] = ScheduledPPO
+    steps = read_identity(checkpoint).environment_steps if checkpoint else 0
+    kind: type[SelfPlayPPO] = SelfPlayPPO
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
     if config.algorithm == "alphazero":
-        kind = ScheduledAlphaZero
+        kind = AlphaZero
         settings |= {"config": config, "n_steps": config.alphazero.turns}
-    elif config.expert.share:
-        kind = ScheduledExpertPPO
-        settings |= {"config": config}
     model = kind(
         SelfPlayPolicy,
         env,
@@ -213,18 +178,25 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
         device=config.device,
         **settings,
     )
-    if checkpoint is None:
-        model.clock = Clock(config, 0.0)
-        return model
+    if config.expert.share:
+        model.add_labels(SearchLabels(config, env, model.seed))
+    model.clock = Clock(config, 0.0)
+    if checkpoint is not None:
+        _load_checkpoint(model, config, checkpoint, steps)
+    return model
+
+
+def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, steps: int) -> None:
+    """Load weights, optimizer, counts and learning rate of a checkpoint after `steps` environment steps."""
     try:
         learned = read_learned(checkpoint)
         learned.put_into(model.policy, model.policy.optimizer)
     except InvalidCheckpoint as error:
         raise RunFolderError(
-            f"cannot go on from {checkpoint}, though it may still play: {error}; take it out of the folder "
-            "to go on from the one before"
+            f"cannot resume from {checkpoint}, though it may still play: {error}; move it out of the folder "
+            "to resume from the checkpoint before it"
         ) from error
-    model.go_on_from(steps, learned.progress)
+    model.count_from(steps, learned.progress.updates)
     model.clock = Clock(config, learned.progress.seconds)
     model.learning_rate = LearningRate.going_on(
         config.learner,
@@ -233,38 +205,37 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
         model.clock.part_done(steps),
     )
     model._setup_lr_schedule()
-    return model
 
 
 def rates_before(checkpoint: Path, now: Rates) -> Rates:
-    """Return the step sizes that a checkpoint was trained with; those of now if it does not say."""
+    """Return the learning rates that a checkpoint was trained with; `now` if it does not have any."""
     try:
         return read_settings(read_identity(checkpoint).config).learner
     except MancalaError:
         return now
 
 
-def newest(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
-    """Return a run's newest checkpoint that is whole, and say which ones are not.
+def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
+    """Return the newest intact checkpoint of a run, and print which ones are damaged.
 
     Raises:
         RunFolderError: There is none.
-        InvalidConfig: It is of another network or game than the configuration.
+        InvalidConfig: It has another network or game than the configuration.
     """
     saved, faults = folder.examine()
     if not saved:
         why = f": {'; '.join(faults)}" if faults else ""
         raise RunFolderError(f"{folder.path} holds no checkpoint to resume from{why}")
     for fault in faults:
-        console.print(f"Left out: {fault}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Skipped: {fault}", highlight=False, markup=False, soft_wrap=True)
     folder.clear()
     check_same_run(config, saved[-1])
     return saved[-1]
 
 
-def going_on(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
-    """Say where a run goes on, and whether anything is left of it."""
-    line = f"Going on from {checkpoint} after {environment_steps:,} environment steps."
+def resume_message(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
+    """Say where a run resumes, and whether it is at its end already."""
+    line = f"Resuming from {checkpoint} after {environment_steps:,} environment steps."
     if clock.part_done(environment_steps) >= 1:
         line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
     return line
@@ -274,7 +245,9 @@ def train(
     config: TrainConfig,
     folder: RunFolder,
     console: Console,
+    *,
     resume: bool = False,
+    hooks: Sequence[Hook] = (),
     callbacks: Sequence[BaseCallback] = (),
     now: Callable[[], float] | None = None,
 ) -> tuple[Path, str | None]:
@@ -283,137 +256,147 @@ def train(
     Args:
         config: The run's configuration.
         folder: The run's folder.
-        console: Where the run shows itself.
-        resume: Go on from the folder's newest checkpoint.
-        callbacks: A user's own; their ``on_step`` is asked once before each rollout, and False ends the run.
-        now: The clock of `minutes`, in seconds; None: as the configuration has it.
+        console: Where to print progress.
+        resume: Whether to resume from the folder's newest checkpoint.
+        hooks: Called with the run before each rollout; see :mod:`mancala_env.training.hooks`.
+        callbacks: Stable-Baselines3 callbacks. Their ``on_step`` is called once before each rollout, and
+            False ends the run.
+        now: Returns the time that `minutes` counts, in seconds; None for the clock of the configuration.
 
     Returns:
-        The last checkpoint, and what ended the run early, such as the name of a signal, if anything did.
+        The last checkpoint, and why the run ended early, such as the name of a signal; None if it did not.
 
     Raises:
-        RunFolderError: Nothing to resume, another process trains there, or the disk does not take what the
-            run writes.
-        TrainingDiverged: The weights stopped being numbers.
+        RunFolderError: There is no checkpoint to resume from, another process trains in the folder, or the
+            disk is full.
+        TrainingDiverged: A weight or an output of the network is not finite.
     """
-    with closing(train_in_pieces(config, folder, console, resume, callbacks, now)) as pieces:
-        return next(pieces)
+    with started(config, folder, console, resume=resume, callbacks=callbacks, now=now) as run:
+        return train_further(run, hooks)
 
 
-def train_in_pieces(
+@contextmanager
+def started(
     config: TrainConfig,
     folder: RunFolder,
     console: Console,
+    *,
     resume: bool = False,
     callbacks: Sequence[BaseCallback] = (),
     now: Callable[[], float] | None = None,
-) -> Generator[tuple[Path, str | None], None, None]:
-    """Train as :func:`train` does, which describes it all; a callback of yours ends a piece, not the run.
+) -> Iterator[TrainingRun]:
+    """Set up the environment, the model and the logs of a run; arguments as of :func:`train`.
 
-    The learner lives on meanwhile, with the games under way, and the run's clock stands still. Close what
-    this returns, as contextlib.closing does: until then nobody else can train in the folder.
-
-    Yields:
-        After each piece, what :func:`train` returns; the last is one that no callback ended.
+    The folder is locked until the context ends.
     """
     with folder.locked():
-        yield from _pieces(config, folder, console, resume, callbacks, now)
+        checkpoint = newest_checkpoint(config, folder, console) if resume else None
+        console.print(
+            f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
+            f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        torch.set_num_threads(config.threads or default_num_threads())
+        steps = read_identity(checkpoint).environment_steps if checkpoint else 0
+        env = make_env(config, folder, config.seed_after(steps))
+        model = make_model(config, env, checkpoint)
+        if resume:
+            write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
+            model.load_replay(folder.path)
+        env.reset()
+        model.warm_up(env)  # the clock must not count the compilation of kernels
+        env.statistics.take()
+        model.clock = clock = Clock(config, model.clock.seconds_before, now)
+        is_new = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps)
+        folder.forget_figures_after(-1 if is_new else steps)
+        model.set_logger(logger_of(config, folder))
+        folder.note_start()
+        if checkpoint is not None:
+            console.print(resume_message(config, checkpoint, steps, clock), highlight=False, soft_wrap=True)
+        try:
+            yield TrainingRun(config, folder, model, clock, RunProgress(console), checkpoint, callbacks)
+        finally:
+            model.logger.close()
 
 
-def _pieces(
-    config: TrainConfig,
-    folder: RunFolder,
-    console: Console,
-    resume: bool,
-    callbacks: Sequence[BaseCallback],
-    now: Callable[[], float] | None,
-) -> Generator[tuple[Path, str | None], None, None]:
-    checkpoint = newest(config, folder, console) if resume else None
-    console.print(
-        f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}; results in "
-        f"{folder.path}. Ctrl-C ends the run early and keeps what it learned.",
-        highlight=False,
-        soft_wrap=True,
-    )
-    torch.set_num_threads(config.threads or default_num_threads())
-    steps_before = read_identity(checkpoint).turns if checkpoint else 0
-    env = make_env(config, folder, config.seed_after(steps_before))
-    model = make_model(config, env, checkpoint)
-    if resume:
-        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
-        model.bring_back(folder.path)
-    env.reset()
-    model.warm_up(env)  # compiles what is not compiled yet, before the clock starts
-    env.statistics.take()
-    model.clock = clock = Clock(config, model.clock.seconds_before, now)
-    begins_anew = checkpoint is None or is_distillation_ahead(config.distillation, folder, steps_before)
-    folder.forget_figures_after(-1 if begins_anew else steps_before)
-    model.set_logger(logger_of(config, folder))
-    folder.note_start()
-    if checkpoint is not None:
-        line = going_on(config, checkpoint, steps_before, clock)
-        console.print(line, highlight=False, soft_wrap=True)
-    run = Run(config, folder, clock, RunProgress(console))
-    run.last_checkpoint = checkpoint
-    begins = checkpoint is None
-    try:
-        errands = callbacks_of(run, callbacks)
-        while True:
-            with run.progress, stop_on_signals(run):
-                _learn(model, run, errands, begins)
-            final = run.save(model, FINAL)
-            # Who looks at it may draw, too.
-            with clock.pause(), torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
-                if config.evaluation.checkpoint_games:
-                    measure(config, folder, final)
-                yield final, run.stopped_by
-            if run.stopped_by != A_CALLBACK:
-                return
-            run.stopped_by, begins = None, False
-    finally:
-        model.logger.close()
+def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, str | None]:
+    """Train a run until its end, a signal, or a hook or callback that stops it.
 
+    You can call it again after a hook or a callback has stopped it: the games continue. Wrap what you do in
+    between in ``run.paused()``.
 
-def _learn(model: Scheduled, run: Run, errands: BaseCallback, begins: bool) -> None:
-    """Learn until the run's end, a signal or a callback; `begins` tells whether new games do."""
-    config, folder = run.config, run.folder
-    try:
-        if is_distillation_ahead(config.distillation, folder, model.num_timesteps):
-            network: torch.nn.Module = model.policy.network  # type: ignore[assignment]
-            distill(network, config.distillation, config, model.logger, run.progress, run)
+    Args:
+        run: The run, from :func:`started`.
+        hooks: Called with the run before each rollout.
+
+    Returns:
+        As :func:`train`.
+    """
+    model, run.stopped_by = run.model, None
+    with run.progress, stop_on_signals(run), save_on_error(run):
+        if is_distillation_ahead(run.config.distillation, run.folder, model.num_timesteps):
+            distill(
+                model.policy.network, run.config.distillation, run.config, model.logger, run.progress, run
+            )
             if not run.stopped_by:
-                run.save(model)
-        # A callback ends the run; no number of steps does.
-        model.learn(sys.maxsize - model.num_timesteps, errands, reset_num_timesteps=begins)
-        if not run.is_over(model.num_timesteps):
-            run.stopped_by = run.stopped_by or A_CALLBACK  # a signal may come here too
+                run.save()
+        run.start_games()
+        run.callbacks.on_training_start(locals(), globals())
+        for iteration in itertools.count(1):
+            for hook in (*run.hooks, *hooks, call_callbacks):
+                hook(run)
+            if run.is_over():
+                break
+            run.callbacks.on_rollout_start()
+            model.collect(model.n_steps)
+            run.callbacks.on_rollout_end()
+            model.update_progress()
+            model.dump_logs(iteration)
+            model.train()
+        run.callbacks.on_training_end()
+    final = run.save(FINAL)
+    if run.config.evaluation.checkpoint_games:
+        with run.paused():
+            measure(run.config, run.folder, final)
+    return final, run.stopped_by
+
+
+@contextmanager
+def save_on_error(run: TrainingRun) -> Iterator[None]:
+    """Save a checkpoint if training fails, such as in an opponent or a callback.
+
+    Raises:
+        TrainingDiverged: A weight or an output of the network is not finite; nothing is saved.
+    """
+    try:
+        yield
     except NotFinite as error:
         raise TrainingDiverged(
-            f"after {model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
+            f"after {run.model.num_timesteps:,} environment steps {error}; the last good checkpoint is "
             f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
         ) from error
-    except Exception:  # such as one of an opponent or a callback, or a log that cannot be written
+    except Exception:
         with suppress(RunFolderError):
-            run.save_if_sound(model)
+            run.save_if_finite()
         raise
 
 
-def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
-    """Train in the folder of the configuration's name, from where an earlier start of it stopped, if one did.
+def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
+    """Train in the folder of the configuration's name, resuming a run of that name if there is one.
 
     Returns:
         The run's folder, and what :func:`train` returns.
 
     Raises:
         RunFolderError, TrainingDiverged: As :func:`train`.
-        InvalidConfig: The folder holds a run of other settings: what it has learned would count as learned
-            with these.
+        InvalidConfig: The folder holds a run with other settings.
     """
     place = Path(config.folder) / str(config.name)
     if (place / CONFIG_FILE).is_file():
         before = flat(TrainConfig().as_dict()) | read_file(place / CONFIG_FILE)
         for name, value in flat(config.as_dict()).items():
-            if name not in _OF_ANY_RUN and not name.startswith("evaluation.") and before[name] != value:
+            if name not in _MAY_DIFFER and not name.startswith("evaluation.") and before[name] != value:
                 raise InvalidConfig(
                     f"{place} holds a run with {name} {before[name]}, not {value}; name another --folder"
                 )
@@ -424,24 +407,24 @@ def train_or_go_on(config: TrainConfig, console: Console) -> tuple[RunFolder, Pa
 
 @contextmanager
 def stop_on_signals(run: Any) -> Iterator[None]:
-    """Set `run.stopped_by` to the name of the first signal that asks to stop; a second one acts as usual.
+    """Set `run.stopped_by` to the name of the first stop signal; a second one acts as usual.
 
-    Outside the main thread no signal is heard, and the run goes to its end.
+    Outside the main thread Python handles no signals, and the run continues to its end.
     """
-    with ExitStack() as listening:
+    with ExitStack() as handlers:
 
         def stop(number: int, _: FrameType | None) -> None:
             run.stopped_by = signal.Signals(number).name
-            listening.close()
+            handlers.close()
 
-        heard = [each for each in STOP_SIGNALS if each == signal.SIGINT or not is_ignored(each)]
-        listening.enter_context(handled(dict.fromkeys(heard, stop)))
+        signals = [each for each in STOP_SIGNALS if each == signal.SIGINT or not is_ignored(each)]
+        handlers.enter_context(handled(dict.fromkeys(signals, stop)))
         yield
 
 
 @in_one_line("mancala train", "checkpoints are whole")
 def main(arguments: list[str] | None = None, program: str = "mancala train") -> int:
-    """Train as the command line says; returns the exit status."""
+    """Run the command line; returns the exit status."""
     console = Console()
     warnings.filterwarnings("ignore", message=".*GPU.*", module="stable_baselines3")
     config, resumed, names = read_command(arguments, TrainConfig, program)
@@ -450,9 +433,9 @@ def main(arguments: list[str] | None = None, program: str = "mancala train") -> 
     check_logs(config)
     callbacks = load_callbacks(names)
     folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
-    checkpoint, stopped_by = train(config, folder, console, resumed is not None, callbacks)
+    checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None, callbacks=callbacks)
     if stopped_by:
-        line = f"Ended early by {stopped_by}; go on with {program} --resume {folder.path}"
+        line = f"Ended early by {stopped_by}; resume with {program} --resume {folder.path}"
         console.print(line, highlight=False, soft_wrap=True)
     report(config, folder, checkpoint, console)
     return 0

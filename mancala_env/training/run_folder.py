@@ -1,17 +1,17 @@
-"""The folder of a run: what it is, its checkpoints, its figures.
+"""The folder of a run: configuration, checkpoints, metrics.
 
 runs/NAME/
-  config.yaml        every value as resolved; enough to do the run again
+  config.yaml        every setting as resolved; enough to repeat the run
   run.json           versions, git revision, machine and command of each start
   metrics.jsonl      one line per update
   events.out.tfevents...   the same for TensorBoard
-  checkpoints/0000049152.zip   after so many environment steps
+  checkpoints/0000049152.zip   checkpoint after 49,152 environment steps
   final.zip          the checkpoint the run ended with
-  best.zip           the one that did best against the opponents of the evaluation
-  best.json          how it did
-  evaluation.json    how the last one played at the end
-  replay.npz         positions that a search labelled, to go on learning from; expert iteration and AlphaZero
-  lock               held by the process that trains here
+  best.zip           the checkpoint with the best win rate in the evaluations
+  best.json          its win rate
+  evaluation.json    evaluation of the last checkpoint
+  replay.npz         positions that a search labelled
+  lock               locked by the process that trains here
 """
 
 import filecmp
@@ -34,31 +34,31 @@ from mancala_env._util.files import written_whole
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, TrainConfig
-from mancala_env.training.rollout import SelfPlayPPO
+from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.training_state import PROGRESS_MEMBER, ProgressMade
 
 try:
     import fcntl
-except ImportError:  # Windows has none, and there a run's folder is not locked
+except ImportError:  # not on Windows, where the folder is not locked
     fcntl = None
 
 _LIBRARIES = ("mancala-env", "torch", "stable-baselines3", "sb3-contrib", "numba", "numpy")
 FINAL, BEST, METRICS = "final.zip", "best.zip", "metrics.jsonl"
 STEPS = "environment_steps"
-"""What a line of figures calls the environment steps made by then."""
+"""Key of the environment steps in a line of metrics."""
 _OLD_STEPS = "turns"
 
 
 class RunFolderError(MancalaError):
-    """A folder that cannot be written, or that holds no run."""
+    """A folder that cannot be written, or is not the folder of a run."""
 
 
 class RunFolder:
-    """Where a run writes.
+    """The folder of a run.
 
     Attributes:
-        path: The folder.
-        checkpoints: Its folder of checkpoints.
+        path: Path of the folder.
+        checkpoints: Path of the folder of checkpoints.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,10 +67,10 @@ class RunFolder:
 
     @classmethod
     def create(cls, config: TrainConfig) -> "RunFolder":
-        """Make the folder of a new run; a name that is taken gets a number: first, first-2, first-3.
+        """Create the folder of a new run; if the name exists, it gets a number: first, first-2, first-3.
 
         Raises:
-            RunFolderError: The folder cannot be made.
+            RunFolderError: The folder cannot be created.
         """
         number = 1
         while True:
@@ -95,7 +95,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from training here, in a with statement; the lock of a killed one is free.
+        """Lock the folder against other training processes; a killed process leaves no lock.
 
         Raises:
             RunFolderError: Another process trains here; the message names it.
@@ -126,10 +126,10 @@ class RunFolder:
                 file.truncate(0)
 
     def note_start(self) -> None:
-        """Add what this process is to run.json.
+        """Add versions, command and machine of this start to run.json.
 
         Raises:
-            RunFolderError: What is there cannot be read, or the file cannot be written.
+            RunFolderError: The file cannot be read or written.
         """
         path = self.path / "run.json"
         try:
@@ -151,13 +151,13 @@ class RunFolder:
     def save(
         self, model: SelfPlayPPO, config: TrainConfig, seconds: float = 0.0, name: str | None = None
     ) -> Path:
-        """Write a checkpoint, whole or not at all, and return its path.
+        """Write a checkpoint atomically, and return its path.
 
         Args:
-            model: What to save.
+            model: The model to save.
             config: The run's configuration.
             seconds: Seconds of training so far.
-            name: File in the run's folder; None names it after its environment steps, in `checkpoints`.
+            name: Name of the file in the run's folder; None for its steps, in `checkpoints`.
 
         Raises:
             RunFolderError: It cannot be written.
@@ -170,7 +170,7 @@ class RunFolder:
             rounds=config.rounds,
             observation_version=observations.version(config.network.observation, config.game),
             network=config.network,
-            turns=model.num_timesteps,
+            environment_steps=model.num_timesteps,
             config=config.as_dict(),
             versions=versions(),
         )
@@ -181,7 +181,7 @@ class RunFolder:
         return path
 
     def keep_best(self, checkpoint: Path, score: float, opponents: list[str]) -> bool:
-        """Keep a checkpoint as `best.zip` if it did better than the best before against the same opponents.
+        """Copy a checkpoint to `best.zip` if its score is higher than the best against the same opponents.
 
         Args:
             checkpoint: The checkpoint.
@@ -200,7 +200,7 @@ class RunFolder:
             except (ValueError, KeyError, TypeError) as error:
                 raise RunFolderError(f"{kept} cannot be read ({error}); delete it to go on") from error
             if not is_best and (known.is_file() or best.is_file()):
-                # A process that was killed may have written the first of the files below and not the other.
+                # A killed process may have written only the first of the two files below.
                 if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
                     write_atomically(best, known.read_bytes())
                 return False
@@ -210,44 +210,43 @@ class RunFolder:
         return True
 
     def saved(self) -> list[Path]:
-        """Return the run's whole checkpoints, the one with most environment steps last."""
+        """Return the intact checkpoints of the run, ordered by environment steps."""
         return self.examine()[0]
 
     def last_steps(self) -> int:
-        """Return the environment steps of the last whole file in checkpoints/; 0 where there is none."""
+        """Return the environment steps of the last intact file in checkpoints/; 0 without one."""
         for path in sorted(self.checkpoints.glob("*.zip"), reverse=True):
             with suppress(InvalidCheckpoint):
                 _check_whole(path)
-                return read_identity(path).turns
+                return read_identity(path).environment_steps
         return 0
 
     def examine(self) -> tuple[list[Path], list[str]]:
-        """Look at every checkpoint of the run.
+        """Check every checkpoint of the run.
 
         Returns:
-            Those that are whole, the one with most environment steps last, and what is wrong with each of the
-            others.
+            The intact ones, ordered by environment steps, and an error message about each of the others.
         """
         found, faults = [], []
         for path in [*sorted(self.checkpoints.glob("*.zip")), *self.path.glob(FINAL)]:
             try:
                 _check_whole(path)
-                found.append((read_identity(path).turns, path))
+                found.append((read_identity(path).environment_steps, path))
             except InvalidCheckpoint as error:
                 faults.append(str(error))
         return [path for _, path in sorted(found)], faults
 
     def clear(self) -> None:
-        """Remove what a killed process was about to write; call it where no other one writes."""
+        """Remove partial files of a killed process; call it with the folder locked."""
         for folder in (self.path, self.checkpoints):
             for part in folder.glob(".*.part"):
                 part.unlink(missing_ok=True)
 
     def forget_figures_after(self, steps: int) -> None:
-        """Cut off the figures of updates that no checkpoint knows: they are going to be made again.
+        """Remove the metrics after a number of environment steps, since the run will repeat them.
 
         Raises:
-            RunFolderError: The file of figures cannot be written.
+            RunFolderError: The file of metrics cannot be written.
         """
         path = self.path / METRICS
         if not path.is_file():
@@ -264,7 +263,7 @@ class RunFolder:
 
 
 def _steps_of(line: bytes) -> int:
-    """Return after how many environment steps a line of figures is; 0 where it is none."""
+    """Return the environment steps of a line of metrics; 0 if the line is invalid."""
     try:
         figures = json.loads(line)
         return int(figures.get(STEPS, figures.get(_OLD_STEPS, 0)))
@@ -273,7 +272,7 @@ def _steps_of(line: bytes) -> int:
 
 
 def _check_whole(path: Path) -> None:
-    """Raise InvalidCheckpoint where a member is not what was written."""
+    """Raise InvalidCheckpoint if a member is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
@@ -284,10 +283,10 @@ def _check_whole(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that no crash at any moment leaves half of it.
+    """Write a file atomically.
 
     Raises:
-        RunFolderError: It cannot be written; a file that was there is still whole.
+        RunFolderError: It cannot be written; an existing file is unchanged.
     """
     try:
         with written_whole(path) as file:
@@ -308,7 +307,7 @@ def versions() -> dict[str, str]:
 
 
 def git_revision() -> str:
-    """Return the commit of the sources, with "+" where they were edited; "" outside a repository."""
+    """Return the commit of the sources, with "+" if they were edited; "" outside a repository."""
     try:
         said = subprocess.run(
             ["git", "describe", "--always", "--abbrev=12", "--dirty=+"],

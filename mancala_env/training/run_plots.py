@@ -91,7 +91,7 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
         axes = new_axes(_WIDTH, _HEIGHT)
         draw_intervals(
             axes,
-            [read_identity(match.second).turns for match in past.against],
+            [read_identity(match.second).environment_steps for match in past.against],
             [match.win_rate for match in past.against],
             [match.interval[0] for match in past.against],
             [match.interval[1] for match in past.against],
@@ -221,7 +221,7 @@ def pool(metrics: list[dict[str, Any]], opponents: Sequence[str]) -> "list[Plot]
 
 def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = ASKED) -> None:
     """Draw the ratings of checkpoints over their environment steps, with 95 % intervals."""
-    steps = [read_identity(name).turns for name in ratings.names]
+    steps = [read_identity(name).environment_steps for name in ratings.names]
     draw_intervals(axes, steps, ratings.elo, ratings.low, ratings.high, label, color)
 
 

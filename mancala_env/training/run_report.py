@@ -1,4 +1,4 @@
-"""How a run ended: its matches, a table, and a page with plots."""
+"""The report of a finished run: its matches, a table, and a page with plots."""
 
 import json
 from dataclasses import dataclass, replace
@@ -23,29 +23,29 @@ from mancala_env.training.config import TrainConfig
 from mancala_env.training.run_folder import METRICS, STEPS, RunFolder, write_atomically
 
 REPORT = "report.html"
-# Enough of the run's own past to see whether something was forgotten.
+# Number of earlier checkpoints that show whether the agent forgot something.
 _MOST_EARLIER = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """How the snapshots of a run fare against each other.
+    """Matches between checkpoints of a run.
 
     Attributes:
-        against: The last one's matches against each earlier one, the oldest first.
-        ratings: Of all of them, the last one at the end; fitted to the matches of everybody with
-            everybody, 0 being the mean. None where there was nothing earlier.
+        against: Matches of the last checkpoint against each earlier one, the oldest first.
+        ratings: Ratings of all checkpoints, the last one at the end, with mean 0; fitted to a round robin.
+            None without an earlier checkpoint.
     """
 
     against: list[MatchResult]
     ratings: Ratings | None
 
     def as_dict(self) -> list[dict[str, Any]]:
-        """Return the ratings as plain data, the snapshot of fewest environment steps first."""
+        """Return the ratings as plain data, ordered by environment steps."""
         if self.ratings is None:
             return []
         rated = {each["agent"]: each for each in self.ratings.as_dict()["agents"]}
-        return [{**rated[name], STEPS: read_identity(name).turns} for name in self.ratings.names]
+        return [{**rated[name], STEPS: read_identity(name).environment_steps} for name in self.ratings.names]
 
 
 def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchResult]:
@@ -54,10 +54,14 @@ def evaluate(config: TrainConfig, checkpoint: Path, games: int) -> list[MatchRes
 
 
 def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> Past:
-    """Let a checkpoint and earlier ones of its run, spread evenly over it, all play each other."""
-    steps = read_identity(checkpoint).turns
+    """Play a round robin of a checkpoint and evenly spaced earlier checkpoints of its run."""
+    steps = read_identity(checkpoint).environment_steps
     games = config.evaluation.checkpoint_games
-    past = [path for path in folder.saved() if 0 < read_identity(path).turns < steps] if games else []
+    past = (
+        [path for path in folder.saved() if 0 < read_identity(path).environment_steps < steps]
+        if games
+        else []
+    )
     if not past:
         return Past([], None)
     step = -(-len(past) // _MOST_EARLIER)
@@ -77,9 +81,9 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
 def play(
     config: TrainConfig, checkpoint: Path, opponent: str, games: int, opening_set: Openings | None = None
 ) -> MatchResult:
-    """Play a checkpoint against an agent, from both seats, after so many random turns as the evaluation has.
+    """Play a checkpoint against an agent from both seats, with the random turns of the evaluation.
 
-    `opening_set` says from which openings; None: from those held out for evaluation.
+    The games start from `opening_set`; None for the openings held out for evaluation.
     """
     return play_matches(
         str(checkpoint),
@@ -95,7 +99,7 @@ def play(
 
 
 def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Console) -> list[MatchResult]:
-    """Evaluate the checkpoint a run ended with; write evaluation.json and report.html, print the table.
+    """Evaluate the last checkpoint of a run; writes evaluation.json and report.html, prints a table.
 
     Returns:
         The matches against the opponents of the evaluation.
@@ -105,7 +109,7 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     regret = None
     if has_exact_positions(config.game):
         regret = measure_regret(make(str(checkpoint), config.game, seed=config.seed), config.game)
-    steps = read_identity(checkpoint).turns
+    steps = read_identity(checkpoint).environment_steps
     written = {
         "checkpoint": str(checkpoint),
         STEPS: steps,

@@ -10,14 +10,14 @@ from mancala_env.training.config import TrainConfig
 
 
 class Rates(Protocol):
-    """The step sizes among the settings of an algorithm; what they mean stands there."""
+    """The learning rates of a configuration."""
 
     learning_rate: float
     final_learning_rate: float
 
 
 class Clock:
-    """How far a run is, by environment steps or by minutes, whichever is further.
+    """The part of a run that is done, by environment steps or by minutes, whichever is larger.
 
     Attributes:
         seconds_before: Seconds of training in earlier starts of the run.
@@ -26,7 +26,7 @@ class Clock:
     def __init__(
         self, config: TrainConfig, seconds_before: float, now: Callable[[], float] | None = None
     ) -> None:
-        """Start the clock; `now` says what time it is, in seconds; None: as the configuration has it."""
+        """Start the clock; `now` returns the time in seconds, None is the clock of the configuration."""
         self._config = config
         self.seconds_before = seconds_before
         self._now = now or (time.process_time if config.clock == "cpu" else time.monotonic)
@@ -35,12 +35,12 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, earlier starts of the run included, pauses left out."""
+        """Seconds of training, with earlier starts of the run and without pauses."""
         return self.seconds_before + self._now() - self._started - self._paused
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Stand still while something other than training goes on."""
+        """Pause the clock, in a with statement."""
         start = self._now()
         try:
             yield
@@ -56,19 +56,19 @@ class Clock:
 
 
 class CheckpointTimes:
-    """When checkpoints are due: every so many minutes of training or, as configured, environment steps."""
+    """Tells when checkpoints are due: at intervals of minutes or of environment steps."""
 
     def __init__(self, config: TrainConfig, clock: Clock, last_steps: int) -> None:
-        """Begin now, at what the clock shows; the last checkpoint was of `last_steps` environment steps."""
+        """Start now; the last checkpoint was saved after `last_steps` environment steps."""
         self._clock = clock
         self._seconds, self._steps = 60 * config.checkpoint_minutes, config.checkpoint_steps
         self._next, self._last = clock.seconds + self._seconds, last_steps
 
     def is_due(self, environment_steps: int) -> bool:
-        """Tell whether one is due after so many environment steps; once each time.
+        """Tell whether a checkpoint is due after a number of environment steps; True once for each.
 
-        Those that go by steps are due at the multiples of their number, or at the first that is asked about
-        beyond, wherever the run was interrupted.
+        At intervals of steps, it is due at the first call at or after each multiple of the interval, even if
+        the run was interrupted.
         """
         if self._steps is not None:
             is_due = environment_steps // self._steps > self._last // self._steps
@@ -82,7 +82,7 @@ class CheckpointTimes:
 
 @dataclass(frozen=True)
 class LearningRate:
-    """A straight line from the rate a start of a run begins with to the final one.
+    """A learning rate that changes linearly, from the start of a run or a resumed run to its end.
 
     Attributes:
         start: The rate at the start.
@@ -96,18 +96,20 @@ class LearningRate:
 
     @classmethod
     def of(cls, learner: Rates) -> "LearningRate":
-        """Return the rates of a new run."""
+        """Return the schedule of a new run."""
         return cls(learner.learning_rate, learner.final_learning_rate)
 
     @classmethod
     def going_on(cls, learner: Rates, before: Rates, rate: float, done: float) -> "LearningRate":
-        """Return the rates of a run that is resumed: it never jumps up because the run became longer.
+        """Return the schedule of a resumed run, which starts at the rate of the last update.
+
+        If the settings changed, it starts at their initial rate instead.
 
         Args:
             learner: The settings now.
-            before: The settings up to now; where they had other rates, the new ones start at their start.
+            before: The settings of the checkpoint.
             rate: The rate of the last update.
-            done: The part of the run, as long as it is now, that is done.
+            done: The part of the run that is done, 0 to 1.
         """
         is_changed = (learner.learning_rate, learner.final_learning_rate) != (
             before.learning_rate,
@@ -116,11 +118,11 @@ class LearningRate:
         return cls(learner.learning_rate if is_changed else rate, learner.final_learning_rate, min(done, 1.0))
 
     def __call__(self, progress_remaining: float) -> float:
-        """Return the rate as Stable-Baselines3 asks for it: by the part of the run that is left."""
+        """Return the rate by the part of the run that is left, as Stable-Baselines3 calls it."""
         return self.at(1 - progress_remaining)
 
     def at(self, done: float) -> float:
-        """Return the rate where a part of the run, 0 to 1, is done."""
+        """Return the rate when a part of the run, 0 to 1, is done."""
         if self.done_before >= 1:
             return self.final
         part = max(0.0, (done - self.done_before) / (1 - self.done_before))

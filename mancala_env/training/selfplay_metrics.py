@@ -1,4 +1,4 @@
-"""What the games of self-play look like: their length, who wins, how they end."""
+"""Statistics of self-play games: their lengths, winners and endings."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ _COUNTS = ("games", "turns", "south", "north", "draws", "stalls", "endless")
 
 
 class GameStatistics:
-    """Counts over the mirror games that ended since they were taken last.
+    """Counts of the mirror games that ended since the counts were read last.
 
     Attributes:
-        counts: By name: games that ended, their turns, those that South or North won, draws, and those
-            whose last round was ended by a stall or an endless relay.
+        counts: Counts by name: games that ended, their turns, wins of South and North, draws, and games
+            whose last round ended with a stall or an endless relay.
     """
 
     def __init__(self, num_games: int) -> None:
@@ -21,17 +21,17 @@ class GameStatistics:
         self.counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
 
     def reset(self) -> None:
-        """Forget the games under way."""
+        """Drop the running games."""
         self._turns[:] = 0
 
-    def note(self, where: slice, batch: Batch) -> None:
+    def note(self, rows: slice, batch: Batch) -> None:
         """Count a step of some of the games, right after it was played.
 
         Args:
-            where: Those games among all.
+            rows: The rows of the games among all games.
             batch: The games.
         """
-        turns, counts = self._turns[where], self.counts
+        turns, counts = self._turns[rows], self.counts
         turns += 1
         ended = np.flatnonzero(batch.done)
         if not len(ended):
@@ -47,14 +47,14 @@ class GameStatistics:
         turns[ended] = 0
 
     def take(self) -> dict[str, int]:
-        """Return the counts, and begin anew."""
+        """Return the counts, and reset them to 0."""
         taken = dict(self.counts)
         self.counts.update(dict.fromkeys(_COUNTS, 0))
         return taken
 
 
 def figures(counts: dict[str, int]) -> dict[str, float]:
-    """Return what a run logs of counts: the mean length, and shares of the games; nothing of no games."""
+    """Return metrics of the counts: the mean length and rates; empty without games."""
     games = counts["games"]
     if not games:
         return {}

@@ -1,8 +1,7 @@
-"""What a checkpoint holds beyond the network, so that training goes on from it without running its code.
+"""Training state in a checkpoint, read without running code from the file.
 
-Nothing is unpickled: weights and the optimizer's state are read as tensors, the rest as JSON, and the model
-they are put into is built from the run's configuration. The members that Stable-Baselines3 unpickles are
-written, for ``MaskablePPO.load``, and never opened here.
+Weights and optimizer state are read as tensors, the rest as JSON. The model is built from the run's
+configuration. A checkpoint also has pickled members for ``MaskablePPO.load``, which are never opened here.
 """
 
 import json
@@ -19,39 +18,39 @@ from mancala_env._util.archives import InvalidArchive, NoMember, first_line, ope
 from mancala_env.networks.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
 
 PROGRESS_MEMBER, OPTIMIZER_MEMBER = "progress.json", "policy.optimizer.pth"
-# Where Stable-Baselines3 keeps the plain numbers of a run, as JSON; earlier versions had them there alone.
+# JSON member of Stable-Baselines3; earlier versions had the progress only there.
 _SB3_MEMBER = "data"
-# Adam's: a number and two moments of every weight.
+# Adam's state of each weight.
 _STATE = {"step", "exp_avg", "exp_avg_sq"}
 _MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
 class ProgressMade:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
         seconds: Seconds of training.
-        updates: Passes over an update's environment steps that the optimizer made.
+        updates: Number of passes over rollouts.
     """
 
     seconds: float
     updates: int
 
     def to_json(self) -> str:
-        """Return it as JSON text."""
+        """Return the progress as JSON text."""
         return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What is read of a checkpoint to go on from.
+    """Training state of a checkpoint.
 
     Attributes:
-        weights: The policy's, by name.
-        moments: Adam's state of each weight, by its place among the policy's parameters.
-        learning_rate: Adam's step size in the last update.
-        progress: How far the run was.
+        weights: Weights of the policy, by name.
+        moments: Adam's state of each weight, by its index among the policy's parameters.
+        learning_rate: Learning rate of the last update.
+        progress: Progress of the run.
     """
 
     weights: dict[str, Tensor]
@@ -60,7 +59,7 @@ class Learned:
     progress: ProgressMade
 
     def members(self) -> dict[str, bytes]:
-        """Return the members of a checkpoint that hold it, by name."""
+        """Return the members of a checkpoint with this state, by name."""
         optimizer = {"state": self.moments, "param_groups": [{"lr": self.learning_rate}]}
         return {
             WEIGHTS_MEMBER: _packed(self.weights),
@@ -69,10 +68,10 @@ class Learned:
         }
 
     def put_into(self, policy: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Give a policy and its optimizer what was learned.
+        """Load the state into a policy and its optimizer.
 
         Raises:
-            InvalidCheckpoint: It does not fit them.
+            InvalidCheckpoint: The state does not fit the policy.
         """
         try:
             policy.load_state_dict(self.weights)
@@ -85,16 +84,16 @@ class Learned:
             for name in _STATE - {"step"}:
                 if state[name].shape != parameters[number].shape:
                     raise InvalidCheckpoint("its optimizer's state is of weights of another shape")
-        # Only the moments are theirs: what the optimizer does with them is set by the configuration.
+        # Load only the moments; the configuration sets the optimizer's parameters.
         ours = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": self.moments, "param_groups": ours})
 
 
 def read_learned(path: Path) -> Learned:
-    """Read what a checkpoint holds to go on from.
+    """Read the training state of a checkpoint.
 
     Raises:
-        InvalidCheckpoint: A member is missing, damaged, or holds something else than numbers.
+        InvalidCheckpoint: A member is missing, damaged or invalid.
     """
     optimizer = _tensors(path, OPTIMIZER_MEMBER)
     try:
@@ -116,7 +115,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """Read the policy's weights of a checkpoint, by name.
 
     Raises:
-        InvalidCheckpoint: They are missing, damaged, or something else than tensors.
+        InvalidCheckpoint: The weights are missing, damaged or invalid.
     """
     weights = _tensors(path, WEIGHTS_MEMBER)
     if not isinstance(weights, dict) or not all(isinstance(value, Tensor) for value in weights.values()):
@@ -125,7 +124,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _progress(path: Path) -> ProgressMade:
-    """Return how far a run was; older checkpoints say it in Stable-Baselines3's own member alone."""
+    """Return the progress of the run, from Stable-Baselines3's member in old checkpoints."""
     member = PROGRESS_MEMBER if PROGRESS_MEMBER in members(path) else _SB3_MEMBER
     names = ("seconds", "updates") if member == PROGRESS_MEMBER else ("seconds_trained", "_n_updates")
     try:
@@ -158,7 +157,7 @@ def members(path: Path) -> list[str]:
     """Return the names of a checkpoint's members.
 
     Raises:
-        InvalidCheckpoint: The file is no zip.
+        InvalidCheckpoint: The file is not a zip file.
     """
     try:
         with opened(path) as archive:

@@ -95,7 +95,7 @@ def test_all_turns_that_distillation_plays_are_steps(tmp_path, monkeypatch):
     budget = LearningBudget(limit_of_steps(6000), (1.0,))
     (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
     assert isinstance(point.player, Path)
-    played = read_identity(point.player).turns
+    played = read_identity(point.player).environment_steps
     assert len(labelled[0]) > 0.4 * 6000  # games under way are played to their end
     assert labelled[0].turns > 1.1 * len(labelled[0])  # boards held out for evaluation are played, too
     assert played > 0
@@ -194,7 +194,7 @@ def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monk
     monkeypatch.setattr(budget, "is_due", signalled)
     with pytest.raises(KeyboardInterrupt):
         next(learner)
-    assert read_identity(tmp_path / "run" / "final.zip").turns > first.steps
+    assert read_identity(tmp_path / "run" / "final.zip").environment_steps > first.steps
     again = LearningBudget(limit, points, {first.steps: 5.0})
     following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
     assert again.resumed_steps == first.steps

@@ -27,7 +27,7 @@ def identity_of(
         rounds=rounds,
         observation_version=observations.version(kind, ruleset),
         network=NetworkConfig(observation=kind, hidden=16, layers=2, seed_levels=4),
-        turns=123,
+        environment_steps=123,
         config={"seed": 1},
         versions={"mancala-env": mancala_env.__version__},
     )

@@ -95,7 +95,7 @@ def results_in(path: Path) -> int:
 
 def check_run(run: Path, updates: int) -> None:
     """See that a run has its last checkpoint, its report and its figures."""
-    assert read_identity(run / "final.zip").turns >= updates * UPDATE
+    assert read_identity(run / "final.zip").environment_steps >= updates * UPDATE
     assert (run / "report.html").read_text().endswith("</html>\n")
     assert (run / "evaluation.json").stat().st_size
 
@@ -260,7 +260,10 @@ def failing_agent(seed: int) -> int:
         program = mancala(folder, *training(10**6, *pool, "--checkpoint_minutes", "60"))
         assert program.wait() != 0
         assert "tired" in program.said, program.said[-400:]
-        assert max(read_identity(path).turns for path in folder.glob("run/checkpoints/*.zip")) > UPDATE
+        assert (
+            max(read_identity(path).environment_steps for path in folder.glob("run/checkpoints/*.zip"))
+            > UPDATE
+        )
     return 3
 
 

@@ -60,13 +60,13 @@ def _steps(run: Path) -> list[int]:
 
 def _checkpoints(run: Path) -> list[int]:
     """Return after how many steps each checkpoint is; raises where one is torn."""
-    return sorted(read_identity(path).turns for path in (run / "checkpoints").glob("*.zip"))
+    return sorted(read_identity(path).environment_steps for path in (run / "checkpoints").glob("*.zip"))
 
 
 def _ends_well(program: Program, run: Path, steps: int) -> None:
     status = program.wait()
     assert status == 0, f"status {status}: {program.said[-400:]}"
-    assert read_identity(run / "final.zip").turns >= steps
+    assert read_identity(run / "final.zip").environment_steps >= steps
     left = [path.name for path in run.rglob("*") if path.name.startswith(".") or path.suffix == ".part"]
     assert not left, f"left behind: {left}"
 

@@ -23,7 +23,7 @@ from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer
 from mancala_env.solver import Solver
 from mancala_env.training import run as command
-from mancala_env.training.alphazero import NetworkSearch, drawn
+from mancala_env.training.alphazero import AlphaZero, NetworkSearch, drawn
 from mancala_env.training.config import read_config
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.training_state import read_learned
@@ -195,7 +195,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
     for name in ("alphazero/positions", "alphazero/simulations", "train/policy_loss", "time/search"):
         assert name in lines[-1], name
     assert "agreement with the search" in (run / "report.html").read_text()
-    assert read_identity(run / "final.zip").turns == 2048
+    assert read_identity(run / "final.zip").environment_steps == 2048
     assert isinstance(agents.make(str(run / "final.zip"), LAYLI), CheckpointAgent)
     assert MaskablePPO.load(run / "final.zip", device="cpu").num_timesteps == 2048
     result = play_matches(f"policy+mcts:8:{run / 'final.zip'}", "random", LAYLI, games=2, seed=1)
@@ -262,7 +262,7 @@ def test_turns_that_end_a_game_start_the_count_of_its_turns_anew(tmp_path: Path)
     config, _ = read_config(words(tmp_path, "--alphazero.sampled_turns", "3"))
     env = command.make_env(config, RunFolder(tmp_path), 1)
     model = command.make_model(config, env)
-    assert isinstance(model, command.ScheduledAlphaZero)
+    assert isinstance(model, AlphaZero)
     env.reset()
     model.set_logger(Logger(None, []))
     _, callback = model._setup_learn(10**9, None)

@@ -330,7 +330,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert line["distillation/positions"] >= 1500
     assert 0.5 < line["distillation/accuracy"] <= 1
     saved = RunFolder(folder).saved()[0]
-    assert read_identity(saved).turns == 0, "what was distilled is saved before self-play begins"
+    assert read_identity(saved).environment_steps == 0, "what was distilled is saved before self-play begins"
     # A run that goes on does not distill again.
     assert command.main(["--resume", str(folder), "--environment_steps", "4096"]) == 0
     assert "Copied minimax:2" not in capsys.readouterr().out
@@ -358,7 +358,7 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
     run = tmp_path / "smoke"
     assert command.main(["--resume", str(run), "--distillation.positions", "1000"]) == 0
     assert "Copied minimax:2" in capsys.readouterr().out
-    assert read_identity(run / "final.zip").turns == 2048
+    assert read_identity(run / "final.zip").environment_steps == 2048
 
 
 @pytest.mark.usefixtures("nothing_held_out")
@@ -402,7 +402,7 @@ def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path
     command.train(config, folder, Console(), now=lambda: next(ticks) / 20)
     first, *_, last = folder.saved()
     asked, given = 30, read_learned(first).progress.seconds
-    assert read_identity(first).turns == 0 < read_identity(last).turns
+    assert read_identity(first).environment_steps == 0 < read_identity(last).environment_steps
     assert 0.74 * asked <= given <= 0.8 * asked
     said = " ".join(capsys.readouterr().out.split())
     assert "of 10,000,000 labelled" in said

@@ -21,7 +21,8 @@ from mancala_env.training import run as command
 from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.config import InvalidConfig, read_config
 from mancala_env.training.distillation import boltzmann_targets
-from mancala_env.training.expert_iteration import ExpertPPO
+from mancala_env.training.labels import SearchLabels
+from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.training_state import read_learned
 
@@ -38,7 +39,7 @@ def words(folder: Path, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-def learner_of(tmp_path: Path, *more: str) -> command.Scheduled:
+def learner_of(tmp_path: Path, *more: str) -> SelfPlayPPO:
     config, _ = read_config(words(tmp_path, *more))
     torch.set_num_threads(1)
     env = command.make_env(config, RunFolder(tmp_path), config.seed)
@@ -48,7 +49,12 @@ def learner_of(tmp_path: Path, *more: str) -> command.Scheduled:
     return model
 
 
-def learn(model: command.Scheduled, updates: int) -> None:
+def labels_of(model: SelfPlayPPO) -> SearchLabels:
+    assert model.labels is not None
+    return model.labels
+
+
+def learn(model: SelfPlayPPO, updates: int) -> None:
     model.learn(model.num_timesteps + updates * 16 * 32, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
 
 
@@ -61,9 +67,8 @@ def test_a_margin_becomes_a_reward_of_what_is_played_for() -> None:
 @pytest.mark.parametrize("spec", ["value+minimax:2", "minimax:3"])
 def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: Path, spec: str) -> None:
     model = learner_of(tmp_path, "--expert.spec", spec, "--expert.search_share", "1")
-    assert isinstance(model, ExpertPPO)
     learn(model, 4)
-    replay, buffer = model.replay, model.rollout_buffer
+    replay, buffer = labels_of(model).replay, model.rollout_buffer
     count = len(replay)
     assert count > 64, "games of 16 and more turns have ended"
     # Each rollout gives a quarter of its boards that are not held out for evaluation.
@@ -85,38 +90,44 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
 def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
     more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
     model = learner_of(tmp_path, "--algorithm", algorithm, *more)
-    assert isinstance(model, ExpertPPO | AlphaZero)
+    replay = model.replay if isinstance(model, AlphaZero) else labels_of(model).replay
     learn(model, 1)
-    remembered, waiting = len(model.replay), model.replay.num_waiting
+    remembered, waiting = len(replay), replay.num_waiting
     assert waiting > 0
     model._setup_learn(10**6, reset_num_timesteps=False)
-    assert model.replay.num_waiting == waiting
+    assert replay.num_waiting == waiting
     model._setup_learn(10**6)
-    assert (len(model.replay), model.replay.num_waiting) == (remembered, 0)
+    assert (len(replay), replay.num_waiting) == (remembered, 0)
 
 
 def test_without_a_share_of_the_search_values_are_how_games_ended(tmp_path: Path) -> None:
     model = learner_of(tmp_path, "--expert.search_share", "0")
-    assert isinstance(model, ExpertPPO)
     learn(model, 4)
-    values = model.replay._values[: len(model.replay)]
+    replay = labels_of(model).replay
+    values = replay._values[: len(replay)]
     assert set(np.unique(values)) <= {-1.0, 0.0, 1.0}
     assert {-1.0, 1.0} <= set(np.unique(values))
 
 
-def test_without_weights_it_is_ppo_bit_for_bit(tmp_path: Path) -> None:
-    """The loop of minibatches is written out here, so it is held to the one of sb3-contrib."""
-    beside = learner_of(tmp_path, "--expert.policy", "0", "--expert.value", "0")
-    learn(beside, 4)
-    alone = learner_of(tmp_path, "--expert.share", "0")
-    learn(alone, 4)
-    assert isinstance(beside, ExpertPPO)
-    assert not isinstance(alone, ExpertPPO)
-    assert len(beside.replay) > 0
-    assert beside._n_updates == alone._n_updates > 0
-    for ours, theirs in zip(beside.policy.parameters(), alone.policy.parameters(), strict=True):
+@pytest.mark.parametrize(
+    "more", [["--expert.policy", "0", "--expert.value", "0"], ["--expert.share", "0"]], ids=["labels", "none"]
+)
+def test_without_weights_it_is_the_ppo_of_sb3_contrib_bit_for_bit(
+    tmp_path: Path, more: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package has its own loop over minibatches; sb3-contrib's is the reference."""
+    model = learner_of(tmp_path, *more)
+    learn(model, 4)
+    reference = learner_of(tmp_path, "--expert.share", "0")
+    monkeypatch.setattr(reference, "train", lambda: MaskablePPO.train(reference))
+    learn(reference, 4)
+    assert reference.labels is None
+    assert (model.labels is None) == ("--expert.share" in more)
+    assert model.labels is None or len(model.labels.replay) > 0
+    assert model._n_updates == reference._n_updates > 0
+    for ours, theirs in zip(model.policy.parameters(), reference.policy.parameters(), strict=True):
         assert torch.equal(ours, theirs)
-    ours, theirs = beside.logger.name_to_value, alone.logger.name_to_value
+    ours, theirs = model.logger.name_to_value, reference.logger.name_to_value
     for name in ("value_loss", "entropy_loss", "policy_gradient_loss", "approx_kl", "clip_fraction"):
         assert ours[f"train/{name}"] == pytest.approx(theirs[f"train/{name}"], rel=1e-4, abs=1e-6), name
 
@@ -148,7 +159,7 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
         config, _ = read_config(["--resume", str(folder), "--environment_steps", "4096"])
         command.train(config, RunFolder(folder), Console(quiet=True), resume=True)
     first, second = (read_learned(folder / "final.zip") for folder in (run, again))
-    assert read_identity(run / "final.zip").turns == 4096
+    assert read_identity(run / "final.zip").environment_steps == 4096
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
     resumed = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][len(lines)]
     assert resumed["expert/positions"] > lines[-1]["expert/positions"], "what was remembered is there again"
@@ -185,9 +196,9 @@ def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> 
 
 def test_positions_that_cannot_be_solved_in_time_are_left_out(tmp_path: Path) -> None:
     model = learner_of(tmp_path, "--expert.spec", "perfect:0.01s", "--expert.share", "0.02")
-    assert isinstance(model, ExpertPPO)
     learn(model, 4)
-    assert 0 < len(model.replay) + model.replay.num_waiting < 4 * 11
+    replay = labels_of(model).replay
+    assert 0 < len(replay) + replay.num_waiting < 4 * 11
 
 
 def test_an_expert_is_named_in_the_message(tmp_path: Path) -> None:

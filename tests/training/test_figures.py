@@ -50,7 +50,9 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert rows[0] == json.loads(kept)[0], "the first row was made once"
     assert rows[1]["rounds"] == "match"
     assert [match["games"] for match in rows[1]["matches"]] == [4] * 4
-    assert rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").turns
+    assert (
+        rows[0]["turns"] == read_identity(tmp_path / "runs" / "gabata_i_tiny" / "final.zip").environment_steps
+    )
     table = [line for line in (tmp_path / "figures.md").read_text().splitlines() if line.startswith("|")]
     assert len(table) == 4
     assert table[2].startswith("| `gabata_i_tiny` | 0.01 minutes | replies, 16 hidden | 1 |")
@@ -237,8 +239,11 @@ def test_runs_are_compared_on_one_scale(tmp_path: Path, capsys) -> None:
     assert said.count("6,144") == 2
     assert picture.read_bytes().startswith(b"\x89PNG")
     own = compare.snapshots(tmp_path / "a", 3)
-    assert [read_identity(path).turns for path in own] == [2048, 4096, 6144]
-    assert [read_identity(path).turns for path in compare.snapshots(tmp_path / "a", 2)] == [2048, 6144]
+    assert [read_identity(path).environment_steps for path in own] == [2048, 4096, 6144]
+    assert [read_identity(path).environment_steps for path in compare.snapshots(tmp_path / "a", 2)] == [
+        2048,
+        6144,
+    ]
     assert compare.main([str(tmp_path)]) == 2
     assert error_checks.names(capsys.readouterr().err, "0 checkpoints")
 

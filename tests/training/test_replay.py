@@ -74,7 +74,7 @@ def test_a_value_is_the_players_own_mixed_of_search_and_end() -> None:
     replay = replay_of(search_share=0.25)
     replay.add(*in_one_rollout(searched, south))
     outcome = np.where(players == 0, south, -south)
-    np.testing.assert_allclose(replay._values[:40], 0.25 * searched.found + 0.75 * outcome, atol=1e-6)
+    np.testing.assert_allclose(replay._values[:40], 0.25 * searched.values + 0.75 * outcome, atol=1e-6)
 
 
 def test_positions_wait_until_the_game_of_their_row_is_over() -> None:
@@ -136,7 +136,7 @@ def test_a_file_that_holds_something_else_is_refused(
     tmp_path: Path, change: dict[str, np.ndarray], says: str
 ) -> None:
     searched, file = some_positions(5), tmp_path / "replay.npz"
-    arrays = {"games": searched.games, "targets": searched.targets, "values": searched.found}
+    arrays = {"games": searched.games, "targets": searched.targets, "values": searched.values}
     np.savez_compressed(file, **(arrays | change))  # pyright: ignore[reportArgumentType]
     with raises(RunFolderError, "replay.npz", says):
         replay_of().load(file)

@@ -27,6 +27,7 @@ from mancala_env.rulesets import lookup
 from mancala_env.training import run as command
 from mancala_env.training import run_plots
 from mancala_env.training.config import CONFIGS, PPOConfig, TrainConfig, read_config
+from mancala_env.training.hooks import TrainingRun
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run_folder import RunFolder, RunFolderError
 from mancala_env.training.schedule import LearningRate
@@ -82,7 +83,7 @@ def test_a_run_that_starts_over_in_its_folder_has_no_figures_twice(run: Path) ->
     for path in RunFolder(run).saved():
         path.unlink()
     config, _ = read_config(words(run.parent))
-    command.train_or_go_on(config, Console(quiet=True))
+    command.train_or_resume(config, Console(quiet=True))
     steps = [line["environment_steps"] for line in before]
     assert [line["environment_steps"] for line in lines_of(run)] == steps
 
@@ -120,7 +121,7 @@ def test_nothing_planted_in_any_member_runs_on_resume(
             repacked(run / "final.zip", **{member: trap})
             folder = RunFolder(run)
             try:
-                checkpoint = command.newest(config, folder, Console(quiet=True))
+                checkpoint = command.newest_checkpoint(config, folder, Console(quiet=True))
                 command.make_model(config, command.make_env(config, folder, 1), checkpoint)
                 outcomes[member, kind] = checkpoint.name
             except RunFolderError:
@@ -185,9 +186,9 @@ def test_a_state_that_is_no_optimizers_is_refused(
     repacked(run / "final.zip", **{"policy.optimizer.pth": packed.getvalue()})
     assert resume(run, 1024) == 2
     said = capsys.readouterr().err
-    assert "cannot go on from" in said
+    assert "cannot resume from" in said
     assert says in said
-    assert read_identity(run / "final.zip").turns == 512
+    assert read_identity(run / "final.zip").environment_steps == 512
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     assert learned.progress.updates == 4
     assert 0 < learned.progress.seconds < 60
     assert resume(run, 1024) == 0
-    assert read_identity(run / "final.zip").turns == 1024
+    assert read_identity(run / "final.zip").environment_steps == 1024
     with zipfile.ZipFile(run / "final.zip") as archive:
         assert "progress.json" in archive.namelist()
     assert "turns" in lines_of(run)[0]
@@ -382,18 +383,20 @@ def test_the_clock_stands_still_between_pieces_and_the_folder_stays_locked(tmp_p
          "--evaluation.checkpoint_games", "0"]
     )  # fmt: skip
     run, hours = RunFolder.create(config), [0.0]
-    pieces = command.train_in_pieces(
-        config, run, Console(quiet=True), callbacks=[Twice()], now=lambda: 3600 * hours[0]
-    )
     steps, ended = [], []
-    for checkpoint, stopped_by in pieces:
-        learned = read_learned(checkpoint)
-        assert learned.progress.seconds == 0
-        steps.append(read_identity(checkpoint).turns)
-        ended.append(stopped_by)
-        hours[0] += 1
-        with pytest.raises(RunFolderError), run.locked():
-            pass
+    with command.started(
+        config, run, Console(quiet=True), callbacks=[Twice()], now=lambda: 3600 * hours[0]
+    ) as training:
+        for _ in range(3):
+            checkpoint, stopped_by = command.train_further(training)
+            learned = read_learned(checkpoint)
+            assert learned.progress.seconds == 0
+            steps.append(read_identity(checkpoint).environment_steps)
+            ended.append(stopped_by)
+            with training.paused():
+                hours[0] += 1
+            with pytest.raises(RunFolderError), run.locked():
+                pass
     assert ended == ["a callback", "a callback", None]
     assert steps == [2048, 4096, 8192]
     with run.locked():
@@ -405,9 +408,8 @@ def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
         ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "8192"]
     )
     run = RunFolder.create(config)
-    pieces = command.train_in_pieces(config, run, Console(quiet=True), callbacks=[Twice()])
-    next(pieces)
-    pieces.close()
+    with command.started(config, run, Console(quiet=True), callbacks=[Twice()]) as training:
+        command.train_further(training)
     with run.locked():
         pass
 
@@ -419,9 +421,9 @@ def test_a_callback_of_ones_own_logs_and_ends_a_run(
     monkeypatch.chdir(tmp_path)
     more = ("--environment_steps", "100000", "--callbacks", "my_own_callback:Mine")
     assert command.main(words(tmp_path / "runs", *more)) == 0
-    assert "Ended early by a callback; go on with mancala train --resume" in capsys.readouterr().out
+    assert "Ended early by a callback; resume with mancala train --resume" in capsys.readouterr().out
     run = tmp_path / "runs" / "run"
-    assert read_identity(run / "final.zip").turns == 512
+    assert read_identity(run / "final.zip").environment_steps == 512
     assert [line["mine/steps"] for line in lines_of(run)] == [0, 256]
     text = (run / "config.yaml").read_text().replace(str(tmp_path), "")  # a path may hold any name
     assert "Mine" not in text, "no file names code"
@@ -441,6 +443,21 @@ def test_callbacks_are_an_argument_of_train_too(tmp_path: Path) -> None:
     counting = Counting()
     command.train(config, RunFolder.create(config), Console(quiet=True), callbacks=[counting])
     assert counting.seen == [0, 256, 512]
+
+
+def test_hooks_are_called_before_each_rollout_and_can_stop_a_run(tmp_path: Path) -> None:
+    steps: list[int] = []
+
+    def hook(run: TrainingRun) -> None:
+        steps.append(run.model.num_timesteps)
+        if len(steps) == 3:
+            run.stop("my hook")
+
+    config, _ = read_config(words(tmp_path, "--environment_steps", "100000"))
+    final, stopped_by = command.train(config, RunFolder.create(config), Console(quiet=True), hooks=[hook])
+    assert steps == [0, 256, 512]
+    assert stopped_by == "my hook"
+    assert read_identity(final).environment_steps == 512
 
 
 # What self-play looks like

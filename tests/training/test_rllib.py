@@ -199,20 +199,27 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     interrupter.join()
     checkpoint = run / "final.zip"
     first = read_identity(checkpoint)
-    assert first.turns % 512 == 0
-    assert first.turns > 0
+    assert first.environment_steps % 512 == 0
+    assert first.environment_steps > 0
     assert first.ruleset == LAYLI
     assert "ray" in first.versions
 
     # Laid out in another way than before: no runner, two learners.
-    more = ["--environment_steps", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
+    more = [
+        "--environment_steps",
+        str(first.environment_steps + 1024),
+        "--minutes",
+        "null",
+        "--num_env_runners",
+        "0",
+    ]
     more += ["--checkpoint_steps", "512"]
     assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
-    assert read_identity(checkpoint).turns == first.turns + 1024
-    assert (run / "checkpoints" / f"{first.turns + 512:010d}.zip").is_file()
+    assert read_identity(checkpoint).environment_steps == first.environment_steps + 1024
+    assert (run / "checkpoints" / f"{first.environment_steps + 512:010d}.zip").is_file()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     turns = [line["environment_steps"] for line in lines]
-    assert turns == list(range(512, first.turns + 1025, 512))
+    assert turns == list(range(512, first.environment_steps + 1025, 512))
     assert all(np.isfinite(value) for line in lines for value in line.values())
     kept = json.loads((run / "pool.json").read_text())
     assert {"greedy": lines[-1]["pool/greedy"]}.keys() == kept["opponents"].keys()
@@ -295,9 +302,9 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
     folder = RunFolder.create(config)
     final, _ = rllib_train.train(config, folder, Console(quiet=True))
     assert "distillation/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
-    assert read_identity(folder.saved()[0]).turns == 0
+    assert read_identity(folder.saved()[0]).environment_steps == 0
     # Self-play moved nothing here, so what plays is what was distilled: it follows greedy play.
-    assert read_identity(final).turns == 512
+    assert read_identity(final).environment_steps == 512
     batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
     values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
     assert agreement(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
@@ -391,7 +398,7 @@ def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> No
         assert list(runner.env.pool_scores.values()) == [0.875, 0.75]
         drawn = runner.env._pool.opponents
         assert [type(agent).__name__ for agent in drawn] == ["RandomAgent", "CheckpointAgent"]
-        assert drawn[1].identity.turns == turns
+        assert drawn[1].identity.environment_steps == turns
         assert len(runner.sample()) == 8
     folder = drawn[1].path.parent
     assert [file.name for file in folder.iterdir()] == ["1024.zip"]

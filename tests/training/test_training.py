@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +30,7 @@ from mancala_env.engine.holdout import rows_in_set
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.observations import games_from
-from mancala_env.training import rollout, run_plots, run_report
+from mancala_env.training import ppo, run_plots, run_report
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.training.pool import SnapshotPool
@@ -377,7 +378,7 @@ def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
         model = command.make_model(config, command.make_env(config, RunFolder(tmp_path), seed=1), None)
         model.set_logger(Logger(None, []))
         before = [each.clone() for each in model.policy.parameters()]
-        monkeypatch.setattr(rollout, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
+        monkeypatch.setattr(ppo, "rows_to_learn", lambda _, games: np.zeros(len(games), bool))
         model.learn(config.ppo.steps * config.selfplay.games)
         assert all(map(torch.equal, before, model.policy.parameters()))
         monkeypatch.undo()
@@ -498,7 +499,9 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     assert match["games"] == 10
     assert 0 <= match["win_rate_interval"][0] <= match["win_rate"] <= match["win_rate_interval"][1] <= 1
     identity = read_identity(folder / "final.zip")
-    assert identity.turns == 4096
+    assert identity.environment_steps == 4096
+    with zipfile.ZipFile(folder / "final.zip") as archive:
+        assert json.loads(archive.read("identity.json"))["turns"] == 4096, "the key of format 1"
     assert identity.ruleset == LAYLI
     assert identity.config["ppo"]["batch_size"] == 1024
     assert play_matches(str(folder / "final.zip"), "random", LAYLI, games=4, seed=0).games == 4
@@ -551,8 +554,8 @@ def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
     assert command.main(smoke(tmp_path)) == 0
     folder = tmp_path / "smoke"
     assert command.main(["--resume", str(folder), "--environment_steps", "8192"]) == 0
-    assert "Going on from" in capsys.readouterr().out
-    assert read_identity(folder / "final.zip").turns == 8192
+    assert "Resuming from" in capsys.readouterr().out
+    assert read_identity(folder / "final.zip").environment_steps == 8192
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [line["environment_steps"] for line in lines] == [2048, 4096, 6144, 8192]
     assert len(json.loads((folder / "run.json").read_text())) == 2
@@ -575,7 +578,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "smoke"
     before = (folder / "config.yaml").read_text()
     for words, says in (
-        (["--resume", str(tmp_path)], "no run's folder"),
+        (["--resume", str(tmp_path)], "not the folder of a run"),
         (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
         (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
     ):
@@ -611,7 +614,7 @@ def test_a_signal_ends_the_run_with_everything_saved(tmp_path: Path, number: sig
     said, _ = run.communicate(timeout=120)
     assert run.returncode == 0, said
     assert f"Ended early by {number.name}" in said
-    turns = read_identity(tmp_path / "smoke" / "final.zip").turns
+    turns = read_identity(tmp_path / "smoke" / "final.zip").environment_steps
     assert turns == json.loads(metrics.read_text().splitlines()[-1])["environment_steps"]
     assert turns % 2048 == 0
     assert (tmp_path / "smoke" / "evaluation.json").exists()

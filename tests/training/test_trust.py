@@ -74,7 +74,7 @@ def damage(path: Path, member: str) -> None:
 _KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
-from mancala_env.training import loop as command
+from mancala_env.training import run as command
 
 seed, kills, folder, *arguments = sys.argv[1:]
 random.seed(int(seed))
@@ -116,7 +116,7 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
     folder = RunFolder(run)
     whole, faults = folder.examine()
     assert not faults, f"seed {seed}"
-    turns = read_identity(whole[-1]).turns
+    turns = read_identity(whole[-1]).environment_steps
     assert whole[-1].name == newest[-1]
     for path in whole:
         agents.make(str(path), read_identity(path).ruleset)
@@ -126,7 +126,7 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
         f"seed {seed}"
     )
     assert resume(run, turns // UPDATE + 2) == 0
-    assert read_identity(run / "final.zip").turns == turns + 2 * UPDATE
+    assert read_identity(run / "final.zip").environment_steps == turns + 2 * UPDATE
     assert turns_of(run)[-2:] == [turns + UPDATE, turns + 2 * UPDATE]
     assert not list(run.rglob(".*")), "what was half written is gone"
 
@@ -181,7 +181,7 @@ def test_a_full_disk_ends_the_run_and_every_file_stays_whole(run: Path, capsys) 
     assert {path: path.read_bytes() for path in kept} == kept
     assert not list(run.rglob(".*"))
     assert resume(run, 5) == 0
-    assert read_identity(run / "final.zip").turns == 5 * UPDATE
+    assert read_identity(run / "final.zip").environment_steps == 5 * UPDATE
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
@@ -194,7 +194,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_and_what_was_learned_is_saved
     assert f"cannot write {metrics}: No space left on device" in said
     assert "Traceback" not in said
     newest = RunFolder(run).saved()[-1]
-    assert read_identity(newest).turns == 4 * UPDATE, "the update that could not be logged"
+    assert read_identity(newest).environment_steps == 4 * UPDATE, "the update that could not be logged"
     metrics.unlink()
     assert resume(run, 6) == 0
     assert turns_of(run) == [5 * UPDATE, 6 * UPDATE]
@@ -234,7 +234,7 @@ def test_a_folder_of_checkpoints_that_is_gone_ends_the_run_with_its_name(run: Pa
     said = capsys.readouterr().err
     assert f"cannot write {run}/checkpoints/" in said
     assert "Not a directory" in said
-    assert read_identity(run / "final.zip").turns == 3 * UPDATE
+    assert read_identity(run / "final.zip").environment_steps == 3 * UPDATE
 
 
 # Damaged and foreign files
@@ -247,10 +247,10 @@ def test_resume_leaves_out_a_checkpoint_with_a_damaged_member(run: Path, member:
     damage(run / "final.zip", member)
     assert resume(run, 4) == 0
     said = capsys.readouterr().out
-    assert f"Left out: {run}/final.zip" in said
+    assert f"Skipped: {run}/final.zip" in said
     assert member in said
-    assert f"Going on from {run}/checkpoints/{2 * UPDATE:010d}.zip" in said
-    assert read_identity(run / "final.zip").turns == 4 * UPDATE
+    assert f"Resuming from {run}/checkpoints/{2 * UPDATE:010d}.zip" in said
+    assert read_identity(run / "final.zip").environment_steps == 4 * UPDATE
 
 
 def test_a_run_without_a_whole_checkpoint_says_what_is_wrong_with_each(run: Path, capsys) -> None:
@@ -285,7 +285,7 @@ def test_a_foreign_zip_among_the_checkpoints_is_left_out(run: Path, capsys) -> N
     said = capsys.readouterr().out
     assert "9999999999.zip is no mancala-env checkpoint" in said
     assert "holiday.zip cannot be read" in said
-    assert f"Going on from {run}/final.zip" in said
+    assert f"Resuming from {run}/final.zip" in said
 
 
 def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
@@ -314,6 +314,6 @@ def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) ->
     for path in whole:
         agents.make(str(path), config.game)  # refuses weights that are not finite
     lower = ("--ppo.learning_rate", "1e-4", "--ppo.final_learning_rate", "1e-4")
-    turns = read_identity(whole[-1]).turns
+    turns = read_identity(whole[-1]).environment_steps
     assert resume(folder.path, turns // UPDATE + 1, *lower) == 0
-    assert read_identity(folder.path / "final.zip").turns == turns + UPDATE
+    assert read_identity(folder.path / "final.zip").environment_steps == turns + UPDATE

@@ -25,7 +25,7 @@ from mancala_env.training.run_plots import draw_ratings
 
 def snapshots(run: Path, most: int) -> list[str]:
     """Return checkpoints of a run, at most so many, evenly spread, the last one among them."""
-    saved = [path for path in RunFolder(run).saved() if read_identity(path).turns]
+    saved = [path for path in RunFolder(run).saved() if read_identity(path).environment_steps]
     if len(saved) < 2:
         raise InvalidMatch(f"{run} holds {len(saved)} checkpoints of a trained agent; two or more are needed")
     step = -(-(len(saved) - 1) // max(1, most - 1))
@@ -64,7 +64,7 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
             matches = last_against(evaluation, own[-1], theirs)
             draw_intervals(
                 history,
-                [read_identity(match.second).turns for match in matches],
+                [read_identity(match.second).environment_steps for match in matches],
                 [match.win_rate for match in matches],
                 [match.interval[0] for match in matches],
                 [match.interval[1] for match in matches],
@@ -122,7 +122,7 @@ def main(arguments: list[str] | None = None) -> int:
         for spec in own:
             elo, low, high = evaluation.ratings.of(spec)
             rate = f"{against[spec].win_rate:.1%}" if spec in against else ""
-            steps = f"{read_identity(spec).turns:,}"
+            steps = f"{read_identity(spec).environment_steps:,}"
             table.add_row(name, steps, f"{elo:z.0f}", f"{low:z.0f} to {high:z.0f}", rate)
     Console().print(table)
     if words.out:

@@ -25,7 +25,7 @@ from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env.evaluation.matches import num_pairs
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import CONFIGS, InvalidConfig, TrainConfig, read_config
-from mancala_env.training.run import check_agents, train_or_go_on
+from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.training.run_report import report
 
@@ -104,7 +104,7 @@ def make_figures(
     """
     config = _config(path, minutes, games, changes, seed, folder)
     console.print(f"{config.name}: {minutes:g} minutes", highlight=False)
-    run, checkpoint, stopped_by = train_or_go_on(config, console)
+    run, checkpoint, stopped_by = train_or_resume(config, console)
     if stopped_by:
         return None
     report(config, run, checkpoint, console)
@@ -138,7 +138,7 @@ def trained_for(minutes: float, changes: str) -> str:
 
 def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: float) -> dict[str, Any]:
     evaluation = json.loads((run.path / "evaluation.json").read_text())
-    turns = read_identity(checkpoint).turns
+    turns = read_identity(checkpoint).environment_steps
     return {
         "seed": config.seed,
         "ruleset": config.ruleset,

@@ -24,7 +24,7 @@ from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import InvalidConfig, TrainConfig, read_config
-from mancala_env.training.run import check_agents, train_or_go_on
+from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import FINAL, git_revision, write_atomically
 from training.experiments.figures import markdown, options, rate_cell, regret_cell
 
@@ -105,10 +105,10 @@ class Tuning:
                 "cannot be compared with those; take another --folder"
             )
         console.print(f"{self.path.stem}, {change}, seed {seed}: {self._minutes:g} minutes", highlight=False)
-        _, checkpoint, stopped_by = train_or_go_on(config, console)
+        _, checkpoint, stopped_by = train_or_resume(config, console)
         if stopped_by:
             return False
-        turns = read_identity(checkpoint).turns
+        turns = read_identity(checkpoint).environment_steps
         self.runs[name] = {"change": change, "seed": seed, "turns": turns, "git": git_revision()}
         self._keep()
         return True

@@ -214,7 +214,7 @@ class SelfPlayRunner(EnvRunner, Checkpointable):
         return pieces
 
     def _collect(self) -> None:
-        """Fill the buffer; see SelfPlayPPO.collect_rollouts, which does the same in one process."""
+        """Fill the buffer; see SelfPlayPPO.collect, which does the same in one process."""
         buffer, env = self._buffer, self.env
         network = self.module[SHARED].network
         buffer.reset()

@@ -19,29 +19,33 @@ class RayConfig(TrainConfig):
     """
 
     address: str | None = setting(
-        "null starts Ray here and stops it at the end, auto joins the cluster this machine belongs to, "
-        "HOST:6379 or ray://HOST:10001 another one",
+        "Address of the Ray cluster: HOST:6379 or ray://HOST:10001, auto for the cluster of this machine, "
+        "null to start Ray here and stop it at the end",
         None,
     )
-    num_cpus: int | None = setting("that Ray started here may use; null takes all cores", None, low=1)
+    num_cpus: int | None = setting("CPUs for Ray, if it starts here; null for all cores", None, low=1)
     # 75 is Ray's own limit.
-    object_store_mb: int | None = setting("its shared memory in MiB; null lets Ray choose", None, low=75)
+    object_store_mb: int | None = setting(
+        "Size of the object store in MiB, if Ray starts here; null for Ray's default", None, low=75
+    )
     num_env_runners: int = setting(
-        "processes that play, on any machine of the cluster; 0 plays in this one", 2, low=0
+        "Number of processes that play, on any machine of the cluster; 0 to play in this process", 2, low=0
     )
     num_envs_per_env_runner: int | None = setting(
-        "games of each, in place of an equal share of selfplay.games", None, low=1
+        "Number of games per environment runner; null for an equal share of selfplay.games", None, low=1
     )
-    num_cpus_per_env_runner: int = setting("CPUs of each one, and threads of its engine", 1, low=1)
-    num_gpus_per_env_runner: float = setting("GPUs, or part of one, of each one", 0.0, low=0)
+    num_cpus_per_env_runner: int = setting(
+        "CPUs of each environment runner, and threads of its engine", 1, low=1
+    )
+    num_gpus_per_env_runner: float = setting("GPUs of each environment runner; may be a fraction", 0.0, low=0)
     num_learners: int = setting(
-        "processes that learn, their gradients averaged; 0 learns in this one", 0, low=0
+        "Number of processes that learn, with averaged gradients; 0 to learn in this process", 0, low=0
     )
-    num_gpus_per_learner: float = setting("GPUs of each learner; 0 learns on the CPU", 0.0, low=0)
+    num_gpus_per_learner: float = setting("GPUs of each learner; 0 to learn on the CPU", 0.0, low=0)
 
     @classmethod
-    def given_up(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what gives way to Ray, of the files that are `mancala train`'s too: a search's labels."""
+    def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that Ray turns off implicitly: search labels, which files may turn on."""
         return {"expert.share": 0.0}
 
     @property

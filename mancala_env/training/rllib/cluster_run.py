@@ -42,9 +42,9 @@ from mancala_env.networks.checkpoint import (
     read_identity,
 )
 from mancala_env.networks.policy import build_network
-from mancala_env.training.callbacks import measure
 from mancala_env.training.config import CONFIG_FILE, InvalidConfig, TrainConfig, read_command, read_settings
 from mancala_env.training.distillation import distill, is_distillation_ahead
+from mancala_env.training.hooks import measure
 from mancala_env.training.loggers import check_logs, logger_of
 from mancala_env.training.parameter_names import RLLIB, renamed
 from mancala_env.training.policy import NotFinite
@@ -65,9 +65,9 @@ from mancala_env.training.rollout import opponent_name
 from mancala_env.training.run import (
     TrainingDiverged,
     check_agents,
-    going_on,
-    newest,
+    newest_checkpoint,
     rates_before,
+    resume_message,
     stop_on_signals,
 )
 from mancala_env.training.run_folder import (
@@ -212,7 +212,7 @@ class ClusterRun:
         self._pool = SnapshotPool(config, folder)
         self._rates, self.clock, learned = LearningRate.of(config.ppo), Clock(config, 0.0), None
         if checkpoint is not None:
-            self.steps = read_identity(checkpoint).turns
+            self.steps = read_identity(checkpoint).environment_steps
             learned = read_learned_of(checkpoint, folder)
             self.clock = Clock(config, learned.progress.seconds)
             self._rates = LearningRate.going_on(
@@ -411,7 +411,7 @@ class ClusterRun:
         try:
             learned.put_into(network, optimizer)
         except InvalidCheckpoint as error:
-            raise RunFolderError(f"cannot go on from {self.last_checkpoint}: {error}") from error
+            raise RunFolderError(f"cannot resume from {self.last_checkpoint}: {error}") from error
         state = algorithm.learner_group.get_state()
         learner = state["learner"]
         learner["weights_seq_no"] = 0  # as if they were the newest
@@ -442,10 +442,10 @@ def read_learned_of(checkpoint: Path, folder: RunFolder) -> Learned:
         seconds = float(json.loads(earlier[-1].read_text())["seconds"])
         identity = read_identity(checkpoint)
         before = read_settings(identity.config)
-        rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.turns))
+        rate = LearningRate.of(before.ppo).at(Clock(before, seconds).part_done(identity.environment_steps))
         return Learned(read_weights(checkpoint), {}, rate, ProgressMade(seconds, 0))
     except (MancalaError, OSError, KeyError, TypeError, ValueError) as error:
-        raise RunFolderError(f"cannot go on from {checkpoint}, though it may still play: {error}") from error
+        raise RunFolderError(f"cannot resume from {checkpoint}, though it may still play: {error}") from error
 
 
 def _set_learning_rate(learner: SelfPlayLearner, rate: float) -> None:
@@ -466,7 +466,7 @@ def export(learned: Learned, config: TrainConfig, steps: int) -> bytes:
         rounds=config.rounds,
         observation_version=observations.version(config.network.observation, config.game),
         network=config.network,
-        turns=steps,
+        environment_steps=steps,
         config=config.as_dict(),
         versions=versions() | {"ray": ray.__version__},
     )
@@ -492,7 +492,7 @@ def train(
         TrainingDiverged: The weights stopped being numbers.
     """
     with folder.locked():
-        checkpoint = newest(config, folder, console) if resume else None
+        checkpoint = newest_checkpoint(config, folder, console) if resume else None
         console.print(
             f"Training on {config.game.title} ({config.ruleset}) for {config.limit_in_words}, "
             f"{config.num_env_runners or 'no'} environment runners of {config.games_per_runner} games; "
@@ -506,7 +506,7 @@ def train(
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
             if checkpoint is not None:
-                line = going_on(config, checkpoint, run.steps, run.clock)
+                line = resume_message(config, checkpoint, run.steps, run.clock)
                 console.print(line, highlight=False, soft_wrap=True)
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)
@@ -531,7 +531,7 @@ def main(arguments: list[str] | None = None, program: str = "rllib_train.py") ->
         folder = RunFolder.create(config) if resumed is None else RunFolder(resumed)
         checkpoint, stopped_by = train(config, folder, console, resume=resumed is not None)
     if stopped_by:
-        line = f"Ended early by {stopped_by}; go on with --resume {folder.path}"
+        line = f"Ended early by {stopped_by}; resume with --resume {folder.path}"
         console.print(line, highlight=False, soft_wrap=True)
     report(config, folder, checkpoint, console)
     return 0

@@ -1,0 +1,235 @@
+"""What a run does before each rollout: a list of hooks, called in this order.
+
+    check_weights       raises NotFinite if a weight is not a finite number
+    LogMetrics          logs speed, pool scores and statistics of the games
+    SaveCheckpoints     saves checkpoints, lets them into the pool and evaluates them
+    hooks of the caller of ``train``
+    call_callbacks      calls ``on_step`` of the user's Stable-Baselines3 callbacks
+
+A hook is any callable that takes the :class:`TrainingRun`. ``run.stop(reason)`` ends the training.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+
+from mancala_env.training.config import InvalidConfig, TrainConfig
+from mancala_env.training.policy import NotFinite
+from mancala_env.training.pool import SnapshotPool
+from mancala_env.training.ppo import SelfPlayPPO
+from mancala_env.training.progress_bar import RunProgress
+from mancala_env.training.rollout import opponent_name
+from mancala_env.training.run_folder import RunFolder
+from mancala_env.training.run_report import evaluate
+from mancala_env.training.schedule import CheckpointTimes, Clock
+from mancala_env.training.selfplay_metrics import figures
+
+A_CALLBACK = "a callback"
+"""The reason that a run has for its end if a callback ended it."""
+
+
+class TrainingRun:
+    """A training run in progress, which its hooks share.
+
+    Attributes:
+        config: The configuration.
+        folder: The run's folder.
+        model: The learner.
+        env: The games it learns from.
+        clock: Time and part of the run done.
+        progress: The progress bar.
+        callbacks: The user's Stable-Baselines3 callbacks.
+        hooks: The run's own hooks.
+        stopped_by: Why the run ends early, such as "SIGINT"; None if it does not.
+        last_checkpoint: The checkpoint that was saved or resumed last; None before the first.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        folder: RunFolder,
+        model: SelfPlayPPO,
+        clock: Clock,
+        progress: RunProgress,
+        checkpoint: Path | None = None,
+        callbacks: Sequence[BaseCallback] = (),
+    ) -> None:
+        """Set up a run; `checkpoint` is the one it resumes from, if any."""
+        self.config, self.folder, self.clock, self.progress = config, folder, clock, progress
+        self.model, self.env = model, model.env
+        self.callbacks: BaseCallback = CallbackList(list(callbacks))
+        self.last_checkpoint = checkpoint
+        self.stopped_by: str | None = None
+        self.hooks: list[Hook] = [check_weights, LogMetrics(), SaveCheckpoints(self)]
+        self._is_new, self._has_games = checkpoint is None, False
+
+    def start_games(self) -> None:
+        """Start the games, if they do not run yet, and bind the callbacks to the model."""
+        if not self._has_games:
+            self.callbacks = self.model.start_games(self.callbacks, self._is_new)
+            self._has_games = True
+
+    def stop(self, reason: str) -> None:
+        """End the training before the next rollout; the first reason counts."""
+        self.stopped_by = self.stopped_by or reason
+
+    def is_over(self) -> bool:
+        """Tell whether the run is at its limit or was stopped."""
+        return self.stopped_by is not None or self.clock.part_done(self.model.num_timesteps) >= 1
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock and preserve torch's random state, around what is not training."""
+        device = self.model.device
+        with self.clock.pause(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield
+
+    def save(self, name: str | None = None) -> Path:
+        """Save a checkpoint and the labelled positions; see RunFolder.save."""
+        self.last_checkpoint = self.folder.save(self.model, self.config, self.clock.seconds, name)
+        self.model.save_replay(self.folder.path)
+        return self.last_checkpoint
+
+    def save_if_finite(self) -> None:
+        """Save a checkpoint, unless a weight is not finite."""
+        if all(torch.isfinite(weights).all() for weights in self.model.policy.parameters()):
+            self.save()
+
+
+Hook = Callable[[TrainingRun], object]
+"""Called with the run before each rollout, and once after the last."""
+
+
+def check_weights(run: TrainingRun) -> None:
+    """Check that every weight is a finite number.
+
+    Raises:
+        NotFinite: A weight is not.
+    """
+    for name, weights in run.model.policy.named_parameters():
+        if not torch.isfinite(weights).all():
+            raise NotFinite(f"weight {name} is not finite")
+
+
+class LogMetrics:
+    """Logs speed, pool scores and statistics of the games, and updates the progress bar."""
+
+    def __init__(self) -> None:
+        self._start: tuple[int, float] | None = None
+
+    def __call__(self, run: TrainingRun) -> None:
+        """Log the metrics since the last call."""
+        model, logger = run.model, run.model.logger
+        steps, seconds = model.num_timesteps, run.clock.seconds
+        first_steps, first_seconds = self._start = self._start or (steps, seconds)
+        message = f"{steps:,} environment steps learned from"
+        if steps > first_steps:  # there is no speed before the first update
+            rate = (steps - first_steps) / max(1e-9, seconds - first_seconds)
+            logger.record("time/environment_steps_per_second", rate)
+            message += f", {rate:,.0f}/s"
+            total = max(1e-9, sum(model.seconds.values()))
+            for name, spent in model.seconds.items():
+                logger.record(f"time/{name}", spent / total)
+        for spec, score in run.env.pool_scores.items():
+            logger.record(f"pool/{opponent_name(spec, run.config.pool.opponents)}", score)
+        for name, value in figures(run.env.statistics.take()).items():
+            logger.record(name, value)
+        run.progress.update(run.clock.part_done(steps), message)
+
+
+class SaveCheckpoints:
+    """Saves a checkpoint whenever one is due, gates it and evaluates it while the clock is paused."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        self._times = CheckpointTimes(run.config, run.clock, run.folder.last_steps())
+        self._pool = SnapshotPool(run.config, run.folder)
+
+    def __call__(self, run: TrainingRun) -> None:
+        """Save a checkpoint if one is due; the last one of a run is saved elsewhere."""
+        steps = run.model.num_timesteps
+        if run.is_over() or not self._times.is_due(steps):
+            return
+        checkpoint = run.save()
+        with run.clock.pause():
+            messages = [*self._gate(run, checkpoint), *_evaluate(run, checkpoint)]
+        run.progress.say(f"{steps:,} environment steps: {', '.join(messages) or 'saved'}")
+
+    def _gate(self, run: TrainingRun, checkpoint: Path) -> Iterator[str]:
+        """Let a checkpoint join the pool if it passes the gate; yields a message about the match."""
+        if not run.config.pool.share:
+            return
+        pool, logger = self._pool, run.model.logger
+        match = pool.gate(checkpoint)
+        run.env.set_pool(pool.specs)
+        pool.keep(run.env.pool_scores)
+        logger.record("gating/snapshots", len(pool.snapshots))
+        if match is not None:
+            logger.record("gating/win_rate", match.win_rate)
+            joined = "joined the pool" if checkpoint in pool.snapshots else "did not join the pool"
+            yield f"{joined} with {match.win_rate:.0%} against {Path(match.second).stem}"
+
+
+def _evaluate(run: TrainingRun, checkpoint: Path) -> Iterator[str]:
+    """Evaluate a checkpoint, if configured; yields a message about each opponent."""
+    if run.config.evaluation.checkpoint_games:
+        for opponent, rate in measure(run.config, run.folder, checkpoint).items():
+            run.model.logger.record(f"evaluation/{opponent}", rate)
+            yield f"{rate:.0%} against {opponent}"
+
+
+def call_callbacks(run: TrainingRun) -> None:
+    """Call ``on_step`` of the user's callbacks; if one returns False, the run ends."""
+    if not run.callbacks.on_step() and not run.is_over():
+        run.stop(A_CALLBACK)
+
+
+def measure(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> dict[str, float]:
+    """Play a checkpoint against the opponents of the evaluation, and store it if it is the best.
+
+    Returns:
+        Its win rate against each opponent, by spec.
+    """
+    results = evaluate(config, checkpoint, config.evaluation.checkpoint_games)
+    rates = {result.second: result.win_rate for result in results}
+    if rates:
+        folder.keep_best(checkpoint, sum(rates.values()) / len(rates), config.evaluation.opponents)
+    return rates
+
+
+def load_callbacks(names: Sequence[str]) -> list[BaseCallback]:
+    """Import callbacks and create one of each, without arguments.
+
+    Args:
+        names: Such as "my_module:MyCallback"; modules in the current folder are found.
+
+    Raises:
+        InvalidConfig: A module or class does not exist, or is not a Stable-Baselines3 callback.
+    """
+    return [_load_callback(name) for name in names]
+
+
+def _load_callback(name: str) -> BaseCallback:
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InvalidConfig(f"--callbacks must name module:Class, such as my_module:MyCallback, not {name!r}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidConfig(f"--callbacks {name}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not (isinstance(kind, type) and issubclass(kind, BaseCallback)):
+        raise InvalidConfig(f"--callbacks {name}: it is not a subclass of stable_baselines3's BaseCallback")
+    try:
+        return kind()  # type: ignore[call-arg]
+    except TypeError as error:
+        raise InvalidConfig(
+            f"--callbacks {name}: it cannot be created without arguments ({error})"
+        ) from error

@@ -1,0 +1,99 @@
+"""Search labels beside PPO: expert iteration (Anthony et al. 2017).
+
+After each rollout, a search labels a random share of its positions: it values every legal action. One call
+of the engine's kernels labels them all. The policy's target is the Boltzmann distribution of these values.
+The value's target mixes the search's value, as a reward, with the outcome of the game.
+:class:`mancala_env.training.ppo.SelfPlayPPO` adds the distance to these targets to its loss.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+from stable_baselines3.common.logger import Logger
+from torch import Tensor, nn
+
+from mancala_env.agents.puct import reward_of
+from mancala_env.training.config import TrainConfig
+from mancala_env.training.distillation import agreement, boltzmann_targets, expert, losses
+from mancala_env.training.replay import REPLAY_FILE, Replay, Searched, ends_of
+from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
+
+
+class SearchLabels:
+    """Makes labels of the learner's positions, stores the latest and samples them.
+
+    Attributes:
+        replay: The labelled positions.
+        policy_weight: Weight of the policy's loss.
+        value_weight: Weight of the value's loss.
+    """
+
+    def __init__(self, config: TrainConfig, env: SelfPlayEnv, seed: int | None) -> None:
+        """Set up the search and an empty replay.
+
+        Args:
+            config: The run's configuration.
+            env: The games of the run.
+            seed: Random seed of the positions that are labelled and sampled.
+
+        Raises:
+            InvalidConfig: The agent of `expert.spec` cannot label.
+        """
+        settings = config.expert
+        self._config = config
+        self._rng = np.random.default_rng(seed)
+        self._search = expert(
+            settings.spec, config.game, env.num_actions, env.num_threads, setting="expert.spec"
+        )
+        self.replay = Replay(env.observer, config.rounds, settings.positions, settings.search_share, seed)
+        self.policy_weight, self.value_weight = settings.policy, settings.value
+
+    def warm_up(self, games: np.ndarray) -> None:
+        """Compile the search's kernels on some games, uint64 `[N, NUM_COLUMNS]`."""
+        self._search(games)
+
+    def label(self, rollout: SelfPlayBuffer, logger: Logger) -> None:
+        """Label a random share of a rollout's positions, and log how well its actions agree."""
+        settings, config = self._config.expert, self._config
+        candidates = np.flatnonzero(rollout.is_learned)
+        chosen = self._rng.choice(candidates, math.ceil(settings.share * len(candidates)), replace=False)
+        steps, rows = np.divmod(np.sort(chosen), rollout.n_envs)
+        assert rollout.games is not None
+        values = self._search(rollout.games[steps, rows])
+        is_labelled = np.isfinite(values).any(axis=1)
+        steps, rows, values = steps[is_labelled], rows[is_labelled], values[is_labelled]
+        self.replay.add(
+            Searched(
+                rollout.games[steps, rows],
+                rollout.observations[steps, rows],
+                np.isfinite(values),
+                boltzmann_targets(values, settings.temperature),
+                reward_of(values.max(axis=1), float(config.selfplay.reward == "margin"), config.game),
+            ),
+            steps,
+            rows,
+            ends_of(rollout.rewards, rollout.dones, rollout.players[:-1]),
+        )
+        logger.record("expert/positions", len(self.replay))
+        if len(values):
+            played = agreement(values, rollout.actions[steps, rows, 0].astype(np.int64))
+            logger.record("expert/accuracy", played.accuracy)
+            logger.record("expert/regret", played.regret)
+
+    def losses(self, network: nn.Module, device: torch.device) -> tuple[Tensor, Tensor] | None:
+        """Return the losses of policy and value over a random minibatch; None without labels."""
+        if not len(self.replay):
+            return None
+        examples = self.replay.sample(self._config.expert.batch_size, device)
+        policy_loss, value_loss, _ = losses(network, examples)
+        return policy_loss, value_loss
+
+    def save(self, folder: Path) -> None:
+        """Write the labelled positions to a run's folder."""
+        self.replay.save(folder / REPLAY_FILE)
+
+    def load(self, folder: Path) -> None:
+        """Read the labelled positions of a run's folder, if it has any."""
+        self.replay.load(folder / REPLAY_FILE)
