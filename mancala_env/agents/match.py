@@ -1,10 +1,13 @@
-"""What the states of a match are worth, between two rounds: the values that match+mcts plays for.
+"""match+mcts: tree search that plays for the match, and the match values it needs.
 
-After a round the rest of a match depends on the counts, once debts are repaid, and on who starts the next
-round, and on nothing else: :func:`next_round` sets up from these. A file holds one number for each count of
-South's, for a next round that South starts; where North starts it, the same with the seats exchanged.
-``python -m tools.make_match_values`` makes the files, by rounds that a quick agent plays with
+A match value is P(South wins the match) - P(North wins), between two rounds. After a round the rest of a
+match depends only on the counts, once debts are repaid, and on the player who starts the next round. A file
+holds one number for each count of South, for a next round that South starts. Where North starts it, the seats
+are exchanged. ``python -m tools.make_match_values`` makes the files from rounds of a fast agent against
 itself.
+
+The agent searches as :mod:`mancala_env.search.uct` does, but the result of a round is its match value. It
+knows who started the round and the debts. It ignores a limit on the number of rounds.
 
 Symbols: B games, T seeds in all.
 """
@@ -16,6 +19,7 @@ import numpy as np
 from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
 from mancala_env._util.package_data import of_the_same_dials, rulesets_with
 from mancala_env.agents.base import InvalidSpec
+from mancala_env.agents.searchers import MctsAgent
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import match_margin, next_round
 from mancala_env.engine.state import (
@@ -33,15 +37,17 @@ from mancala_env.engine.state import (
 from mancala_env.errors import printable
 from mancala_env.games.records import dials_of
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
+from mancala_env.search.uct import EXACT, LEAST, MAX_MATCH_VALUE, MOST
 
 
 class NoMatchValues(InvalidSpec):
-    """A ruleset whose rounds follow no match, or for which no values of match states are known."""
+    """The ruleset has no match, or no match values are available for it."""
 
 
 @kernel
 def _counted(rules, margin, starter, debt_south, debt_north):
-    """Return a round that is over and left South ahead by a margin."""
+    """Return a finished round in which South leads by a margin."""
     none = np.uint64(0)
     total = 2 * rules.width * rules.seeds
     south = (total + margin) // 2
@@ -65,16 +71,16 @@ def _counted(rules, margin, starter, debt_south, debt_north):
 
 @kernel
 def _after(rules, game):
-    """Return the round after a finished one, whether the match is over, and by how much South leads then."""
+    """Return the round after a finished one, whether the match is over, and South's lead then."""
     after, is_over = next_round(rules, game)
-    if is_over or after.end != RUNNING:  # (where nobody can move in the round that was set up, too)
+    if is_over or after.end != RUNNING:  # or no player can move in the next round
         return after, True, match_margin(rules, game if is_over else after, is_over)
     return after, False, match_margin(rules, game, True)
 
 
 @kernel
-def _worth(rules, values, game):
-    """Return what the match is worth to South after a finished round."""
+def _match_value(rules, values, game):
+    """Return South's match value after a finished round."""
     after, is_over, lead = _after(rules, game)
     if is_over:
         return np.float64(np.sign(lead))
@@ -85,26 +91,26 @@ def _worth(rules, values, game):
 
 
 @kernel
-def _write_worths(rules, values, games, worths):
+def _write_match_values(rules, values, games, match_values):
     for b in range(len(games)):
         game = load(games, b)
         total = 2 * rules.width * rules.seeds
         for south in range(total + 1):
             margin = 2 * south - total
             counted = _counted(rules, margin, game.starter, game.debt_south, game.debt_north)
-            worths[b, south] = _worth(rules, values, counted)
+            match_values[b, south] = _match_value(rules, values, counted)
 
 
-def worths(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarray:
-    """Return what each count of South's at the end of the round under way is worth, float64 `[B, T + 1]`.
+def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarray:
+    """Return the match value of each final count of South in the current rounds, float64 `[B, T + 1]`.
 
     Args:
-        ruleset: The game.
-        values: float32 `[T + 1]`, as :func:`read_values` returns them.
+        ruleset: Ruleset of the games.
+        values: float32 `[T + 1]`, from :func:`read_values`.
         games: Running games, uint64 `[B, NUM_COLUMNS]`.
     """
     found = np.empty((len(games), ruleset.total_seeds + 1))
-    _write_worths(encode(ruleset), values, games, found)
+    _write_match_values(encode(ruleset), values, games, found)
     return found
 
 
@@ -116,11 +122,11 @@ def _write_after(rules, games, after, is_over, leads):
 
 
 def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what finished rounds, uint64 `[B, NUM_COLUMNS]`, are followed by.
+    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
 
     Returns:
-        The rounds that follow, in such an array; bool `[B]`, whether the match is over instead; and int64
-        `[B]`, by how many seeds South leads once debts are repaid.
+        The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
+        lead in seeds once debts are repaid, int64 `[B]`.
     """
     after, is_over, leads = (
         np.zeros_like(games),
@@ -138,43 +144,45 @@ def _write_counted(rules, games):
 
 
 def finished_rounds(ruleset: Ruleset) -> np.ndarray:
-    """Return a finished round that North began, for each count of South's, uint64 `[T + 1, NUM_COLUMNS]`."""
+    """Return a finished round that North started for each count of South, uint64 `[T + 1, NUM_COLUMNS]`."""
     games = np.zeros((ruleset.total_seeds + 1, NUM_COLUMNS), np.uint64)
     _write_counted(encode(ruleset), games)
     return games
 
 
 def shipped_values(ruleset: Ruleset) -> Path:
-    """Return the file of the values of match states that are shipped for a ruleset, by its dials.
+    """Return the bundled file of match values for a ruleset, found by its rule options.
 
     Raises:
-        NoMatchValues: There are none; the message says what to do.
+        NoMatchValues: No file is bundled for the ruleset.
     """
     _check_match(ruleset)
     file = of_the_same_dials("match", ruleset)
     if file is None:
         raise NoMatchValues(
-            f"no values of match states of {ruleset.name}; python -m tools.make_match_values "
-            f"makes those of a ruleset of the catalogue, and there are some of: "
-            f"{', '.join(rulesets_with('match'))}"
+            f"no match values are bundled for {ruleset.name}, only for: {', '.join(rulesets_with('match'))}; "
+            "python -m tools.make_match_values makes those of a ruleset of the catalogue"
         )
     return file
 
 
 def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
-    """Return what a file says of the ruleset that its values are of, uint8 `[N]`: its dials as text."""
+    """Return the rule options of a ruleset as a file stores them: text in bytes, uint8 `[N]`."""
     return np.frombuffer(" ".join(dials_of(ruleset)).encode(), np.uint8)
 
 
 def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
-    """Read the values of match states of a file, float32 `[T + 1]`, not to be written to.
+    """Read match values from a file.
 
-    They are P(South wins the match) - P(North wins), for each count of South's after a round, debts repaid,
-    of a match whose next round South starts. A seed more can be worth less: it can set up a worse round.
+    They are for each count of South after a round, with debts repaid, when South starts the next round. The
+    value can fall as the count grows, because another count can set up a worse round.
+
+    Returns:
+        float32 `[T + 1]`, -1 to 1, read-only.
 
     Raises:
-        NoMatchValues: It cannot be read, holds no such values or those of other rules, or the ruleset has no
-            match.
+        NoMatchValues: The file cannot be read, holds no match values or those of other rules, or the ruleset
+            has no match.
     """
     _check_match(ruleset)
     try:
@@ -182,16 +190,14 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
             Path(file),
             {"values": Numbers("float32", (ruleset.total_seeds + 1,)), "dials": Numbers("uint8", (None,))},
         )
-    except (InvalidArchive, OSError, ValueError) as error:  # ValueError: no path can be so called
-        raise NoMatchValues(f"{file} holds no values of match states of {ruleset.name} ({error})") from error
+    except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
+        raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error
     if not np.array_equal(arrays["dials"], dials_in_bytes(ruleset)):
         said = printable(arrays["dials"].tobytes().decode(errors="replace"))[:400]
-        raise NoMatchValues(
-            f"{file} holds values of match states of other rules than {ruleset.name}'s: {said}"
-        )
+        raise NoMatchValues(f"{file} holds match values of other rules than those of {ruleset.name}: {said}")
     found = arrays["values"]
-    if not (np.abs(found) <= 1).all():  # (nor where a number is NaN)
-        raise NoMatchValues(f"{file} holds no values of match states: -1 to 1 would be right")
+    if not (np.abs(found) <= 1).all():  # false for NaN, too
+        raise NoMatchValues(f"{file} holds match values outside -1 to 1")
     found.setflags(write=False)
     return found
 
@@ -199,6 +205,39 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
 def _check_match(ruleset: Ruleset) -> None:
     if ruleset.match == "single":
         raise NoMatchValues(
-            f"match+mcts plays for the match, and {ruleset.name} has none (match='single'); mcts plays its "
-            "rounds"
+            f"{ruleset.name} has no match (match='single'), which match+mcts needs; play its rounds with mcts"
         )
+
+
+class MatchMctsAgent(MctsAgent):
+    """mcts with match values as results of rounds."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        table: str | Path,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset, simulations or a time, and a file of match values.
+
+        Raises:
+            NoMatchValues: The file holds no match values, or the ruleset has no match.
+        """
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
+        self._values = read_values(table, self.ruleset)
+
+    def _match_values(self, games: np.ndarray) -> np.ndarray:
+        return search_table(match_values(self.ruleset, self._values, games))
+
+
+def search_table(match_values: np.ndarray) -> np.ndarray:
+    """Convert match values, float64 `[B, T + 1]`, to the table of the search, int32 `[B, 3, T + 1]`."""
+    table = np.empty((len(match_values), 3, match_values.shape[1]), np.int32)
+    table[:, EXACT] = np.rint(MAX_MATCH_VALUE * match_values)
+    table[:, LEAST] = np.minimum.accumulate(table[:, EXACT, ::-1], axis=1)[:, ::-1]
+    table[:, MOST] = np.maximum.accumulate(table[:, EXACT], axis=1)
+    return table

@@ -19,7 +19,7 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 
-from mancala_env.agents.puct import reward_of
+from mancala_env.search.puct import reward_of
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.distillation import agreement, boltzmann_targets, expert, losses
 from mancala_env.training.policy import SelfPlayPolicy
