@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.timing import rates_side_by_side
 from mancala_env import Batch, Position, agents, solver
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.agents.mcts import MctsAgent
-from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.searchers import MctsAgent, MinimaxAgent
 from mancala_env.rulesets import Ruleset
 
 _RULESETS = ("layli_goobalay", "leyla", "gabata_i")

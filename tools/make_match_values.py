@@ -12,7 +12,7 @@ from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import shipped_file
 from mancala_env.agents import Agent
-from mancala_env.agents.match_values import after_rounds, dials_in_bytes, finished_rounds
+from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
 from mancala_env.evaluation.matches import Table

@@ -9,7 +9,7 @@ import numpy as np
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
 from mancala_env._util.package_data import shipped_file
-from mancala_env.agents.value_search import ValueMinimaxAgent
+from mancala_env.agents.searchers import ValueMinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
 from mancala_env.networks.value import certain_leads

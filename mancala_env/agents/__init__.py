@@ -1,4 +1,17 @@
-"""Agents: everything that can be put in a player's seat, made from a spec by :func:`make`."""
+"""Agents: the players of games. :func:`make` makes one from a spec such as ``"minimax:6"``.
+
+| module | content |
+|---|---|
+| `base` | the base class `Agent` |
+| `registry` | specs, and the table of agents that they make |
+| `scripted` | random and greedy |
+| `searchers` | minimax, mcts, and both with a value network |
+| `match` | match+mcts, and the match values it plays for |
+| `network` | trained networks: their best action, a sample, or a search with them |
+| `perfect` | perfect play by the solver, with or without traps |
+| `user` | agents from your function, model or file |
+| `torch_threads` | a limit on the threads of torch while an agent runs |
+"""
 
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.agents.registry import AgentLike, Spec, make, spec_forms

@@ -1,4 +1,4 @@
-"""What an agent is: everything that can be put in a player's seat."""
+"""The base class of agents."""
 
 from abc import ABC, abstractmethod
 
@@ -15,19 +15,19 @@ from mancala_env.rulesets import Ruleset, lookup
 
 
 class InvalidSpec(MancalaError):
-    """A spec that names no agent, or an agent that cannot play the ruleset."""
+    """The spec is invalid, or its agent cannot play the ruleset."""
 
 
 class Agent(ABC):
     """A player of one ruleset: maps a batch of positions to actions.
 
-    Agents carry nothing from one turn to the next but their random state, so one agent may play any
+    The only state that an agent keeps between turns is its random number generator. So one agent can play any
     number of games at once.
 
     Attributes:
-        spec: The text that makes this agent; what it is called in tables.
-        filed_as: What its results are filed under, where that is not `spec`; :func:`make` sets it.
-        ruleset: The ruleset it plays.
+        spec: Text that makes this agent, and its name in tables.
+        filed_as: Key of its results where that differs from `spec`; :func:`make` sets it.
+        ruleset: Ruleset it plays.
         num_threads: CPU threads it may use.
     """
 
@@ -41,11 +41,17 @@ class Agent(ABC):
         seed: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Bind the agent to a ruleset and seed it (None: from the system).
+        """Bind the agent to a ruleset and seed it.
+
+        Args:
+            ruleset: Ruleset name, or a ruleset.
+            spec: Text that makes this agent.
+            seed: Random seed; None: from the operating system.
+            num_threads: CPU threads; None: all cores of this process.
 
         Raises:
-            InvalidArgument: The seed or the number of threads is none.
-            InvalidRuleset: No such ruleset.
+            InvalidArgument: The seed or the number of threads is invalid.
+            InvalidRuleset: The ruleset is unknown.
         """
         self.spec = spec
         self.filed_as: str | None = None
@@ -56,14 +62,14 @@ class Agent(ABC):
 
     @property
     def entrant(self) -> str:
-        """What its results are filed under: agents that may play differently have different ones."""
+        """Key of its results. Agents that may play differently have different keys."""
         return self.filed_as or self.spec
 
     def seed(self, seed: int | None) -> None:
-        """Restart everything random from a seed; the same seed and positions give the same actions.
+        """Restart the random number generator; the same seed and positions give the same actions.
 
         Raises:
-            InvalidArgument: It is no whole number of at least 0.
+            InvalidArgument: The seed is not a whole number of at least 0.
         """
         self._rng = np.random.default_rng(seed_of(seed))
 
@@ -75,16 +81,16 @@ class Agent(ABC):
             games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``; not changed.
 
         Returns:
-            int64 `[B]`, a legal action of each game's player to move.
+            int64 `[B]`, a legal action for the player to move in each game.
 
         Raises:
             IllegalMove: A game is over.
-            InvalidPosition: It is no such array, or a game is none that the ruleset can have: of another
-                board, or of more seeds. The quickest agents, random and greedy, do not look at the games.
+            InvalidPosition: The array has another shape or type, or a game is impossible in the ruleset, such
+                as one of another board. The fastest agents, random and greedy, do not validate games.
         """
 
-    def check_rounds(self, rounds: Rounds) -> None:  # noqa: B027  (most agents can play them all)
-        """Raise a MancalaError where the agent cannot play games of so many rounds; asked before a game."""
+    def check_rounds(self, rounds: Rounds) -> None:  # noqa: B027  (most agents accept all rounds)
+        """Raise a MancalaError if the agent cannot play games of `rounds` rounds; called before a game."""
 
     def choose(self, position: Position) -> int:
         """Choose an action in one position.
@@ -92,37 +98,37 @@ class Agent(ABC):
         Raises:
             IllegalMove: The round is over.
             InvalidSpec: The position is of another ruleset.
-            InvalidArgument: It is no position.
+            InvalidArgument: The argument is not a position.
         """
         check_position(position)
         if position.ruleset != self.ruleset:
             raise InvalidSpec(f"{self.spec} plays {self.ruleset.name}, not {position.ruleset.name}")
         if position.is_over:
-            raise IllegalMove(f"the round is over ({position.end}); there is nothing to choose")
+            raise IllegalMove(f"the round is over ({position.end}): no action is legal")
         return int(self.act(position.games)[0])
 
     def _running(self, games: np.ndarray, *, is_trusted: bool = False) -> np.ndarray:
-        """Return the games as kernels take them.
+        """Validate games and return a copy for kernels.
 
         Raises:
-            InvalidPosition: It is no array of games; or the ruleset cannot have such a game, which is not
-                looked for where they are trusted.
+            InvalidPosition: The array has another shape or type, or a game is impossible. Trusted games are
+                not checked for the latter.
             IllegalMove: A game is over.
         """
         games = check_array(games) if is_trusted else check_games(self.ruleset, games)
         over = np.flatnonzero(games[:, END_COLUMN] != RUNNING)
         if len(over):
-            raise IllegalMove(f"the round of game {over[0]} is over; there is nothing to choose")
+            raise IllegalMove(f"the round of game {over[0]} is over: no action is legal")
         return np.array(games, np.uint64, order="C")
 
     def act_seeded(self, games: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """Choose an action in each game by its own seed; the agent's generator stays where it is.
+        """Choose an action in each game by its own seed; the agent's generator does not change.
 
-        So one agent can play in several environments that do not disturb each other. What an agent draws by
-        :meth:`random_seeds` depends on the seed of each game alone, anything else on the first one.
+        So one agent can play in several environments that do not affect each other. Draws of
+        :meth:`random_seeds` depend on the seed of each game alone. Other draws depend on the first seed.
 
         Args:
-            games: As :meth:`act` takes them.
+            games: Games as in :meth:`act`.
             seeds: uint64 `[B]`.
         """
         before = self._rng
@@ -133,7 +139,7 @@ class Agent(ABC):
             self._rng, self._given_seeds = before, None
 
     def random_seeds(self, size: int) -> np.ndarray:
-        """Draw seeds for the generators of kernels, uint64 `[size]`."""
+        """Draw seeds for the random number generators of kernels, uint64 `[size]`."""
         given, self._given_seeds = self._given_seeds, None
         if given is not None and len(given) == size:
             return given

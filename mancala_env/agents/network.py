@@ -1,25 +1,35 @@
-"""Agents that play a trained network: by its highest score, or drawn by its probabilities."""
+"""Agents that play a trained network: its best action, a sample of its actions, or a search with it."""
 
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env.agents.base import Agent
+from mancala_env.agents.searchers import PuctAgent
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.validation import check_games
-from mancala_env.networks.checkpoint import InvalidCheckpoint, check_ruleset, load_network, read_identity
+from mancala_env.networks.checkpoint import (
+    InvalidCheckpoint,
+    check_ruleset,
+    load_network,
+    load_value_weights,
+    read_identity,
+)
 from mancala_env.networks.policy import torch
+from mancala_env.networks.value import position_values
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
+from mancala_env.search.puct import MARGIN_SHARE, reward_of
 
 
 class CheckpointAgent(Agent):
-    """Play the action the network gives the highest score; of equal ones the lowest action.
+    """Play the action with the highest logit of a network; the lowest of equal actions.
 
     Attributes:
-        path: The checkpoint.
-        identity: What it is.
+        path: Path of the checkpoint.
+        identity: Metadata of the checkpoint.
         network: The network, in evaluation mode.
     """
 
@@ -35,8 +45,7 @@ class CheckpointAgent(Agent):
         """Load a checkpoint to play a ruleset; arguments as of :class:`Agent`.
 
         Raises:
-            InvalidCheckpoint: No such file, damaged, or trained on another ruleset or observation; the
-                message names both.
+            InvalidCheckpoint: The file is missing, damaged, or of another ruleset or observation.
         """
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
         self.path = Path(path)
@@ -47,10 +56,11 @@ class CheckpointAgent(Agent):
         self._observer = Observer(self.ruleset, self.identity.network.observation, self._num_actions)
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Refuse rounds of which the network does not know all actions; see :meth:`Agent.check_rounds`.
+        """Refuse rounds with actions that the network does not know; see :meth:`Agent.check_rounds`.
 
         Raises:
-            InvalidCheckpoint: It was trained on single rounds, and between these territory changes hands.
+            InvalidCheckpoint: The network was trained on single rounds, and territory changes hands between
+                these.
         """
         most = self.ruleset.num_actions(rounds)
         if self._num_actions < most:
@@ -60,48 +70,97 @@ class CheckpointAgent(Agent):
         rounds = "single rounds" if self.identity.rounds == 1 else f"{self.identity.rounds} rounds"
         return InvalidCheckpoint(
             f"{self.path} was trained on {rounds} and knows actions 0 to "
-            f"{self._num_actions - 1}; {where}; mancala train --rounds match trains one that knows them all, "
-            "and policy+mcts plays on with this one"
+            f"{self._num_actions - 1}; {where}; mancala train --rounds match trains one for all of them, "
+            "and policy+mcts can play these games with this one"
         )
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
-        logits, _ = self.judge(games)
+        logits, _ = self.evaluate(games)
         return logits.argmax(axis=1)
 
-    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the network makes of running games.
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate running games.
 
         Returns:
-            Logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`, from -1
-            (a certain loss for the player to move) to 1.
+            Logits float32 `[B, A]`, hugely negative where illegal, and values float32 `[B]` for the player to
+            move, from -1 (a certain loss) to 1.
 
         Raises:
             InvalidCheckpoint: A player to move has no legal action that the network knows.
-            InvalidPosition: The ruleset cannot have such a game.
+            InvalidPosition: A game is impossible in the ruleset.
         """
-        logits, values, is_known = self._judge(check_games(self.ruleset, games))
+        logits, values, is_known = self._evaluate(check_games(self.ruleset, games))
         if not is_known.all():
             raise self._knows_too_little("here the player to move has none of them")
         return logits, values
 
-    def _judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what :meth:`judge` does, and bool `[B]`: whether the network knows a legal action."""
+    def _evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Evaluate games, and tell in bool `[B]` whether the network knows a legal action of each."""
         observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._num_actions), np.bool_)
         self._observer.write(games, observation, legal, num_threads=self.num_threads)
         with within_torch_threads(self.num_threads, len(games)), torch.inference_mode():
             logits, values = self.network(torch.from_numpy(observation), torch.from_numpy(legal))
         if not (torch.isfinite(logits).all() and torch.isfinite(values).all()):
-            raise InvalidCheckpoint(f"{self.path}: its weights are so large that its outputs are not finite")
+            raise InvalidCheckpoint(f"{self.path}: outputs of the network are not finite")
         return logits.numpy(), values.numpy(), np.asarray(legal.any(axis=1))
 
 
 class SamplingAgent(CheckpointAgent):
-    """Draw each action with the probability the network gives it: weaker, never twice the same game."""
+    """Draw each action with its probability by the network: weaker, but with varied games."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
-        logits, _ = self.judge(games)
-        # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
+        logits, _ = self.evaluate(games)
+        # The largest logit plus Gumbel noise is a sample of the softmax.
         return (logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+class PolicyMctsAgent(PuctAgent, CheckpointAgent):
+    """Play the turn with the most visits of a search guided by a checkpoint, or the proven best one.
+
+    The checkpoint's value network guides the search if it has one. Otherwise its policy network does.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        path: str | Path,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint.
+
+        Raises:
+            InvalidCheckpoint: See :class:`CheckpointAgent`.
+        """
+        CheckpointAgent.__init__(self, ruleset, path, spec=spec, seed=seed, num_threads=num_threads)
+        self.budget = budget
+        self.last_simulations = np.zeros(0, np.int64)
+        selfplay = self.identity.config.get("selfplay")
+        # The values are those of outcomes, or of margins over all seeds.
+        self._margin_share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
+        self._network = None
+        if self.identity.value_network is not None:
+            self._network = load_value_weights(path, self.identity).packed()
+            self._margin_share = MARGIN_SHARE
+
+    def check_rounds(self, rounds: Rounds) -> None:
+        """Accept all rounds; see :meth:`evaluate` for actions that the network does not know."""
+
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate running games; see :meth:`CheckpointAgent.evaluate`.
+
+        After territory has changed hands, the network may know no legal action. The value is then the current
+        margin of counts.
+        """
+        logits, values, is_known = self._evaluate(games)
+        if not is_known.all():
+            values = values.copy()
+            margins = position_values(self.ruleset, games[~is_known], None)
+            values[~is_known] = reward_of(margins, self._margin_share, self.ruleset)
+        return logits, values

@@ -1,42 +1,62 @@
-"""The agent that never makes a mistake: every action it plays keeps the exact value of the position."""
+"""Perfect play by the solver, and perfect play that sets traps.
 
+Every action of these agents keeps the exact value of the position. ``perfect`` draws one of the optimal
+actions. ``perfect+traps`` takes the one after which a fallible opponent is expected to lose most: by the next
+reply, and by the replies to up to two further traps. The opponent's replies are those of some short tree
+searches. The loss of each reply is exact. Where those replies lose nothing, the mean loss of all replies
+counts a little.
+"""
+
+import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env.agents.base import Agent
-from mancala_env.agents.minimax import MinimaxAgent
-from mancala_env.agents.value_search import ValueMinimaxAgent
+from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAgent
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.rulesets import Ruleset
 from mancala_env.search.limit import MOST_TURNS, Budget
-from mancala_env.solver import Solver
+from mancala_env.solver import OutOfTime, Solver
 
 MEMORY_MB = 512
-"""Most megabytes of an agent's table; taken from the system as it fills."""
-# What a hundred positions fill. Where time is short, so is what the system takes to clear a larger table.
+"""Most megabytes of an agent's table, allocated as it fills."""
+# The least size serves a hundred positions. With little time the table is small, since clearing it takes
+# time.
 _LEAST_MB, _MB_A_SECOND = 16.0, 1600.0
-# Where the rest of the time proves too little, a part is for a search; a short one: it cannot be cancelled.
+# Share and limit of the time for a search, where the solver proves too little. The search cannot be
+# cancelled.
 _SEARCH_SHARE, _MOST_SEARCH_SECONDS = 0.5, 1.0
+# Number of tree searches that reply for the fallible opponent of the traps, and simulations of each.
+_SEARCHES, _SIMULATIONS = 8, 200
+# Weight of the mean loss of all replies: other opponents may err where those searches do not.
+_ANY_SHARE = 0.02
+# Own turns to look ahead for traps, and the number of searched positions that ends the look-ahead.
+_TURNS, _MOST_SEARCHED = 3, 100
+# Expected gains within this distance count as equal.
+_EQUAL = 1e-9
 
 
 class PerfectAgent(Agent):
-    """Play an optimal action, each of several with equal probability.
+    """Play an optimal action, each with equal probability.
 
-    The opening book answers at once, the solver otherwise; its table is kept from one call to the next.
-    Positions of many free seeds, and above all of the Gabata games and the long boards, can take minutes
-    or hours. ``perfect:0.5s`` gives each position half a second. Where no action is proved optimal in that,
-    it plays what a search with a value network (where none is shipped, by the count) likes best or, where
-    that is proved not to be optimal, an action with the best lower bound. Either may be a mistake, and then
-    a seed no longer determines the action.
+    The opening book answers at once. Elsewhere the solver does, which keeps its table between calls.
+    Positions with many free seeds can take minutes or hours, above all on long boards and in the Gabata
+    games.
+
+    ``perfect:0.5s`` gives each position half a second. If no action is proved optimal in that time, it plays
+    the choice of a search with a value network (without a bundled network, by the count). If that choice is
+    proved not optimal, it plays an action with the best lower bound. Either may be a mistake, and the seed
+    does not determine the action.
 
     Attributes:
-        seconds: Seconds for each position; None: as long as it takes.
+        seconds: Seconds for each position; None: no limit.
     """
 
-    _searching: MinimaxAgent | None = None
+    _fallback: MinimaxAgent | None = None
 
     def __init__(
         self,
@@ -49,13 +69,20 @@ class PerfectAgent(Agent):
         num_threads: int | None = None,
         memory_mb: float = MEMORY_MB,
     ) -> None:
-        """Bind the agent to a ruleset, and to a time for each position; None: as long as it takes.
+        """Bind the agent to a ruleset and a limit.
 
-        `path` is the file of a value network for the search of positions that take longer; None: the
-        shipped one, and on boards without one the count.
+        Args:
+            ruleset: Ruleset name, or a ruleset.
+            budget: Time for each position; None: no limit.
+            path: File of a value network for the search of positions that take longer; None: the bundled one,
+                or the count on boards without one.
+            spec: As of :class:`Agent`.
+            seed: Random seed.
+            num_threads: CPU threads.
+            memory_mb: Most megabytes of the solver's table.
 
         Raises:
-            InvalidValueNetwork: `path` is none, or is damaged or was grown on another ruleset.
+            InvalidValueNetwork: The value network is missing, damaged or of another ruleset.
         """
         super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
         self.seconds = None
@@ -64,14 +91,14 @@ class PerfectAgent(Agent):
             memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
             search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
             self._proof_seconds = budget.seconds - search_seconds
-            self._searching = self._search_of(search_seconds, path, seed)
+            self._fallback = self._new_fallback(search_seconds, path, seed)
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def seed(self, seed: int | None) -> None:
-        """Restart everything random from a seed; see :meth:`Agent.seed`."""
+        """Restart the random number generator; see :meth:`Agent.seed`."""
         super().seed(seed)
-        if self._searching is not None:
-            self._searching.seed(seed)
+        if self._fallback is not None:
+            self._fallback.seed(seed)
 
     def act(self, games: np.ndarray) -> np.ndarray:
         """Choose an action in each game; see :meth:`Agent.act`."""
@@ -86,7 +113,7 @@ class PerfectAgent(Agent):
         return np.array([b[int(draw % np.uint64(len(b)))] for b, draw in zip(best, draws)], np.int64)
 
     def _best_of_many(self, positions: list[Position], num_workers: int) -> list[tuple[int, ...]]:
-        """Solve positions side by side, one a thread, on a common table."""
+        """Solve positions side by side, one on each thread, with a shared table."""
         solvers = [self._solver.sibling() for _ in range(num_workers)]
 
         def work(n: int) -> list[tuple[int, ...]]:
@@ -97,7 +124,7 @@ class PerfectAgent(Agent):
             try:
                 for n, found in enumerate(pool.map(work, range(num_workers))):
                     best[n::num_workers] = found
-            except BaseException:  # Ctrl-C: let the other threads stop too
+            except BaseException:  # such as Ctrl-C: stop the other threads
                 for solver in solvers:
                     solver.cancel()
                 raise
@@ -107,27 +134,158 @@ class PerfectAgent(Agent):
         return self._proved(solver, position)[0]
 
     def _proved(self, solver: Solver, position: Position) -> tuple[tuple[int, ...], bool]:
-        """Return the best actions as far as time allows, and whether they are known to be optimal."""
-        if self._searching is None:
+        """Return the best actions found in time, and whether they are proved optimal."""
+        if self._fallback is None:
             return solver.best_actions(position), True
         solution = solver.solve(position, time_limit=self._proof_seconds, with_line=False, with_values=False)
         bounds = solution.action_bounds
-        proved = tuple(action for action, (low, _) in bounds.items() if low >= solution.upper)
-        if proved:
-            return proved, True
+        optimal = tuple(action for action, (low, _) in bounds.items() if low >= solution.upper)
+        if optimal:
+            return optimal, True
         least = max(low for low, _ in bounds.values())
         possible = [action for action, (_, high) in bounds.items() if high >= least]
         if len(possible) == 1:
             return tuple(possible), True
-        liked = int(self._searching.act(position.games)[0])
-        if liked in possible:
-            return (liked,), False
+        choice = int(self._fallback.act(position.games)[0])
+        if choice in possible:
+            return (choice,), False
         return tuple(action for action in possible if bounds[action][0] == least), False
 
-    def _search_of(self, seconds: float, path: str | Path | None, seed: int | None) -> MinimaxAgent:
+    def _new_fallback(self, seconds: float, path: str | Path | None, seed: int | None) -> MinimaxAgent:
         budget = Budget(MOST_TURNS, seconds)
         spec = f"value+minimax:{budget}"
         try:
             return ValueMinimaxAgent(self.ruleset, budget, path, spec=spec, seed=seed, num_threads=1)
         except NoValueNetwork:
             return MinimaxAgent(self.ruleset, budget, spec=f"minimax:{budget}", seed=seed, num_threads=1)
+
+
+class TrappingAgent(PerfectAgent):
+    """Play the optimal action after which a fallible opponent is expected to lose most.
+
+    Equal actions have equal probability. Where several actions are optimal, it solves many more positions
+    than ``perfect`` does. ``perfect+traps:0.5s`` plays like ``perfect:0.5s`` and looks for traps in the rest
+    of the time.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget | None = None,
+        path: str | Path | None = None,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+        memory_mb: float = MEMORY_MB,
+    ) -> None:
+        """Bind the agent to a ruleset, a time and a value network; see :class:`PerfectAgent`."""
+        super().__init__(
+            ruleset, budget, path, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb
+        )
+        self._fallible = MctsAgent(
+            self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
+        )
+
+    def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
+        ends = np.inf if self.seconds is None else time.monotonic() + self.seconds
+        best, is_optimal = self._proved(solver, position)
+        if len(best) == 1 or not is_optimal:
+            return best
+        ahead = self.look_ahead(solver, position.player)
+        gains = [0.0] * len(best)
+        solver.deadline = ends
+        try:
+            for turns in range(1, _TURNS + 1):
+                if ahead.num_searched > _MOST_SEARCHED:
+                    break
+                gains = [ahead.gain_after(position, action, turns) for action in best]
+        except OutOfTime:
+            if solver.is_cancelled:
+                raise
+        finally:
+            solver.deadline = np.inf
+        most = max(gains) - _EQUAL
+        return tuple(action for action, gain in zip(best, gains, strict=True) if gain >= most)
+
+    def look_ahead(self, solver: Solver, player: int) -> "LookAhead":
+        """Return the look-ahead for traps of a player."""
+        return LookAhead(self._fallible, solver, player)
+
+
+class LookAhead:
+    """Expected losses of a fallible opponent in the next turns, in seeds.
+
+    The results are deterministic: the opponent's searches have fixed seeds. Replies to a position are
+    searched once.
+    """
+
+    def __init__(self, fallible: MctsAgent, solver: Solver, player: int) -> None:
+        """Prepare a look-ahead.
+
+        Args:
+            fallible: Agent that replies for the opponent.
+            solver: Solver for exact values.
+            player: The player that sets the traps.
+        """
+        self._fallible, self._solver, self._player = fallible, solver, player
+        self._replies_of: dict[bytes, tuple[Counter[int], float]] = {}
+        self._gains: dict[tuple[bytes, int], float] = {}
+
+    @property
+    def num_searched(self) -> int:
+        """Number of positions that were searched for replies."""
+        return len(self._replies_of)
+
+    def gain_after(self, position: Position, action: int, turns: int) -> float:
+        """Return the expected gain of an action and of the turns after it, `turns` own turns in all."""
+        after = position.copy()
+        after.play(action)
+        return self._gain(after, turns - 1)
+
+    def _gain(self, position: Position, turns: int) -> float:
+        """Return the expected gain of the next `turns` own turns. A pass is a turn."""
+        if position.is_over or turns < 0:
+            return 0.0
+        key = position.games.tobytes(), turns
+        if key not in self._gains:
+            gain = self._gain_to_move if position.player == self._player else self._gain_by
+            self._gains[key] = gain(position, turns)
+        return self._gains[key]
+
+    def _gain_to_move(self, position: Position, turns: int) -> float:
+        """Return the expected gain of the best trap among the optimal actions."""
+        if turns == 0:
+            return 0.0
+        best = self._solver.best_actions(position)
+        return max(self.gain_after(position, action, turns) for action in best)
+
+    def _gain_by(self, position: Position, turns: int) -> float:
+        """Return the expected loss of the opponent, who is to move."""
+        replies, gain = self._replies(position)
+        for reply, count in replies.items():
+            after = position.copy()
+            after.play(reply)
+            is_pass = after.player != self._player
+            gain += count / replies.total() * self._gain(after, turns - is_pass)
+        return gain
+
+    def _replies(self, position: Position) -> tuple[Counter[int], float]:
+        """Return the number of searches that choose each reply, and the opponent's mean loss in seeds."""
+        key = position.games.tobytes()
+        if key not in self._replies_of:
+            self._solver.check_limits()
+            self._replies_of[key] = self._search_replies(position)
+        return self._replies_of[key]
+
+    def _search_replies(self, position: Position) -> tuple[Counter[int], float]:
+        if len(position.legal_actions) == 1:
+            return Counter(position.legal_actions), 0.0
+        games = np.repeat(position.games, _SEARCHES, axis=0)
+        chosen, _ = self._fallible.search(games, np.arange(_SEARCHES, dtype=np.uint64))
+        replies = Counter(int(reply) for reply in chosen)
+        exact = self._solver.action_values(position)
+        best = max(exact.values())
+        losses = {reply: best - value for reply, value in exact.items()}
+        loss = sum(count * losses[reply] for reply, count in replies.items()) / replies.total()
+        return replies, loss + _ANY_SHARE * sum(losses.values()) / len(losses)

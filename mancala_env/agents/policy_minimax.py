@@ -8,7 +8,7 @@ search: :mod:`mancala_env.networks.value`.
 
 from pathlib import Path
 
-from mancala_env.agents.value_search import NetworkMinimaxAgent
+from mancala_env.agents.searchers import NetworkMinimaxAgent
 from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import Budget

@@ -1,12 +1,12 @@
-"""Specs: how a text such as ``"minimax:6"`` is taken apart and becomes an agent.
+"""Specs such as ``"minimax:6"``: parse them and make agents from them.
 
 >>> from mancala_env.agents import Spec
 >>> spec = Spec.parse("minimax:0.1s")
 >>> spec.kind, spec.budget.seconds, str(spec)
 ('minimax', 0.1, 'minimax:0.1s')
 
-Nobody else takes specs apart. A kind of agent is one line of the table below; its module is imported when it
-is first asked for, and its class gets the parts: a budget, a path.
+Only this module parses specs. The table below has one entry for each kind of agent. Its module is imported on
+first use. Its class is called with the parts of the spec, such as a budget or a path.
 """
 
 import difflib
@@ -32,20 +32,20 @@ _SECONDS = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)s")
 
 
 class NoTrainedNetwork(InvalidSpec):
-    """A ruleset for which no trained network is shipped."""
+    """No trained network is bundled for the ruleset."""
 
 
 def shipped_policy(ruleset: Ruleset) -> Path:
-    """Return the file of the trained network that the package ships for a ruleset, by its dials.
+    """Return the file of the bundled trained network for a ruleset, found by its rule options.
 
     Raises:
-        NoTrainedNetwork: There is none; the message says what to do.
+        NoTrainedNetwork: No network is bundled for the ruleset.
     """
     file = of_the_same_dials("policy", ruleset)
     if file is None:
         raise NoTrainedNetwork(
-            f"no trained network of {ruleset.name} is shipped; mancala train makes one of a ruleset of the "
-            f"catalogue, and there are some of: {', '.join(rulesets_with('policy'))}"
+            f"no trained network is bundled for {ruleset.name}, only for: "
+            f"{', '.join(rulesets_with('policy'))}; mancala train makes one"
         )
     return file
 
@@ -54,14 +54,14 @@ class _Kind(NamedTuple):
     """A kind of agent.
 
     Attributes:
-        module: Module of this package that has it.
+        module: Module of this package that defines it.
         builder: Name of the class, called as builder(ruleset, *parts, spec=, seed=, num_threads=).
-        form: Form of the spec for people: parts in capitals, in brackets those that may be left out.
-        meaning: What it is.
-        parts: What follows the colon: attributes of Spec, in order.
-        most: The largest number of steps of its budget; 0 where that can only be a time.
-        optional: How many of the parts may be left out, the last ones first.
-        can_lack_files: Whether it also plays rulesets for which no such file is shipped.
+        form: Form of the spec for messages: parts in capitals, optional ones in brackets.
+        meaning: Description.
+        parts: Attributes of Spec after the colon, in order.
+        most: Largest number of steps of the budget; 0: the budget must be a time.
+        optional: Number of optional parts, counted from the last one.
+        can_lack_files: Whether it plays rulesets without a bundled file.
     """
 
     module: str
@@ -76,13 +76,13 @@ class _Kind(NamedTuple):
 
 _CHECKPOINT = "checkpoint"
 """The kind of a bare path."""
-_TAKES_SHIPPED = "value+minimax takes a network that is shipped"
+_USES_BUNDLED = "value+minimax uses a bundled network"
 
 _KINDS = {
     "random": _Kind("scripted", "RandomAgent", "random", "each legal action equally likely"),
     "greedy": _Kind("scripted", "GreedyAgent", "greedy", "the turn with the best immediate count"),
     "minimax": _Kind(
-        "minimax",
+        "searchers",
         "MinimaxAgent",
         "minimax:DEPTH",
         "alpha-beta search DEPTH turns deep (minimax:6), or for a time (minimax:0.1s)",
@@ -90,18 +90,18 @@ _KINDS = {
         MOST_TURNS,
     ),
     "mcts": _Kind(
-        "mcts",
+        "searchers",
         "MctsAgent",
         "mcts:SIMULATIONS",
-        "Monte-Carlo tree search of so many simulations (mcts:1000), or for a time (mcts:0.1s)",
+        "Monte-Carlo tree search with a number of simulations (mcts:1000) or a time (mcts:0.1s)",
         ("budget",),
         MOST_SIMULATIONS,
     ),
     "match+mcts": _Kind(
-        "match_mcts",
+        "match",
         "MatchMctsAgent",
         "match+mcts:SIMULATIONS[:TABLE]",
-        "mcts that plays for the match: a round is worth what it is worth for the rounds to come",
+        "mcts that plays for the match: the result of a round is its value for the match",
         ("budget", "table"),
         MOST_SIMULATIONS,
         optional=1,
@@ -110,7 +110,7 @@ _KINDS = {
         "network",
         "CheckpointAgent",
         "trained[:CHECKPOINT]",
-        "a trained network: the one shipped for the ruleset, or one of a file",
+        "a trained network: the bundled one of the ruleset, or one from a file",
         ("checkpoint",),
         optional=1,
     ),
@@ -118,24 +118,24 @@ _KINDS = {
         "network",
         "SamplingAgent",
         "sample[:CHECKPOINT]",
-        "a trained network that draws its actions by their probabilities",
+        "a trained network that samples its actions by their probabilities",
         ("checkpoint",),
         optional=1,
     ),
     "value+minimax": _Kind(
-        "value_search",
+        "searchers",
         "ValueMinimaxAgent",
         "value+minimax:DEPTH[:NETWORK]",
-        "minimax of a depth or time with a value network at the leaves: the shipped one, or one of a file",
+        "minimax to a depth or for a time, with a value network at the leaves: bundled, or from a file",
         ("budget", "network"),
         MOST_TURNS,
         optional=1,
     ),
     "value+mcts": _Kind(
-        "value_search",
+        "searchers",
         "ValueMctsAgent",
         "value+mcts:SIMULATIONS[:NETWORK]",
-        "tree search of so many simulations, or for a time, guided by that value network",
+        "tree search with a number of simulations or a time, guided by that value network",
         ("budget", "network"),
         MOST_SIMULATIONS,
         optional=1,
@@ -149,10 +149,10 @@ _KINDS = {
         MOST_TURNS,
     ),
     "policy+mcts": _Kind(
-        "policy_mcts",
+        "network",
         "PolicyMctsAgent",
         "policy+mcts:SIMULATIONS[:CHECKPOINT]",
-        "tree search of so many simulations, or for a time, guided by a trained network's policy and values",
+        "tree search with a number of simulations or a time, guided by a trained network",
         ("budget", "checkpoint"),
         MOST_SIMULATIONS,
         optional=1,
@@ -161,16 +161,16 @@ _KINDS = {
         "perfect",
         "PerfectAgent",
         "perfect[:SECONDSs[:NETWORK]]",
-        "exact play by the solver (perfect), or what it proves and else searches in a time (perfect:0.5s)",
+        "exact play by the solver (perfect), or what it proves or finds in a time (perfect:0.5s)",
         ("budget", "network"),
         optional=2,
         can_lack_files=True,
     ),
     "perfect+traps": _Kind(
-        "traps",
+        "perfect",
         "TrappingAgent",
         "perfect+traps[:SECONDSs[:NETWORK]]",
-        "perfect play that, of several optimal turns, takes the one where a fallible opponent loses most",
+        "perfect play that takes the optimal turn after which a fallible opponent loses most",
         ("budget", "network"),
         optional=2,
         can_lack_files=True,
@@ -179,7 +179,7 @@ _KINDS = {
         "user",
         "agent_from_file",
         "python:FILE.py:FUNCTION",
-        "what a function of your own Python file makes of a ruleset; runs the file",
+        "an agent that a function in your Python file makes for the ruleset; runs the file",
         ("source", "function"),
     ),
     _CHECKPOINT: _Kind(
@@ -194,18 +194,18 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Spec:
-    """Who plays: a spec, taken apart once.
+    """A parsed spec.
 
     Attributes:
         kind: "random", "greedy", "minimax", "mcts", "match+mcts", "perfect", "perfect+traps", "trained",
             "sample", "value+minimax", "value+mcts", "policy+minimax", "policy+mcts", "python", or
             "checkpoint" for a bare path.
-        budget: How long it may search; None where the kind has none, or perfect play takes its time.
-        checkpoint: Path of its checkpoint, as written; None where it takes the one that is shipped.
+        budget: Limit of the search; None for kinds without a budget, and perfect play without a time.
+        checkpoint: Path of its checkpoint, as written; None: the bundled one.
         source: Path of its Python file, as written.
         function: Name of the function in that file.
-        network: Path of its value network, as written; None where it takes the one that is shipped.
-        table: Path of its values of match states, as written; None where it takes those that are shipped.
+        network: Path of its value network, as written; None: the bundled one.
+        table: Path of its match values, as written; None: the bundled ones.
     """
 
     kind: str
@@ -218,10 +218,10 @@ class Spec:
 
     @classmethod
     def parse(cls, text: "str | Spec") -> "Spec":
-        """Take a spec apart; files it names need not exist yet, and are not read.
+        """Parse a spec. Its files are not read and need not exist yet.
 
         Raises:
-            InvalidSpec: It names no agent; the message says what would be right.
+            InvalidSpec: The spec is invalid.
         """
         if isinstance(text, Spec):
             return text
@@ -233,7 +233,7 @@ class Spec:
         kind = _KINDS[name]
         if not colon and len(kind.parts) == kind.optional:
             return cls(name)
-        # A path may hold colons: it is what remains.
+        # A path may contain colons: the rest is the path.
         more = len(kind.parts) - 1
         words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
         parts: dict[str, Any] = dict(zip(kind.parts, words))
@@ -249,7 +249,7 @@ class Spec:
             if parts["checkpoint"] in _KINDS and not isfile(parts["checkpoint"]):
                 raise InvalidSpec(
                     f"spec {text!r}: the form is {kind.form}, and CHECKPOINT is the path of a file; "
-                    + ("left out, the shipped network plays" if kind.optional else _TAKES_SHIPPED)
+                    + ("without it, the bundled network plays" if kind.optional else _USES_BUNDLED)
                 )
         return cls(name, **parts)
 
@@ -259,14 +259,14 @@ class Spec:
         _refuse_folder(text)
         try:
             is_path = path.suffix in (".zip", SUFFIX) or path.is_file()
-        except (OSError, ValueError):  # too long for a path, or with a null character
+        except (OSError, ValueError):  # an invalid path: too long, or with a null character
             is_path = False
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
         near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise InvalidSpec(f"no agent {text!r} and no such file; {hint}specs: {'; '.join(spec_forms())}")
+        raise InvalidSpec(f"unknown agent, or missing file: {text!r}; {hint}specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:
         """Return the spec as text; :meth:`parse` reads it back."""
@@ -274,7 +274,7 @@ class Spec:
 
     @property
     def _named(self) -> tuple[str | None, ...]:
-        """Paths as written; None where it names none."""
+        """Paths as written; None for each file that is not named."""
         return self.checkpoint, self.source, self.network, self.table
 
     def _text(self, files: Iterable[str | None]) -> str:
@@ -285,16 +285,16 @@ class Spec:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file it names."""
+        """Files named in the spec."""
         return tuple(Path(name) for name in self._named if name is not None)
 
     def on(self, ruleset: Ruleset) -> "Spec":
-        """Return the spec with every file named that it takes to play a ruleset: the shipped one, too.
+        """Return the spec with the paths of all files that it needs for a ruleset, including bundled ones.
 
         Raises:
-            InvalidValueNetwork: None is shipped for the ruleset.
-            NoTrainedNetwork: None is shipped for the ruleset.
-            NoMatchValues: None are shipped for the ruleset, or it has no match.
+            InvalidValueNetwork: No value network is bundled for the ruleset.
+            NoTrainedNetwork: No trained network is bundled for the ruleset.
+            NoMatchValues: No match values are bundled for the ruleset, or it has no match.
         """
         if any(self._named):
             return self
@@ -302,10 +302,12 @@ class Spec:
         if "checkpoint" in parts:
             return replace(self, checkpoint=str(shipped_policy(ruleset)))
         if "table" in parts:
-            from mancala_env.agents.match_values import shipped_values
+            from mancala_env.agents.match import shipped_values
 
             return replace(self, table=str(shipped_values(ruleset)))
-        if "network" in parts and self.budget is not None:  # perfect play that takes its time needs none
+        if (
+            "network" in parts and self.budget is not None
+        ):  # perfect play without a time limit needs no network
             from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 
             try:
@@ -317,11 +319,11 @@ class Spec:
 
     @property
     def identity(self) -> str:
-        """What its results are filed under: the spec, with a hash of its content for each file.
+        """Key of its results: the spec, with a hash of the content in place of each file.
 
-        A bare checkpoint is ``sha256:`` and 16 hexadecimal digits. So a checkpoint that was trained on is
-        another entrant, and the same one under another path the same. What is shipped is hashed by
-        :meth:`on` of a ruleset alone.
+        A bare checkpoint has the key ``sha256:`` and 16 hexadecimal digits. So a checkpoint after more
+        training is another entrant, and a copy under another path is the same one. Bundled files are hashed
+        only after :meth:`on`.
 
         Raises:
             InvalidSpec: A file cannot be read.
@@ -330,7 +332,7 @@ class Spec:
 
     @property
     def ruleset(self) -> Ruleset | None:
-        """The ruleset its checkpoint was trained on, or its value network grown on; None where it names none.
+        """Ruleset of its checkpoint or its value network; None without either.
 
         Raises:
             InvalidCheckpoint: The checkpoint cannot be read.
@@ -349,16 +351,16 @@ class Spec:
 
     @property
     def runs_code(self) -> bool:
-        """Whether making the agent runs a Python file that the spec names."""
+        """Whether making the agent runs a Python file."""
         return self.source is not None
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """The form of such specs, and what they make."""
+        """Form and description of such specs."""
         return _KINDS[self.kind].form, _KINDS[self.kind].meaning
 
     def with_files(self, paths: Sequence[str | Path]) -> "Spec":
-        """Return the same spec with its files elsewhere, in the order of :attr:`files`."""
+        """Return the same spec with other paths, in the order of :attr:`files`."""
         names = iter(map(str, paths))
         return replace(
             self,
@@ -380,7 +382,7 @@ def _budget(text: str, kind: _Kind, word: str) -> Budget:
     else:
         name = kind.form.split(":")[1].removesuffix("[")
         wanted = f"{name}, a whole number from 1 to {kind.most}, or the time for one position, such as 0.1s"
-    raise InvalidSpec(f"spec {text!r}: after the colon comes {wanted}; not {word!r}")
+    raise InvalidSpec(f"spec {text!r}: expected {wanted} after the colon, not {word!r}")
 
 
 def _refuse_folder(path: str) -> None:
@@ -397,26 +399,26 @@ def _hash_of(name: str) -> str:
 
 
 def spec_forms() -> dict[str, str]:
-    """Return the forms a spec can take and what each makes."""
+    """Return the forms of specs and their descriptions."""
     return {kind.form: kind.meaning for kind in _KINDS.values()}
 
 
 def kind_named(name: str) -> tuple[str, str] | None:
-    """Return the form and the meaning of a kind of agent, such as "minimax"; None where there is none."""
+    """Return the form and the description of a kind of agent such as "minimax"; None if it is unknown."""
     kind = None if name == _CHECKPOINT else _KINDS.get(name)
     return None if kind is None else (kind.form, kind.meaning)
 
 
 def entrant_of(agent: Agent) -> str:
-    """Return what an agent's results are filed under: `agent.entrant`, with a hash for each file it names."""
+    """Return the key of an agent's results: `agent.entrant`, with a hash in place of each file."""
     if agent.entrant == agent.spec:
-        with suppress(InvalidSpec):  # an agent of your own is called what you like
+        with suppress(InvalidSpec):  # your own agent may have any name
             return Spec.parse(agent.spec).on(agent.ruleset).identity
     return agent.entrant
 
 
 AgentLike: TypeAlias = str | Spec | Agent
-"""What can be put in a player's seat: a spec, as text or taken apart, or an agent."""
+"""An agent, or the spec of one, as text or parsed."""
 
 
 def make(
@@ -429,20 +431,20 @@ def make(
     """Make an agent from a spec.
 
     Args:
-        spec: ``"random"``, ``"greedy"``, a path to a checkpoint, ...: :func:`spec_forms` lists them. An
-            Agent comes back as it is.
-        ruleset: The ruleset it is to play.
-        seed: Seed of everything random in it; None draws one from the system.
-        num_threads: CPU threads it may use; None takes every core this process may use.
+        spec: ``"random"``, ``"greedy"``, a path to a checkpoint, ...; see :func:`spec_forms`. An Agent is
+            returned unchanged.
+        ruleset: Ruleset name, or a ruleset.
+        seed: Random seed; None: from the operating system.
+        num_threads: CPU threads; None: all cores of this process.
 
     Raises:
-        InvalidSpec: No such agent, or it cannot play the ruleset; the message says what would be right.
-        InvalidArgument: The seed or the number of threads is none.
-        InvalidCheckpoint: A checkpoint cannot be read, or was trained on another ruleset.
-        InvalidValueNetwork: A value network cannot be read, was grown on another ruleset, or none is shipped.
-        NoTrainedNetwork: None is shipped for the ruleset.
-        NoMatchValues: It plays for matches, of which the ruleset has none or no values are known.
-        InvalidRuleset: No such ruleset.
+        InvalidSpec: The spec is invalid, or the agent cannot play the ruleset.
+        InvalidArgument: The seed or the number of threads is invalid.
+        InvalidCheckpoint: The checkpoint cannot be read, or is of another ruleset.
+        InvalidValueNetwork: The value network cannot be read, is of another ruleset, or is not bundled.
+        NoTrainedNetwork: No trained network is bundled for the ruleset.
+        NoMatchValues: The agent plays for the match, and the ruleset has no match or no match values.
+        InvalidRuleset: The ruleset is unknown.
     """
     ruleset = lookup(ruleset)
     if isinstance(spec, Agent):

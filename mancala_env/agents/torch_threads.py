@@ -1,20 +1,20 @@
-"""How many threads torch takes while an agent's network runs."""
+"""Limit the threads of torch while an agent's network runs."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Positions for each thread: with fewer, waiting for the others takes longer than the work.
+# Positions for each thread. With fewer, synchronization takes longer than the work.
 _ROWS = 256
 
 
 @contextmanager
 def within_torch_threads(num_threads: int, rows: int) -> Iterator[None]:
-    """Let torch, where it is loaded at all, take at most so many threads in here for so many positions.
+    """Limit the threads of torch, if it is loaded, while `rows` positions are evaluated.
 
-    Its own limit, which the rest of the process may have set lower, comes back at the end. For networks as
-    small as these, threads that wait for each other cost far more than they help: 3 to 16 ms for one position
-    on two busy cores, 0.2 ms on one thread.
+    A lower limit of torch stays. The limit before is restored at the end. Several threads are slower for
+    small
+    networks: one position takes 3 to 16 ms on two busy cores, and 0.2 ms on one thread.
     """
     num_threads = max(1, min(num_threads, rows // _ROWS))
     torch = sys.modules.get("torch")

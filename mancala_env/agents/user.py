@@ -1,12 +1,12 @@
-"""Agents of your own: a function, a model of Stable-Baselines3, a torch module, a function in a file.
+"""Agents from your own function, Stable-Baselines3 model, torch module or Python file.
 
 >>> from mancala_env import Position, agents
 >>> first = agents.from_function(lambda position: position.legal_actions[0], "leyla", name="first")
 >>> first.choose(Position("leyla"))
 0
 
-They play wherever an agent is taken: as opponents of environments, in the arena, beside specs. A spec names
-one where a file does: ``python:my_agent.py:make_agent``.
+They play wherever an agent is accepted, such as in environments and matches. The spec
+``python:my_agent.py:make_agent`` makes an agent from a file.
 
 Symbols: B games, A actions.
 """
@@ -32,17 +32,17 @@ from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
 Illegal = Literal["raise", "random"]
-"""What becomes of an illegal choice: an error, or a random legal action in its place."""
+"""Result of an illegal choice: an error, or a random legal action in its place."""
 
 
-class _OwnAgent(Agent):
-    """An agent around something of the user's, whose every choice is checked."""
+class _UserAgent(Agent):
+    """An agent around user code; every choice is checked."""
 
     def __init__(self, ruleset: str | Ruleset, name: str, illegal: Illegal, **settings: Any) -> None:
         if not isinstance(name, str) or not name.isprintable():
             raise InvalidArgument(f"name must be a printable text, not {name!r}")
         if kind_named(name.partition(":")[0]) is not None:
-            raise InvalidArgument(f"name {name!r} is that of another agent; give yours another one")
+            raise InvalidArgument(f"name {name!r} is reserved for a bundled agent; choose another name")
         super().__init__(ruleset, spec=name, **settings)
         self.filed_as = f"own:{name}"
         self._illegal = one_of("illegal", illegal, ("raise", "random"))
@@ -51,7 +51,7 @@ class _OwnAgent(Agent):
         """Return actions int64 `[B]` that are legal in games.
 
         Raises:
-            IllegalMove: One is not, and nothing plays in its place; or they are no whole numbers.
+            IllegalMove: An action is illegal and `illegal` is "raise", or the actions are not whole numbers.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (len(games),) or not np.issubdtype(chosen.dtype, np.integer):
@@ -83,13 +83,13 @@ def _legal_masks(ruleset: Ruleset, games: np.ndarray, num_actions: int, num_thre
     return legal
 
 
-class FunctionAgent(_OwnAgent):
-    """Play what a function of a position says; :func:`from_function` makes one."""
+class FunctionAgent(_UserAgent):
+    """Play the action that a function returns for a position; see :func:`from_function`."""
 
     def __init__(
         self, ruleset: str | Ruleset, function: Callable[[Position], int], name: str, **settings: Any
     ) -> None:
-        """Wrap the function; arguments as of :func:`from_function`."""
+        """Wrap the function; see :func:`from_function` for the arguments."""
         super().__init__(ruleset, name, **settings)
         self._function = function
 
@@ -110,8 +110,8 @@ Choose = Callable[[np.ndarray, np.ndarray, np.random.Generator], Any]
 actions `[B]`."""
 
 
-class PolicyAgent(_OwnAgent):
-    """Play what a policy says of observations and masks; :func:`from_policy` makes one."""
+class PolicyAgent(_UserAgent):
+    """Play the actions of a policy of observations and masks; see :func:`from_policy`."""
 
     def __init__(
         self,
@@ -123,27 +123,27 @@ class PolicyAgent(_OwnAgent):
         module: Any = None,
         **settings: Any,
     ) -> None:
-        """Wrap the policy; arguments as of :func:`from_policy`, and the torch module behind it, if any."""
+        """Wrap the policy, and its torch module if any; see :func:`from_policy` for the arguments."""
         super().__init__(ruleset, name, **settings)
         self._choose, self._module = choose, module
         self._observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
 
     @property
     def entrant(self) -> str:
-        """What its results are filed under; with a hash of the weights as they are now."""
+        """Key of its results, with a hash of the current weights."""
         filed = super().entrant
         return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
 
     @property
     def observer(self) -> Observer:
-        """What it is shown."""
+        """Observer that writes its observations."""
         return self._observer
 
     def check_rounds(self, rounds: Rounds) -> None:
-        """Refuse rounds of which the policy does not know all actions; see :meth:`Agent.check_rounds`.
+        """Refuse rounds with actions that the policy does not know; see :meth:`Agent.check_rounds`.
 
         Raises:
-            InvalidSpec: It was trained on single rounds, and between these territory changes hands.
+            InvalidSpec: The policy was trained on single rounds, and territory changes hands in a match.
         """
         most = self.ruleset.num_actions(rounds)
         if self._observer.num_actions < most:
@@ -159,17 +159,17 @@ class PolicyAgent(_OwnAgent):
         """Choose an action in each game; see :meth:`Agent.act`.
 
         Raises:
-            IllegalMove: A player to move has no action that the policy knows (a policy of single rounds in a
-                match), besides what :meth:`Agent.act` raises.
+            IllegalMove: A game is over, or a policy of single rounds knows no legal action of a match.
+            InvalidPosition: See :meth:`Agent.act`.
         """
         games = self._running(games)
-        seen = self._observer.empty(len(games))
+        observation = self._observer.empty(len(games))
         legal = np.empty((len(games), self._observer.num_actions), np.bool_)
-        self._observer.write(games, seen, legal, num_threads=self.num_threads)
+        self._observer.write(games, observation, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
             raise IllegalMove(self._knows_too_little("here the player to move has none of them"))
         with within_torch_threads(self.num_threads, len(games)):
-            actions = self._choose(seen, legal, self._rng)
+            actions = self._choose(observation, legal, self._rng)
         return self._checked(games, actions)
 
 
@@ -184,26 +184,26 @@ def from_function(
     seed: int | None = None,
     num_threads: int | None = None,
 ) -> Agent:
-    """Make an agent of a function.
+    """Make an agent from a function.
 
     Args:
-        function: Without `observation`, called with one :class:`Position`, and returns the action of its
-            player to move. With it, called with the observations of B positions `[B, *shape]` and their
-            legal actions, bool `[B, A]`, as vector environments give them, and returns B actions. It must
-            choose from what it is given alone; what it draws at random, no seed of the arena decides.
-        ruleset: The ruleset it plays.
-        observation: What it is shown: one of ``mancala_env.observations.KINDS``; None: the position.
-        rounds: Rounds of the episodes it is meant for, which decides A; see :meth:`Ruleset.num_actions`.
-        name: What it is called, and what its results are filed under: give a changed function another name.
-            None takes the function's own.
-        illegal: "raise" an IllegalMove where its action is not legal, or play a "random" legal one.
-        seed: Seed of those random actions; None draws one from the system.
-        num_threads: CPU threads for observations; None takes every core this process may use.
+        function: Without `observation`, it is called with one :class:`Position` and returns an action. With
+            `observation`, it is called with the observations of B positions `[B, *shape]` and their legal
+            actions, bool `[B, A]`, as in vector environments, and returns B actions. It must depend on its
+            arguments only. Seeds of matches do not reach its random choices.
+        ruleset: Ruleset name, or a ruleset.
+        observation: One of ``mancala_env.observations.KINDS``; None: the position.
+        rounds: Rounds of its episodes, which determine A; see :meth:`Ruleset.num_actions`.
+        name: Name in tables, and key of its results: rename a changed function. None: the function's own
+            name.
+        illegal: "raise" an IllegalMove at an illegal action, or play a "random" legal one.
+        seed: Seed of those random actions; None: from the operating system.
+        num_threads: CPU threads for observations; None: all cores of this process.
 
     Raises:
-        InvalidArgument: An argument is wrong.
-        InvalidRuleset: No such ruleset.
-        NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
+        InvalidArgument: An argument is invalid.
+        InvalidRuleset: The ruleset is unknown.
+        NoValueNetwork: The observation is "values", and no value network is bundled for the ruleset.
     """
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}")
@@ -212,7 +212,12 @@ def from_function(
     if observation is None:
         return FunctionAgent(ruleset, function, name, **settings)
     return PolicyAgent(
-        ruleset, lambda seen, legal, _: function(seen, legal), name, observation, rounds, **settings
+        ruleset,
+        lambda observation, legal, _: function(observation, legal),
+        name,
+        observation,
+        rounds,
+        **settings,
     )
 
 
@@ -228,32 +233,32 @@ def from_policy(
     seed: int | None = None,
     num_threads: int | None = None,
 ) -> Agent:
-    """Make an agent of a trained model.
+    """Make an agent from a trained model.
 
     >>> model = MaskablePPO.load("mine.zip")                          # doctest: +SKIP
     >>> agent = agents.from_policy(model, "leyla", observation="afterstates")      # doctest: +SKIP
 
     Args:
-        model: A model of Stable-Baselines3 or sb3-contrib (anything with ``predict(observation,
-            deterministic=...)``; where it takes ``action_masks`` it is given them), or a torch module that
-            returns logits `[B, A]`, or a tuple that begins with them, from observations `[B, *shape]`.
+        model: Model of Stable-Baselines3 or sb3-contrib, or a torch module. A model has
+            ``predict(observation, deterministic=...)``, and gets ``action_masks`` if it accepts them. A
+            module maps observations `[B, *shape]` to logits `[B, A]`, or to a tuple that begins with logits.
             Models trained on flattened observations get them flattened.
-        ruleset: The ruleset it plays.
-        observation: What it was trained on; one of ``mancala_env.observations.KINDS``.
+        ruleset: Ruleset name, or a ruleset.
+        observation: Observation it was trained on; one of ``mancala_env.observations.KINDS``.
         rounds: Rounds of the episodes it was trained on.
-        deterministic: Whether it takes the best action; otherwise it draws one by its probabilities.
-        name: What it is called in tables; None: the model's class.
-        illegal: A model that knows no masks (PPO, DQN) may choose an illegal action: "raise" an IllegalMove,
-            or play a "random" legal one. Masked models and torch modules never do.
-        seed: Seed of what this agent draws; what the model draws itself is seeded in the model.
-        num_threads: CPU threads, of torch too; None takes every core this process may use.
+        deterministic: Whether it plays the best action. Otherwise it samples one by its probabilities.
+        name: Name in tables; None: the name of the model's class.
+        illegal: "raise" an IllegalMove at an illegal action, or play a "random" legal one. Only models
+            without masks (PPO, DQN) choose illegal actions.
+        seed: Seed of this agent's draws. Draws of the model are seeded in the model.
+        num_threads: CPU threads, including those of torch; None: all cores of this process.
 
     Returns:
-        An agent whose results the arena files under the name and a hash of the weights, so that a model that
-        was trained on is another entrant.
+        An agent. The key of its results is the name and a hash of the weights, so a model after more training
+        is another entrant.
 
     Raises:
-        InvalidArgument: The model is of neither sort, or an argument is wrong.
+        InvalidArgument: The model is of neither kind, or an argument is invalid.
         InvalidSpec: The model was trained on observations of another shape.
     """
     torch = sys.modules.get("torch")
@@ -290,13 +295,13 @@ def from_policy(
 def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
     torch = sys.modules["torch"]
 
-    def choose(seen: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def choose(observation: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         device = next((each.device for each in module.parameters()), torch.device("cpu"))
         was_training = module.training
         module.eval()
         try:
             with torch.inference_mode():
-                found = module(torch.from_numpy(seen).to(device))
+                found = module(torch.from_numpy(observation).to(device))
         finally:
             module.train(was_training)
         logits: Any = found[0] if isinstance(found, tuple) and found else found
@@ -308,7 +313,7 @@ def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
         if np.isnan(scores).any():
             raise InvalidSpec("the module returned NaN as logits; its weights may be broken")
         if not deterministic:
-            # The largest of Gumbel-shifted logits falls on each action with its softmax probability.
+            # The largest logit plus Gumbel noise is a sample of the softmax.
             scores = scores + rng.gumbel(size=scores.shape)
         return scores.argmax(axis=1)
 
@@ -319,11 +324,11 @@ def _choose_by_predict(model: Any, deterministic: bool) -> Choose:
     takes_masks = "action_masks" in inspect.signature(model.predict).parameters
     space = getattr(model, "observation_space", None)
 
-    def choose(seen: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
-        if space is not None and space.shape != seen.shape[1:]:
-            seen = seen.reshape(len(seen), -1)
+    def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> np.ndarray:
+        if space is not None and space.shape != observation.shape[1:]:
+            observation = observation.reshape(len(observation), -1)
         masks = {"action_masks": legal} if takes_masks else {}
-        actions, _ = model.predict(seen, deterministic=deterministic, **masks)
+        actions, _ = model.predict(observation, deterministic=deterministic, **masks)
         return np.asarray(actions)
 
     return choose
@@ -346,18 +351,18 @@ def agent_from_file(
     seed: int | None = None,
     num_threads: int | None = None,
 ) -> Agent:
-    """Run a Python file and let a function in it make an agent: ``python:my_agent.py:make_agent``.
+    """Run a Python file and make an agent by a function in it: ``python:my_agent.py:make_agent``.
 
-    The function is called with the ruleset and returns an Agent, such as :func:`from_function` and
-    :func:`from_policy` make. The file runs with all that you may do: name your own files only. Nothing that
-    comes with a checkpoint, a book or a results file is ever run.
+    The function is called with the ruleset and returns an Agent, such as one of :func:`from_function` or
+    :func:`from_policy`. The file runs with your permissions, so name only files that you trust. No code in a
+    checkpoint, a book or a results file is ever run.
 
     Raises:
-        InvalidSpec: There is no such file or function, it takes something else, or what it returns is no
-            agent of the ruleset.
+        InvalidSpec: The file or the function is missing, its arguments differ, or its result is not an agent
+            of the ruleset.
     """
     if not isfile(source):
-        raise InvalidSpec(f"spec {spec!r}: there is no file {source!r}")
+        raise InvalidSpec(f"spec {spec!r}: file {source!r} does not exist")
     try:
         found = runpy.run_path(source).get(function)
     except SyntaxError as error:
@@ -369,7 +374,7 @@ def agent_from_file(
         inspect.signature(found).bind(ruleset)
     except TypeError as error:
         raise InvalidSpec(f"spec {spec!r}: {function} must take one argument, the ruleset: {error}") from None
-    except ValueError:  # of a builtin, which does not say what it takes
+    except ValueError:  # a builtin without a signature
         pass
     agent = found(ruleset)
     if not isinstance(agent, Agent) or agent.ruleset != ruleset:

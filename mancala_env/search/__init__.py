@@ -1,1 +1,10 @@
-"""Search algorithms and their limits."""
+"""Search algorithms: kernels and functions that work without an agent.
+
+| module | content |
+|---|---|
+| `alphabeta` | alpha-beta search with a transposition table, with or without a value network |
+| `uct` | Monte-Carlo tree search with random rollouts and proven endgames |
+| `puct` | tree search guided by a value network or by any function of positions |
+| `limit` | limits of a search: steps or seconds |
+| `piecewise` | searches of many games on threads, in pieces, within a limit |
+"""

@@ -1,6 +1,6 @@
 """AlphaZero (Silver et al. 2018): the network learns from a search that it guides itself.
 
-Every turn of every game is searched by policy+mcts (:mod:`mancala_env.agents.puct`), the network being the
+Every turn of every game is searched by policy+mcts (:mod:`mancala_env.search.puct`), the network being the
 one that learns. All games are searched side by side, and the network judges the leaves of all trees at once.
 The first turns of a game are drawn from the visits, and later ones are the most visited. The network's policy
 is then fitted to the shares of the visits, its value to what the search found mixed with how the game ended:
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mancala_env.agents.puct import PuctAgent
+from mancala_env.agents.searchers import PuctAgent
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.observations import Observer
 from mancala_env.search.limit import Budget
@@ -58,8 +58,8 @@ class NetworkSearch(PuctAgent):
         self.last_simulations = np.zeros(0, np.int64)
         self._network, self._margin_share = None, margin_share
 
-    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return logits and values of games; see :meth:`PuctAgent.judge`.
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits and values of games; see :meth:`PuctAgent.evaluate`.
 
         Raises:
             NotFinite: The network gives no numbers.

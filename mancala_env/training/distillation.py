@@ -17,8 +17,8 @@ from stable_baselines3.common.logger import Logger
 from torch import nn
 
 from mancala_env import Position, agents
-from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
 from mancala_env.agents.perfect import PerfectAgent
+from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH
 from mancala_env.games.batch import Batch

@@ -14,7 +14,7 @@ import torch
 from stable_baselines3.common.logger import Logger
 from torch import Tensor, nn
 
-from mancala_env.agents.puct import reward_of
+from mancala_env.search.puct import reward_of
 from mancala_env.training.config import TrainConfig
 from mancala_env.training.distillation import agreement, boltzmann_targets, expert, losses
 from mancala_env.training.replay import REPLAY_FILE, Replay, Searched, ends_of

@@ -29,7 +29,7 @@ from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, check_out, in_one_line
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import Agent, make
-from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import InvalidArgument

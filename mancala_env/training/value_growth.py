@@ -30,7 +30,7 @@ from rich.console import Console
 from mancala_env._util.command_line import Interrupted, Parser, check_out, in_one_line
 from mancala_env._util.settings import check, setting, settings_of
 from mancala_env._util.tensors import SUFFIX
-from mancala_env.agents.minimax import MinimaxAgent
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.evaluation.matches import MatchResult, play_openings

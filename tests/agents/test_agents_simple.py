@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from strategies import reached
 
 from mancala_env import Batch, IllegalMove, InvalidRuleset, Position, Ruleset, agents, rulesets
-from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.registry import spec_forms
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.errors import InvalidArgument, InvalidPosition
 
 

@@ -42,7 +42,7 @@ def test_plays_legal_actions_and_the_best_of_its_network(tmp_path: Path, kind) -
     assert isinstance(agent, CheckpointAgent)
     batch = Batch(LAYLI, 200, seed=2, num_threads=1)
     for _ in range(30):
-        logits, values = agent.judge(batch.games)
+        logits, values = agent.evaluate(batch.games)
         actions = agent.act(batch.games)
         assert (batch.legal_mask[np.arange(200), actions] == 1).all()
         assert (actions == np.where(batch.legal_mask, logits, -np.inf).argmax(axis=1)).all()
@@ -55,7 +55,7 @@ def test_sampled_actions_follow_the_probabilities(checkpoint: Path) -> None:
     assert isinstance(agent, CheckpointAgent)
     games = np.repeat(Position(LAYLI).games, 4000, axis=0)
     drawn = np.bincount(agent.act(games), minlength=6) / 4000
-    logits = agent.judge(games[:1])[0][0]
+    logits = agent.evaluate(games[:1])[0][0]
     chances = np.exp(logits - logits.max())
     assert drawn == pytest.approx(chances / chances.sum(), abs=0.05)
     agent.seed(9)

@@ -10,18 +10,20 @@ from error_checks import names, raises
 
 from mancala_env import Position, agents, rulesets
 from mancala_env._util.package_data import rulesets_with, shipped_file
-from mancala_env.agents import match_mcts, mcts
-from mancala_env.agents.match_mcts import MatchMctsAgent, table_of
-from mancala_env.agents.match_values import (
+from mancala_env.agents import match
+from mancala_env.agents.match import (
+    MatchMctsAgent,
     NoMatchValues,
     after_rounds,
     dials_in_bytes,
     finished_rounds,
+    match_values,
     read_values,
-    worths,
+    search_table,
 )
 from mancala_env.agents.registry import entrant_of
 from mancala_env.evaluation import play_matches
+from mancala_env.search import uct
 from tools import make_match_values
 from tools.make_match_values import solve
 
@@ -68,7 +70,7 @@ def test_a_count_is_worth_what_the_round_that_really_follows_is_worth(ruleset):
     for _ in range(40):
         game = Position(rules)
         for _ in range(8):
-            table = worths(rules, values, game.games)[0]
+            table = match_values(rules, values, game.games)[0]
             debts += bool(game.games[0, _DEBTS : _DEBTS + 2].any())
             while not game.is_over:
                 game.play(int(draw.choice(game.legal_actions)))
@@ -99,7 +101,7 @@ def test_worths_are_the_opposite_with_the_seats_exchanged(ruleset):
     games[1, _STARTER] = 1
     debts = rules.match == "loan"
     games[0, _DEBTS], games[1, _DEBTS + 1] = 2 * debts, 2 * debts
-    of_south, of_north = worths(rules, values, games)
+    of_south, of_north = match_values(rules, values, games)
     assert (of_south == -of_north[::-1]).all()
 
 
@@ -109,7 +111,7 @@ def test_a_loan_is_repaid_before_the_next_round_is_thought_of():
     values, _ = one_number_a_state(rules)
     games = np.repeat(Position(rules).games, 2, axis=0)
     games[1, _DEBTS] = 2
-    free, owing = worths(rules, values, games)
+    free, owing = match_values(rules, values, games)
     assert owing[26] == free[24] != free[26]
 
 
@@ -206,10 +208,10 @@ def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
 
 
 def test_a_table_bounds_what_can_still_come():
-    table = table_of(np.array([[-1, -0.2, -0.5, 0.6, 0.4, 1]]))[0]
-    assert table[mcts.EXACT].tolist() == [-200, -40, -100, 120, 80, 200]
-    assert table[mcts.LEAST].tolist() == [-200, -100, -100, 80, 80, 200]
-    assert table[mcts.MOST].tolist() == [-200, -40, -40, 120, 120, 200]
+    table = search_table(np.array([[-1, -0.2, -0.5, 0.6, 0.4, 1]]))[0]
+    assert table[uct.EXACT].tolist() == [-200, -40, -100, 120, 80, 200]
+    assert table[uct.LEAST].tolist() == [-200, -100, -100, 80, 80, 200]
+    assert table[uct.MOST].tolist() == [-200, -40, -40, 120, 120, 200]
 
 
 def best_worth(game, worth):
@@ -233,12 +235,12 @@ def best_worth(game, worth):
     ],
 )
 def test_an_endgame_is_played_for_what_the_match_is_worth_then(monkeypatch, drawing, player, stores):
-    """Against a search of all turns, for worths that rise and fall with the count: seeds are not the aim."""
+    """Against a search of all turns, for values that rise and fall with the count: seeds are not the aim."""
     draw = np.random.default_rng(1)
     game = position("layli_goobalay", drawing, player=player, stores=stores)
     for _ in range(5):
         drawn = np.rint(200 * draw.uniform(-1, 1, 49)) / 200
-        monkeypatch.setattr(match_mcts, "worths", lambda *_, drawn=drawn: drawn[None])
+        monkeypatch.setattr(match, "match_values", lambda *_, drawn=drawn: drawn[None])
         agent = agents.make("match+mcts:20000", "layli_goobalay", seed=1, num_threads=1)
         assert isinstance(agent, MatchMctsAgent)
         after = game.copy()

@@ -10,9 +10,9 @@ from boards import finished, position
 from error_checks import raises
 
 from mancala_env import Batch, IllegalMove, Position, agents, rulesets
-from mancala_env.agents import mcts, search_agent
-from mancala_env.agents.mcts import MctsAgent
+from mancala_env.agents.searchers import MctsAgent
 from mancala_env.evaluation import play_matches
+from mancala_env.search import piecewise, uct
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds 20,000 simulations prove most values.
@@ -108,7 +108,7 @@ def test_a_search_in_pieces_is_the_search_in_one(monkeypatch):
     games = Batch("leyla", 3, seed=6, opening_turns=5).games
     looks = itertools.count(1)
     # A look about a millisecond after the last keeps pieces as they begin, at ten simulations.
-    monkeypatch.setattr(search_agent, "perf_counter", lambda: next(looks) / 1024)
+    monkeypatch.setattr(piecewise, "perf_counter", lambda: next(looks) / 1024)
     timed = tree_search("0.25s", "leyla")
     actions = timed.act(games)
     assert timed.last_simulations.tolist() == [2560, 2560, 2560]
@@ -120,7 +120,7 @@ def test_more_time_runs_more_simulations(monkeypatch):
     simulations = []
     for seconds in (1, 10):
         looks = itertools.count()
-        monkeypatch.setattr(search_agent, "perf_counter", lambda looks=looks: next(looks))
+        monkeypatch.setattr(piecewise, "perf_counter", lambda looks=looks: next(looks))
         agent = tree_search(f"{seconds}s")
         assert agent.choose(game) in game.legal_actions
         simulations.append(agent.last_simulations[0])
@@ -128,7 +128,7 @@ def test_more_time_runs_more_simulations(monkeypatch):
 
 
 def test_a_full_tree_goes_on_with_rollouts(monkeypatch):
-    monkeypatch.setattr(mcts, "_MOST_NODES", 40)
+    monkeypatch.setattr(uct, "MAX_NODES", 40)
     agent = tree_search(2000)
     game = Position("layli_goobalay")
     assert agent.choose(game) in game.legal_actions
@@ -157,16 +157,16 @@ def test_mcts_beats_random_and_more_simulations_beat_fewer(ruleset):
 def chosen_of(children, player=0, root=(-48, 48), win=1):
     """Return the children that are chosen of (visits, value, low, high), bounds being the mover's."""
     count = len(children)
-    tree = np.zeros((1 + count, mcts.NODE_COLUMNS), np.int32)
-    promise = np.zeros((1 + count, 2), np.float32)
-    tree[0, [mcts.FIRST, mcts.COUNT]] = 1, count
-    tree[0, [mcts.LOW, mcts.HIGH]] = root if player == 0 else (-root[1], -root[0])
+    tree = np.zeros((1 + count, uct.NODE_COLUMNS), np.int32)
+    estimates = np.zeros((1 + count, 2), np.float32)
+    tree[0, [uct.FIRST, uct.COUNT]] = 1, count
+    tree[0, [uct.LOW, uct.HIGH]] = root if player == 0 else (-root[1], -root[0])
     for n, (visits, value, low, high) in enumerate(children, 1):
-        tree[n, mcts.VISITS] = visits
-        tree[n, [mcts.LOW, mcts.HIGH]] = (low, high) if player == 0 else (-high, -low)
-        promise[n, mcts.VALUE] = value
-    randoms = (np.uint64(random) for random in range(1, 40))
-    return {int(mcts.choose(tree, promise, 0, player, random, win)) - 1 for random in randoms}
+        tree[n, uct.VISITS] = visits
+        tree[n, [uct.LOW, uct.HIGH]] = (low, high) if player == 0 else (-high, -low)
+        estimates[n, uct.VALUE] = value
+    rng_states = (np.uint64(state) for state in range(1, 40))
+    return {int(uct.choose(tree, estimates, 0, player, state, win)) - 1 for state in rng_states}
 
 
 @pytest.mark.parametrize("player", [0, 1])

@@ -11,9 +11,9 @@ from boards import finished, position
 from error_checks import raises
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, rulesets
-from mancala_env.agents import search_agent
-from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent, action_values
+from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent, action_values
 from mancala_env.evaluation import play_matches
+from mancala_env.search import piecewise
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 # With this many free seeds a full-width search sees the round to its end within a second.
@@ -223,7 +223,7 @@ def test_more_time_searches_deeper(monkeypatch):
     depths = []
     for seconds in (0.001, 0.02, 0.4):
         looks = itertools.count()
-        monkeypatch.setattr(search_agent, "perf_counter", lambda looks=looks: next(looks) / 1000)
+        monkeypatch.setattr(piecewise, "perf_counter", lambda looks=looks: next(looks) / 1000)
         agent = minimax(f"{seconds}s")
         actions = agent.act(games)
         assert set(actions) <= set(game.legal_actions)
@@ -247,7 +247,7 @@ def test_an_interrupted_search_leaves_no_trace():
     for _ in range(3):  # each stops in the middle of a depth
         agent.choose(game)
     other = reached("layli_goobalay", 9, seed=2)
-    agent.budget = search_agent.Budget(4, float("inf"))
+    agent.budget = piecewise.Budget(4, float("inf"))
     assert (agent.action_values(other.games)[0] == plain_values(other, 4, 6)).all()
 
 

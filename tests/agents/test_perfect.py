@@ -9,8 +9,8 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Batch, IllegalMove, Position, Ruleset, agents, solver
-from mancala_env.agents import InvalidSpec, traps
-from mancala_env.agents.traps import TrappingAgent
+from mancala_env.agents import InvalidSpec, perfect
+from mancala_env.agents.perfect import TrappingAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import InvalidValueNetwork
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
@@ -112,14 +112,14 @@ def test_a_trap_is_worth_what_tree_searches_give_away_by_it_and_by_those_behind_
 @pytest.mark.parametrize(("most", "turns"), [(100, 3), (0, 1)])
 def test_it_looks_less_far_where_there_is_too_much_to_look_at(most: int, turns: int, monkeypatch) -> None:
     asked: list[int] = []
-    original = traps.LookAhead.gain_after
+    original = perfect.LookAhead.gain_after
 
-    def noted(self: traps.LookAhead, position: Position, action: int, turns: int) -> float:
+    def noted(self: perfect.LookAhead, position: Position, action: int, turns: int) -> float:
         asked.append(turns)
         return original(self, position, action, turns)
 
-    monkeypatch.setattr(traps.LookAhead, "gain_after", noted)
-    monkeypatch.setattr(traps, "_MOST_SEARCHED", most)
+    monkeypatch.setattr(perfect.LookAhead, "gain_after", noted)
+    monkeypatch.setattr(perfect, "_MOST_SEARCHED", most)
     games = Batch(SMALL[0], 40, seed=3, opening_turns=2).games
     actions = agents.make("perfect+traps", SMALL[0], seed=0, num_threads=1).act(games)
     assert max(asked) == turns
@@ -139,14 +139,14 @@ def test_traps_end_with_the_time_and_stay_optimal(monkeypatch: pytest.MonkeyPatc
     games = Batch(SMALL[0], 12, seed=3, opening_turns=2).games
     agents.make("perfect+traps", SMALL[0], seed=0).act(games)  # compiles
     hurried = agents.make("perfect+traps:0.5s", SMALL[0], seed=0, num_threads=1)
-    original, looked = traps.LookAhead._look_for_replies, []
+    original, looked = perfect.LookAhead._search_replies, []
 
-    def slowly(self: traps.LookAhead, position: Position) -> Any:
+    def slowly(self: perfect.LookAhead, position: Position) -> Any:
         time.sleep(0.6)
         looked.append(position)
         return original(self, position)
 
-    monkeypatch.setattr(traps.LookAhead, "_look_for_replies", slowly)
+    monkeypatch.setattr(perfect.LookAhead, "_search_replies", slowly)
     values = solver.Solver(SMALL[0], memory_mb=1).action_values_of(games)
     for b in range(12):
         before = len(looked)

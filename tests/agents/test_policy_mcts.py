@@ -11,17 +11,17 @@ from error_checks import raises
 from value_checkpoints import checkpoint_of
 
 from mancala_env import Batch, IllegalMove, Position, agents
-from mancala_env.agents.policy_mcts import PolicyMctsAgent
+from mancala_env.agents.network import PolicyMctsAgent
 from mancala_env.evaluation import play_matches
 from mancala_env.networks.checkpoint import InvalidCheckpoint
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
-JUDGES = ("policy", "value network")
+EVALUATORS = ("policy", "value network")
 
 
-def checkpoint(folder: Path, judge: str, ruleset: str = "layli_goobalay") -> Path:
+def checkpoint(folder: Path, evaluate: str, ruleset: str = "layli_goobalay") -> Path:
     path = folder / "agent.zip"
-    if judge == "value network":
+    if evaluate == "value network":
         return checkpoint_of(path, ruleset)
     return write_checkpoint(path, identity_of(ruleset, "afterstates"))
 
@@ -32,11 +32,11 @@ def tree_search(budget: object, path: Path, ruleset: str = "layli_goobalay", **o
     return agent
 
 
-@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("evaluate", EVALUATORS)
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
-def test_whole_games_are_played_by_legal_actions(tmp_path, judge, ruleset):
+def test_whole_games_are_played_by_legal_actions(tmp_path, evaluate, ruleset):
     """In Gabata players pass."""
-    agent = tree_search(20, checkpoint(tmp_path, judge, ruleset), ruleset)
+    agent = tree_search(20, checkpoint(tmp_path, evaluate, ruleset), ruleset)
     batch = Batch(ruleset, 8, seed=1)
     for _ in range(30):
         before = batch.games.copy()
@@ -45,8 +45,8 @@ def test_whole_games_are_played_by_legal_actions(tmp_path, judge, ruleset):
         batch.step(actions)
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, judge):
+@pytest.mark.parametrize("evaluate", EVALUATORS)
+def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, evaluate):
     """Whatever the network, which knows nothing here."""
     proven = []
     for number, entry in enumerate(EXACT):
@@ -55,7 +55,7 @@ def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, judge):
             continue
         folder = tmp_path / str(number)
         folder.mkdir()
-        agent = tree_search(3000, checkpoint(folder, judge, entry["ruleset"]), entry["ruleset"])
+        agent = tree_search(3000, checkpoint(folder, evaluate, entry["ruleset"]), entry["ruleset"])
         action = agent.choose(Position(entry["ruleset"], entry["seeds"], entry["owner"]))
         proven.append(agent.last_simulations[0] < 3000)
         if proven[-1]:
@@ -63,9 +63,9 @@ def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, judge):
     assert np.mean(proven) >= 0.5
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_a_choice_depends_on_the_position_and_the_seed_alone(tmp_path, judge):
-    path = checkpoint(tmp_path, judge)
+@pytest.mark.parametrize("evaluate", EVALUATORS)
+def test_a_choice_depends_on_the_position_and_the_seed_alone(tmp_path, evaluate):
+    path = checkpoint(tmp_path, evaluate)
     games = Batch("layli_goobalay", 40, seed=6, opening_turns=5).games
     together = tree_search(100, path).act(games)
     again = tree_search(100, path)
@@ -76,9 +76,9 @@ def test_a_choice_depends_on_the_position_and_the_seed_alone(tmp_path, judge):
     assert [alone.act(games[b : b + 1])[0] for b in range(40)] == together.tolist()
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_budgets_are_kept(tmp_path, judge):
-    path = checkpoint(tmp_path, judge)
+@pytest.mark.parametrize("evaluate", EVALUATORS)
+def test_budgets_are_kept(tmp_path, evaluate):
+    path = checkpoint(tmp_path, evaluate)
     games = Batch("layli_goobalay", 300, seed=6, opening_turns=2).games
     agent = tree_search(30, path)
     agent.act(games)
@@ -88,9 +88,9 @@ def test_budgets_are_kept(tmp_path, judge):
     assert timed.last_simulations[0] >= 1
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_one_legal_action_needs_no_search(tmp_path, judge):
-    agent = tree_search(10_000, checkpoint(tmp_path, judge, "leyla"), "leyla")
+@pytest.mark.parametrize("evaluate", EVALUATORS)
+def test_one_legal_action_needs_no_search(tmp_path, evaluate):
+    agent = tree_search(10_000, checkpoint(tmp_path, evaluate, "leyla"), "leyla")
     assert agent.choose(position("leyla", "1 2 3 4 5 6\n0 0 0 7 0 0")) == 3
     assert agent.last_simulations[0] < 10_000
 
@@ -118,12 +118,12 @@ def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch
     rows = np.flatnonzero((legal[:, :6].sum(axis=1) > 1) & legal[:, 6:].any(axis=1))
     assert len(rows) > 3
 
-    def judge(games):
+    def evaluate(games):
         logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six are nobody's
         logits[: 6 * len(games)] = np.tile(np.arange(6), len(games))
         return logits[: 6 * len(games)].reshape(-1, 6), np.zeros(len(games), np.float32)
 
-    monkeypatch.setattr(agent, "judge", judge)
+    monkeypatch.setattr(agent, "evaluate", evaluate)
     liked = [int(np.flatnonzero(legal[row, :6])[-1]) for row in rows]
     assert [agent.act(batch.games[[row]])[0] for row in rows] == liked
 
@@ -141,7 +141,7 @@ def test_positions_that_the_network_does_not_know_are_searched_all_the_same(tmp_
             alone.act(batch.games[[row]])
         counts = Position.from_games("gabata_i", batch.games, int(row)).counts
         lead = int(counts[batch.player[row]]) - int(counts[1 - batch.player[row]])
-        assert agent.judge(batch.games[[row]])[1] == pytest.approx(np.tanh(lead / 6), abs=1e-6)
+        assert agent.evaluate(batch.games[[row]])[1] == pytest.approx(np.tanh(lead / 6), abs=1e-6)
     actions = agent.act(batch.games)
     assert (batch.legal_mask[np.arange(60), actions] == 1).all()
 

@@ -13,8 +13,8 @@ from error_checks import names, raises
 from value_checkpoints import checkpoint_of, weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
-from mancala_env.agents.minimax import ILLEGAL
 from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
+from mancala_env.agents.searchers import ILLEGAL
 from mancala_env.evaluation import play_matches
 from mancala_env.networks import export
 from mancala_env.networks.checkpoint import (

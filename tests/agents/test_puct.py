@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mancala_env import Batch, Position, agents
-from mancala_env.agents import puct
-from mancala_env.agents.mcts import COUNT, FIRST, HOLE, VALUE, VISITS
-from mancala_env.agents.puct import PuctAgent
+from mancala_env.agents.searchers import PuctAgent
+from mancala_env.search import puct
 from mancala_env.search.limit import Budget
+from mancala_env.search.uct import COUNT, FIRST, HOLE, VALUE, VISITS
 
 
 class Leaning(PuctAgent):
@@ -20,7 +20,7 @@ class Leaning(PuctAgent):
         self.budget = Budget(simulations)
         self._network, self._margin_share = None, 0.0
 
-    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         logits = np.tile(np.linspace(0.5, -0.5, self.ruleset.row_width), (len(games), 1))
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
         values = [worth(position) for position in positions]
@@ -33,32 +33,32 @@ def worth(position: Position) -> float:
 
 
 def searcher(kind: str, ruleset: str, simulations: int) -> PuctAgent:
-    if kind == "judge":
+    if kind == "evaluate":
         return Leaning(ruleset, simulations)
     agent = agents.make(f"value+mcts:{simulations}", ruleset, seed=1, num_threads=1)
     assert isinstance(agent, PuctAgent)
     return agent
 
 
-@pytest.mark.parametrize("kind", ["judge", "value network"])
+@pytest.mark.parametrize("kind", ["evaluate", "value network"])
 @pytest.mark.parametrize("simulations", [1, 7, 300])
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
 def test_after_a_search_every_simulation_has_come_back(kind: str, simulations: int, ruleset: str) -> None:
     batch = Batch(ruleset, 5, seed=2, opening_turns=6)
     num_games = len(batch.games)
     done = np.zeros(num_games, np.int64)
-    forest = searcher(kind, ruleset, simulations)._search(batch.games, done)
-    assert (forest.tree[:, puct._UNDER_WAY] == 0).all()
-    assert (forest.tree[:num_games, VISITS] == done).all()
-    inner = np.flatnonzero(forest.tree[:, COUNT])
+    trees = searcher(kind, ruleset, simulations)._search(batch.games, done)
+    assert (trees.tree[:, puct._IN_FLIGHT] == 0).all()
+    assert (trees.tree[:num_games, VISITS] == done).all()
+    inner = np.flatnonzero(trees.tree[:, COUNT])
     assert len(inner) >= num_games
     for node in inner:
-        first, count, visits = (int(forest.tree[node, column]) for column in (FIRST, COUNT, VISITS))
-        below = forest.tree[first : first + count, VISITS].sum()
+        first, count, visits = (int(trees.tree[node, column]) for column in (FIRST, COUNT, VISITS))
+        below = trees.tree[first : first + count, VISITS].sum()
         # The first visit of a node ends there; others go on, unless it is proven.
         assert below <= visits - 1
         assert below == visits - 1 or node >= num_games
-        assert abs(forest.sums[node]) <= visits + 1e-6
+        assert abs(trees.sums[node]) <= visits + 1e-6
 
 
 class _Node:
@@ -84,13 +84,15 @@ def plain_search(agent: Leaning, game: Position, simulations: int) -> dict[int, 
                 )
             )
         leaf = line[-1]
-        logits, (value,) = agent.judge(leaf.game.games)
+        logits, (value,) = agent.evaluate(leaf.game.games)
         legal = list(leaf.game.legal_actions)
         chances = np.exp(logits[0, legal])
         for action, chance in zip(legal, chances / chances.sum(), strict=True):
             after = leaf.game.copy()
             after.play(action)
-            leaf.children[action] = _Node(after, float(chance), max(float(value) - puct._UNTRIED, -1.0))
+            leaf.children[action] = _Node(
+                after, float(chance), max(float(value) - puct._UNVISITED_PENALTY, -1.0)
+            )
         south = float(value) if leaf.game.player == 0 else -float(value)
         for parent, node in zip([None, *line], line, strict=False):
             node.visits += 1
@@ -102,17 +104,17 @@ def plain_search(agent: Leaning, game: Position, simulations: int) -> dict[int, 
 
 @pytest.mark.parametrize("simulations", [1, 5, 40, 150])
 def test_one_simulation_at_a_time_is_the_plain_search(monkeypatch, simulations: int) -> None:
-    monkeypatch.setattr(puct, "_PER_SIMULATION", 10**9)
+    monkeypatch.setattr(puct, "_VISITS_PER_FLIGHT", 10**9)
     for seed in range(4):
         batch = Batch("layli_goobalay", 1, seed=seed, opening_turns=4)
         agent = Leaning("layli_goobalay", simulations)
-        forest = agent._search(batch.games, np.zeros(1, np.int64))
-        first, count = int(forest.tree[0, FIRST]), int(forest.tree[0, COUNT])
+        trees = agent._search(batch.games, np.zeros(1, np.int64))
+        first, count = int(trees.tree[0, FIRST]), int(trees.tree[0, COUNT])
         game = Position.from_games("layli_goobalay", batch.games)
         wanted = plain_search(agent, game, simulations)
         found = {}
         for child in range(first, first + count):
-            action = int(forest.tree[child, HOLE]) % 6
-            found[action] = int(forest.tree[child, VISITS])
-            assert forest.promise[child, VALUE] <= 1
+            action = int(trees.tree[child, HOLE]) % 6
+            found[action] = int(trees.tree[child, VISITS])
+            assert trees.estimates[child, VALUE] <= 1
         assert found == wanted

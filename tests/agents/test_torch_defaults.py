@@ -55,14 +55,14 @@ def test_agents_made_before_and_after_play_as_without(ruleset, other_default):
     network = before[0]
     assert isinstance(network, CheckpointAgent)
     games = Batch(ruleset, 8, seed=3).games
-    judged = network.judge(games)
+    judged = network.evaluate(games)
     other_default()
     assert chosen(before, ruleset) == expected
     after = made(ruleset)
     assert chosen(after, ruleset) == expected
     for each in (before[0], after[0]):
         assert isinstance(each, CheckpointAgent)
-        for found, wanted in zip(each.judge(games), judged, strict=True):
+        for found, wanted in zip(each.evaluate(games), judged, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
 

@@ -15,14 +15,15 @@ from value_checkpoints import weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
 from mancala_env._util import tensors
-from mancala_env.agents import Spec, puct
-from mancala_env.agents.puct import PuctAgent
+from mancala_env.agents import Spec
 from mancala_env.agents.registry import entrant_of
+from mancala_env.agents.searchers import PuctAgent
 from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks import value_files as value_file
 from mancala_env.networks.value import InvalidValueNetwork, position_values
 from mancala_env.networks.value_files import NoValueNetwork, ValueFile, read_for, read_value_file
 from mancala_env.rulesets import Ruleset
+from mancala_env.search import puct
 
 LAYLI = rulesets.lookup("layli_goobalay")
 # Those of the written sources (RULES 6); Ludii's may have one too.
@@ -110,7 +111,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     assert 1 < at_once("0.05s") < 256
     assert at_once("10000000") == at_once("30s") == 1
     assert at_once("0.1s", "policy+mcts") > 100  # torch judges many positions at once
-    monkeypatch.setattr(puct, "_MOST_NODES", 100_000)
+    monkeypatch.setattr(puct, "MAX_NODES", 100_000)
     agent = agents.make("value+mcts:100000", LAYLI, seed=1)
     assert isinstance(agent, PuctAgent)
     assert agent.choose(Position(LAYLI)) in Position(LAYLI).legal_actions

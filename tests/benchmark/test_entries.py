@@ -18,9 +18,8 @@ from error_checks import names, raises
 
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
-from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.network import CheckpointAgent
-from mancala_env.agents.puct import PuctAgent
+from mancala_env.agents.searchers import MinimaxAgent, PuctAgent
 from mancala_env.benchmark import (
     TASKS,
     LearningBudget,

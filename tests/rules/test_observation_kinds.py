@@ -9,7 +9,7 @@ from error_checks import raises
 from expected_observations import FOUR_TURNS, expected
 
 from mancala_env import Batch, Position, agents, observations, rulesets
-from mancala_env.agents.value_search import ValueMinimaxAgent
+from mancala_env.agents.searchers import ValueMinimaxAgent
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT
 from mancala_env.networks.value_files import NoValueNetwork

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from mancala_env import InvalidRuleset, Position, Ruleset, rulesets, solver
-from mancala_env.agents.mcts import MctsAgent
-from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.scripted import GreedyAgent
+from mancala_env.agents.searchers import MctsAgent, MinimaxAgent
 from mancala_env.engine import single_game
 from mancala_env.engine.episode import MATCH, EpisodeSettings, play_random
 from mancala_env.engine.state import encode

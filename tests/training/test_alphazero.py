@@ -12,15 +12,15 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import Batch, Position, agents, rulesets
-from mancala_env.agents.mcts import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.agents.network import CheckpointAgent
-from mancala_env.agents.puct import Forest
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH, unpack
 from mancala_env.evaluation.matches import play_matches
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.observations import Observer
+from mancala_env.search.puct import SearchTrees
+from mancala_env.search.uct import COUNT, FIRST, HIGH, LOW, VISITS
 from mancala_env.solver import Solver
 from mancala_env.training import run as command
 from mancala_env.training.alphazero import AlphaZero, NetworkSearch, drawn
@@ -60,8 +60,8 @@ def moves_twice(ruleset: rulesets.Ruleset, games: np.ndarray, b: int) -> bool:
 class AlwaysSouth(NetworkSearch):
     """Every position is a reward of 0.5 to South."""
 
-    def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        logits, _ = super().judge(games)
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits, _ = super().evaluate(games)
         return logits, np.where(games[:, PLAYER_COLUMN] == SOUTH, 0.5, -0.5).astype(np.float32)
 
 
@@ -79,9 +79,9 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     players = games[:, PLAYER_COLUMN]
     # Turns that end the round are worth what they are, so only trees without an end in sight are looked
     # at, and of those only where either side may still win.
-    forest = search._search(games, np.zeros(len(games), np.int64))
-    is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
-    roots = forest.tree[: len(games)]
+    trees = search._search(games, np.zeros(len(games), np.int64))
+    is_open = np.array([not sees_an_end(trees, b) for b in range(len(games))])
+    roots = trees.tree[: len(games)]
     is_open &= (roots[:, LOW] < 0) & (roots[:, HIGH] > 0)
     assert is_open.sum() > 30
     assert {0, 1} == set(players[is_open].tolist())
@@ -90,15 +90,15 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     )
 
 
-def sees_an_end(forest: Forest, root: int) -> bool:
+def sees_an_end(trees: SearchTrees, root: int) -> bool:
     """Tell whether a tree holds a position whose margin is known."""
     nodes = [root]
     while nodes:
         node = nodes.pop()
-        if forest.tree[node, VISITS] and forest.tree[node, LOW] == forest.tree[node, HIGH]:
+        if trees.tree[node, VISITS] and trees.tree[node, LOW] == trees.tree[node, HIGH]:
             return True
-        first = int(forest.tree[node, FIRST])
-        nodes += range(first, first + int(forest.tree[node, COUNT]))
+        first = int(trees.tree[node, FIRST])
+        nodes += range(first, first + int(trees.tree[node, COUNT]))
     return False
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from value_checkpoints import checkpoint_of
 
 from mancala_env import Position, agents, rulesets
-from mancala_env.agents.minimax import ILLEGAL, MinimaxAgent
+from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set, rows_to_learn
 from mancala_env.games.batch import Batch
 from mancala_env.networks.checkpoint import read_identity

@@ -13,10 +13,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from mancala_env import agents
-from mancala_env.agents.puct import reward_of
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.rulesets import lookup
+from mancala_env.search.puct import reward_of
 from mancala_env.training import run as command
 from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.config import InvalidConfig, read_config

@@ -50,7 +50,7 @@ def test_onnx_computes_what_torch_computes(kind, ruleset: str, tmp_path: Path, c
             observation, legal = observer.empty(games), np.empty((games, batch.num_actions), np.bool_)
             observer.write(rows, observation, legal)
             logits, values = session.run(None, {"observation": observation, "legal": legal})
-            wanted = agent.judge(rows)
+            wanted = agent.evaluate(rows)
             np.testing.assert_allclose(logits[legal], wanted[0][legal], rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(values, wanted[1], rtol=1e-4, atol=1e-5)
             assert (logits[~legal] < -1e7).all()

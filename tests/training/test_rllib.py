@@ -382,7 +382,7 @@ def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) 
     agent = CheckpointAgent(LAYLI, path, spec=str(path))
     runner = algorithm.env_runner
     games = runner.env._batches[0].games
-    logits, values = agent.judge(games)
+    logits, values = agent.evaluate(games)
     ours, worth = runner._judge(runner.module[SHARED].network, runner.env.action_masks())
     np.testing.assert_allclose(logits, ours.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(values, worth.numpy()[: len(games)], rtol=1e-5, atol=1e-5)

@@ -26,9 +26,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mancala_env.agents import mcts, minimax
 from mancala_env.agents.scripted import greedy_action, random_action
-from mancala_env.agents.search_agent import ACTIVE
 from mancala_env.engine import single_game
 from mancala_env.engine.episode import MATCH, OUTCOME, EpisodeSettings
 from mancala_env.engine.episode import play_random as random_play
@@ -48,6 +46,8 @@ from mancala_env.engine.timeline import write_timeline
 from mancala_env.engine.turn import STALL_LIMIT, is_legal
 from mancala_env.engine.validation import first_impossible
 from mancala_env.networks.value import write_packed
+from mancala_env.search import alphabeta, uct
+from mancala_env.search.piecewise import ACTIVE
 from mancala_env.solver import proof_search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
 
@@ -202,12 +202,12 @@ def choose_greedy(rules, game, random):
 
 @written_out
 def _minimax_block(block, width, plies, table_bits):
-    """Return the memory of a search, its answers, and where the block ends."""
+    """Return the memory of a search, its results, and where the block ends."""
     actions = 2 * width
     rows = plies * actions
     at = np.int64(block)
-    frames = array_at(at, np.int64, (plies, minimax.FRAME_COLUMNS))
-    at += _whole_lines(8 * plies * minimax.FRAME_COLUMNS)
+    frames = array_at(at, np.int64, (plies, alphabeta.FRAME_COLUMNS))
+    at += _whole_lines(8 * plies * alphabeta.FRAME_COLUMNS)
     keys = array_at(at, np.uint64, (plies,))
     at += _whole_lines(8 * plies)
     children = array_at(at, np.uint64, (rows, NUM_COLUMNS))
@@ -218,17 +218,17 @@ def _minimax_block(block, width, plies, table_bits):
     at += _whole_lines(8 * rows)
     root_values = array_at(at, np.int64, (actions,))
     at += _whole_lines(8 * actions)
-    progress = array_at(at, np.int64, (minimax.PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * minimax.PROGRESS_COLUMNS)
+    progress = array_at(at, np.int64, (alphabeta.PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * alphabeta.PROGRESS_COLUMNS)
     values = array_at(at, np.int16, (1, actions))
     at += _whole_lines(2 * actions)
     numbers = array_at(at, np.int64, (4, 1))
     at += _whole_lines(8 * 4)
     table = array_at(at, np.uint64, (1 << table_bits, 2))
     at += 16 << table_bits
-    memory = minimax.Memory(frames, keys, children, scores, holes, root_values, table, progress)
-    answers = minimax.Answers(numbers[0], values, numbers[1], numbers[2], numbers[3])
-    return memory, answers, at
+    memory = alphabeta.AlphaBetaMemory(frames, keys, children, scores, holes, root_values, table, progress)
+    results = alphabeta.AlphaBetaResults(numbers[0], values, numbers[1], numbers[2], numbers[3])
+    return memory, results, at
 
 
 def minimax_bytes(rules, deepest, table_bits):
@@ -242,12 +242,12 @@ def minimax_bytes(rules, deepest, table_bits):
 def minimax_start(rules, deepest, table_bits, block):
     """Begin a new search."""
     block_of = _minimax_block(block, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))
-    memory, answers, _ = block_of
+    memory, results, _ = block_of
     memory.progress[ACTIVE] = 0
-    answers.values[:] = minimax.ILLEGAL
-    answers.actions[0] = -1
-    answers.depths[0] = 0
-    answers.nodes[0] = 0
+    results.values[:] = alphabeta.ILLEGAL
+    results.actions[0] = -1
+    results.depths[0] = 0
+    results.nodes[0] = 0
     return 0
 
 
@@ -259,44 +259,44 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
     values are in seeds, with a network in sixteenths of a seed.
     """
     r, games = _rules_at(rules), _games_at(game)
-    memory, answers, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
-    randoms = array_at(random, np.uint64, (1,))
+    memory, results, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
+    rng_states = array_at(random, np.uint64, (1,))
     if network == 0:
-        done = minimax.search_piece(
+        done = alphabeta.search_piece(
             r,
             None,
             games,
-            randoms,
+            rng_states,
             np.int64(deepest),
             np.int64(step),
             wants_all != 0,
             np.int64(turns),
-            answers,
+            results,
             memory,
             0,
             1,
         )
     else:
         # (No kernel asks how long a network is.)
-        done = minimax.search_piece(
+        done = alphabeta.search_piece(
             r,
             array_at(network, np.int64, (1,)),
             games,
-            randoms,
+            rng_states,
             np.int64(deepest),
             np.int64(step),
             wants_all != 0,
             np.int64(turns),
-            answers,
+            results,
             memory,
             0,
             1,
         )
     said = array_at(out, np.float64, (4 + 2 * r.width,))
-    said[0], said[1] = answers.actions[0], answers.depths[0]
-    said[2], said[3] = answers.nodes[0], answers.best[0]
+    said[0], said[1] = results.actions[0], results.depths[0]
+    said[2], said[3] = results.nodes[0], results.best[0]
     for action in range(2 * r.width):
-        said[4 + action] = answers.values[0, action]
+        said[4 + action] = results.values[0, action]
     return done
 
 
@@ -314,19 +314,19 @@ def pack_network(weights, num_holes, network):
 def _mcts_block(block, nodes):
     """Return the memory of a search, its action and simulations, and where the block ends."""
     at = np.int64(block)
-    tree = array_at(at, np.int32, (nodes, mcts.NODE_COLUMNS))
-    at += _whole_lines(4 * nodes * mcts.NODE_COLUMNS)
-    promise = array_at(at, np.float32, (nodes, 2))
+    tree = array_at(at, np.int32, (nodes, uct.NODE_COLUMNS))
+    at += _whole_lines(4 * nodes * uct.NODE_COLUMNS)
+    estimates = array_at(at, np.float32, (nodes, 2))
     at += _whole_lines(4 * nodes * 2)
-    path = array_at(at, np.int32, (mcts.MOST_TURNS, 2))
-    at += _whole_lines(4 * mcts.MOST_TURNS * 2)
+    path = array_at(at, np.int32, (uct.MAX_LINE, 2))
+    at += _whole_lines(4 * uct.MAX_LINE * 2)
     random = array_at(at, np.uint64, (1,))
     at += _LINE
-    progress = array_at(at, np.int64, (mcts.PROGRESS_COLUMNS,))
-    at += _whole_lines(8 * mcts.PROGRESS_COLUMNS)
+    progress = array_at(at, np.int64, (uct.PROGRESS_COLUMNS,))
+    at += _whole_lines(8 * uct.PROGRESS_COLUMNS)
     numbers = array_at(at, np.int64, (2, 1))
     at += _LINE
-    return mcts.Memory(tree, promise, path, random, progress), numbers[0], numbers[1], at
+    return uct.UctMemory(tree, estimates, path, random, progress), numbers[0], numbers[1], at
 
 
 def mcts_bytes(nodes):
@@ -351,23 +351,23 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
     """
     r, games = _rules_at(rules), _games_at(game)
     memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
-    randoms = array_at(random, np.uint64, (1,))
-    done = mcts.search_piece(
-        r, games, randoms, np.int64(most), None, actions, run, memory, 0, 1, np.int64(simulations)
+    rng_states = array_at(random, np.uint64, (1,))
+    done = uct.search_piece(
+        r, games, rng_states, np.int64(most), None, actions, run, memory, 0, 1, np.int64(simulations)
     )
     said = array_at(out, np.float64, (2 + 4 * r.width,))
     said[0], said[1] = actions[0], run[0]
     for n in range(2, 2 + 4 * r.width):
         said[n] = 0
     player = np.int64(games[0, PLAYER_COLUMN])
-    first = np.int64(memory.tree[0, mcts.FIRST])
-    for child in range(first, first + np.int64(memory.tree[0, mcts.COUNT])):
-        action = action_of(r, player, np.int64(memory.tree[child, mcts.HOLE]))
-        visits = np.int64(memory.tree[child, mcts.VISITS])
+    first = np.int64(memory.tree[0, uct.FIRST])
+    for child in range(first, first + np.int64(memory.tree[0, uct.COUNT])):
+        action = action_of(r, player, np.int64(memory.tree[child, uct.HOLE]))
+        visits = np.int64(memory.tree[child, uct.VISITS])
         said[2 + 2 * action] = visits
-        # (What is hopeless promises minus infinity, what was not tried infinity.)
-        promise = np.float64(memory.promise[child, mcts.VALUE])
-        said[3 + 2 * action] = promise if visits > 0 and promise >= -1.0 else -1.0
+        # (A pruned child has the value minus infinity, an unvisited one infinity.)
+        value = np.float64(memory.estimates[child, uct.VALUE])
+        said[3 + 2 * action] = value if visits > 0 and value >= -1.0 else -1.0
     return done
 
 

@@ -1,0 +1,243 @@
+"""match+mcts: tree search that plays for the match, and the match values it needs.
+
+A match value is P(South wins the match) - P(North wins), between two rounds. After a round the rest of a
+match depends only on the counts, once debts are repaid, and on the player who starts the next round. A file
+holds one number for each count of South, for a next round that South starts. Where North starts it, the seats
+are exchanged. ``python -m tools.make_match_values`` makes the files from rounds of a fast agent against
+itself.
+
+The agent searches as :mod:`mancala_env.search.uct` does, but the result of a round is its match value. It
+knows who started the round and the debts. It ignores a limit on the number of rounds.
+
+Symbols: B games, T seeds in all.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.package_data import of_the_same_dials, rulesets_with
+from mancala_env.agents.base import InvalidSpec
+from mancala_env.agents.searchers import MctsAgent
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rounds import match_margin, next_round
+from mancala_env.engine.state import (
+    NORTH,
+    NUM_COLUMNS,
+    RUNNING,
+    SOUTH,
+    STUCK,
+    Board,
+    Game,
+    encode,
+    load,
+    save,
+)
+from mancala_env.errors import printable
+from mancala_env.games.records import dials_of
+from mancala_env.rulesets import Ruleset
+from mancala_env.search.limit import Budget
+from mancala_env.search.uct import EXACT, LEAST, MAX_MATCH_VALUE, MOST
+
+
+class NoMatchValues(InvalidSpec):
+    """The ruleset has no match, or no match values are available for it."""
+
+
+@kernel
+def _counted(rules, margin, starter, debt_south, debt_north):
+    """Return a finished round in which South leads by a margin."""
+    none = np.uint64(0)
+    total = 2 * rules.width * rules.seeds
+    south = (total + margin) // 2
+    row = (1 << rules.width) - 1
+    return Game(
+        board=Board(none, none, none),
+        owned_south=0,
+        owned_north=0,
+        store_south=south,
+        store_north=total - south,
+        player=SOUTH,
+        stall=0,
+        end=STUCK,
+        territory=row,
+        round=1,
+        starter=starter,
+        debt_south=debt_south,
+        debt_north=debt_north,
+    )
+
+
+@kernel
+def _after(rules, game):
+    """Return the round after a finished one, whether the match is over, and South's lead then."""
+    after, is_over = next_round(rules, game)
+    if is_over or after.end != RUNNING:  # or no player can move in the next round
+        return after, True, match_margin(rules, game if is_over else after, is_over)
+    return after, False, match_margin(rules, game, True)
+
+
+@kernel
+def _match_value(rules, values, game):
+    """Return South's match value after a finished round."""
+    after, is_over, lead = _after(rules, game)
+    if is_over:
+        return np.float64(np.sign(lead))
+    total = 2 * rules.width * rules.seeds
+    if after.starter == SOUTH:
+        return np.float64(values[(total + lead) // 2])
+    return -np.float64(values[(total - lead) // 2])
+
+
+@kernel
+def _write_match_values(rules, values, games, match_values):
+    for b in range(len(games)):
+        game = load(games, b)
+        total = 2 * rules.width * rules.seeds
+        for south in range(total + 1):
+            margin = 2 * south - total
+            counted = _counted(rules, margin, game.starter, game.debt_south, game.debt_north)
+            match_values[b, south] = _match_value(rules, values, counted)
+
+
+def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarray:
+    """Return the match value of each final count of South in the current rounds, float64 `[B, T + 1]`.
+
+    Args:
+        ruleset: Ruleset of the games.
+        values: float32 `[T + 1]`, from :func:`read_values`.
+        games: Running games, uint64 `[B, NUM_COLUMNS]`.
+    """
+    found = np.empty((len(games), ruleset.total_seeds + 1))
+    _write_match_values(encode(ruleset), values, games, found)
+    return found
+
+
+@kernel
+def _write_after(rules, games, after, is_over, leads):
+    for b in range(len(games)):
+        game, is_over[b], leads[b] = _after(rules, load(games, b))
+        save(after, b, game)
+
+
+def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
+
+    Returns:
+        The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
+        lead in seeds once debts are repaid, int64 `[B]`.
+    """
+    after, is_over, leads = (
+        np.zeros_like(games),
+        np.zeros(len(games), np.bool_),
+        np.zeros(len(games), np.int64),
+    )
+    _write_after(encode(ruleset), games, after, is_over, leads)
+    return after, is_over, leads
+
+
+@kernel
+def _write_counted(rules, games):
+    for south in range(len(games)):
+        save(games, south, _counted(rules, 2 * south - 2 * rules.width * rules.seeds, NORTH, 0, 0))
+
+
+def finished_rounds(ruleset: Ruleset) -> np.ndarray:
+    """Return a finished round that North started for each count of South, uint64 `[T + 1, NUM_COLUMNS]`."""
+    games = np.zeros((ruleset.total_seeds + 1, NUM_COLUMNS), np.uint64)
+    _write_counted(encode(ruleset), games)
+    return games
+
+
+def shipped_values(ruleset: Ruleset) -> Path:
+    """Return the bundled file of match values for a ruleset, found by its rule options.
+
+    Raises:
+        NoMatchValues: No file is bundled for the ruleset.
+    """
+    _check_match(ruleset)
+    file = of_the_same_dials("match", ruleset)
+    if file is None:
+        raise NoMatchValues(
+            f"no match values are bundled for {ruleset.name}, only for: {', '.join(rulesets_with('match'))}; "
+            "python -m tools.make_match_values makes those of a ruleset of the catalogue"
+        )
+    return file
+
+
+def dials_in_bytes(ruleset: Ruleset) -> np.ndarray:
+    """Return the rule options of a ruleset as a file stores them: text in bytes, uint8 `[N]`."""
+    return np.frombuffer(" ".join(dials_of(ruleset)).encode(), np.uint8)
+
+
+def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
+    """Read match values from a file.
+
+    They are for each count of South after a round, with debts repaid, when South starts the next round. The
+    value can fall as the count grows, because another count can set up a worse round.
+
+    Returns:
+        float32 `[T + 1]`, -1 to 1, read-only.
+
+    Raises:
+        NoMatchValues: The file cannot be read, holds no match values or those of other rules, or the ruleset
+            has no match.
+    """
+    _check_match(ruleset)
+    try:
+        arrays = read_arrays(
+            Path(file),
+            {"values": Numbers("float32", (ruleset.total_seeds + 1,)), "dials": Numbers("uint8", (None,))},
+        )
+    except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
+        raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error
+    if not np.array_equal(arrays["dials"], dials_in_bytes(ruleset)):
+        said = printable(arrays["dials"].tobytes().decode(errors="replace"))[:400]
+        raise NoMatchValues(f"{file} holds match values of other rules than those of {ruleset.name}: {said}")
+    found = arrays["values"]
+    if not (np.abs(found) <= 1).all():  # false for NaN, too
+        raise NoMatchValues(f"{file} holds match values outside -1 to 1")
+    found.setflags(write=False)
+    return found
+
+
+def _check_match(ruleset: Ruleset) -> None:
+    if ruleset.match == "single":
+        raise NoMatchValues(
+            f"{ruleset.name} has no match (match='single'), which match+mcts needs; play its rounds with mcts"
+        )
+
+
+class MatchMctsAgent(MctsAgent):
+    """mcts with match values as results of rounds."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        table: str | Path,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset, simulations or a time, and a file of match values.
+
+        Raises:
+            NoMatchValues: The file holds no match values, or the ruleset has no match.
+        """
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
+        self._values = read_values(table, self.ruleset)
+
+    def _match_values(self, games: np.ndarray) -> np.ndarray:
+        return search_table(match_values(self.ruleset, self._values, games))
+
+
+def search_table(match_values: np.ndarray) -> np.ndarray:
+    """Convert match values, float64 `[B, T + 1]`, to the table of the search, int32 `[B, 3, T + 1]`."""
+    table = np.empty((len(match_values), 3, match_values.shape[1]), np.int32)
+    table[:, EXACT] = np.rint(MAX_MATCH_VALUE * match_values)
+    table[:, LEAST] = np.minimum.accumulate(table[:, EXACT, ::-1], axis=1)[:, ::-1]
+    table[:, MOST] = np.maximum.accumulate(table[:, EXACT], axis=1)
+    return table

@@ -1,0 +1,381 @@
+"""Agents that search: minimax, mcts, and both with a value network.
+
+The algorithms are in :mod:`mancala_env.search`. The value network is a file
+(:mod:`mancala_env.networks.value_files`): the bundled one of the ruleset, or the one that the spec names.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from mancala_env._util.checks import is_whole
+from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.engine.state import TERRITORY_COLUMN
+from mancala_env.engine.validation import check_array
+from mancala_env.networks.value import UNIT, unit_of
+from mancala_env.networks.value_files import read_for, shipped_network
+from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.search import alphabeta, puct, uct
+from mancala_env.search.limit import MOST_TURNS, Budget
+from mancala_env.search.piecewise import PiecewiseSearch
+
+ILLEGAL = alphabeta.ILLEGAL
+
+
+class MinimaxAgent(Agent):
+    """Play the turn with the best value of an alpha-beta search; break ties at random.
+
+    Attributes:
+        budget: Depth or time for each position.
+        last_depth: int64 `[B]`, depth of the last complete search of each game in the last call. It is
+            smaller than the limit where every line ends sooner or only one action is legal.
+        last_nodes: int64 `[B]`, turns played in the search of each game.
+        last_values: float64 `[B]`, value of each game for its player to move, in seeds.
+    """
+
+    last_depth: np.ndarray
+    last_nodes: np.ndarray
+    last_values: np.ndarray
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+        network: np.ndarray | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset and a limit; the first search allocates memory.
+
+        Args:
+            ruleset: Ruleset name, or a ruleset.
+            budget: Depth or time for each position.
+            spec: As of :class:`Agent`.
+            seed: Random seed.
+            num_threads: CPU threads.
+            network: Packed value network for the leaves (:mod:`mancala_env.networks.value`); None: a leaf's
+                value is the margin of counts.
+        """
+        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        self.budget = budget
+        new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, budget.steps)
+        self._searches = PiecewiseSearch(new_memory, alphabeta.LARGEST_PIECE)
+        self.last_depth = self.last_nodes = np.zeros(0, np.int64)
+        self.last_values = np.zeros(0)
+        self._network = network
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
+
+    def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
+        """Search every legal action of each game; see :func:`action_values`.
+
+        Raises:
+            InvalidPosition: The array has another shape or type.
+            IllegalMove: A game is over.
+            ValueError: `num_actions` is too small for a game.
+        """
+        games = check_array(games)
+        size = self.ruleset.row_width if num_actions is None else num_actions
+        if size < self.ruleset.num_holes:
+            rows = (1 << self.ruleset.row_width) - 1
+            elsewhere = np.flatnonzero(games[:, TERRITORY_COLUMN] != rows)
+            if len(elsewhere):
+                raise ValueError(
+                    f"num_actions={size} is too small: in game {elsewhere[0]} territory has changed hands; "
+                    f"pass num_actions={self.ruleset.num_holes}"
+                )
+        return self._search_all(games, size, np.zeros(len(games), np.uint64)).values
+
+    def _search_all(
+        self, games: np.ndarray, num_values: int, rng_states: np.ndarray
+    ) -> alphabeta.AlphaBetaResults:
+        games = self._running(games)
+        unit, is_timed = unit_of(self._network), not math.isinf(self.budget.seconds)
+        results = alphabeta.AlphaBetaResults(
+            actions=np.zeros(len(games), np.int64),
+            values=np.full((len(games), num_values), unit * ILLEGAL, np.int16),
+            depths=np.zeros(len(games), np.int64),
+            nodes=np.zeros(len(games), np.int64),
+            best=np.zeros(len(games), np.int64),
+        )
+
+        def search_games(memory: alphabeta.AlphaBetaMemory, start: int, stop: int, piece: int) -> int:
+            return alphabeta.search_piece(
+                self._rules,
+                self._network,
+                games,
+                rng_states,
+                self.budget.steps,
+                1 if is_timed else 2,
+                num_values > 0,
+                piece,
+                results,
+                memory,
+                start,
+                stop,
+            )
+
+        self._searches.run(len(games), self.budget, self.num_threads, search_games)
+        self.last_depth, self.last_nodes = results.depths, results.nodes
+        self.last_values = results.best / unit
+        return results
+
+
+def action_values(
+    ruleset: str | Ruleset,
+    games: np.ndarray,
+    depth: int,
+    num_actions: int | None = None,
+    *,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Search every legal action of each game, for distillation and analysis.
+
+    :meth:`MinimaxAgent.action_values` does the same. It keeps its memory between calls, and can search for a
+    time.
+
+    Args:
+        ruleset: Ruleset of the games.
+        games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``; not changed.
+        depth: Turns to search, including the action.
+        num_actions: A, such as ``Batch.num_actions``; None: W, which fits single rounds.
+        num_threads: CPU threads; None takes every core this process may use.
+
+    Returns:
+        int16 `[B, A]`, margin of the player to move after each action, as plain minimax finds it; ILLEGAL
+        for illegal actions.
+
+    Raises:
+        InvalidSpec: The depth is invalid.
+        InvalidPosition: `games` has another shape or type.
+        IllegalMove: A game is over.
+        ValueError: `num_actions` is too small for a game.
+    """
+    if not is_whole(depth) or not 1 <= depth <= MOST_TURNS:
+        raise InvalidSpec(f"depth must be a whole number from 1 to {MOST_TURNS}, not {depth!r}")
+    agent = MinimaxAgent(ruleset, Budget(depth), spec=f"minimax:{depth}", seed=0, num_threads=num_threads)
+    return agent.action_values(games, num_actions)
+
+
+class MctsAgent(Agent):
+    """Play the turn with the most visits of a Monte-Carlo tree search, or the proven best one.
+
+    Attributes:
+        budget: Number of simulations or time for each position.
+        last_simulations: int64 `[B]`, simulations of each game in the last call. They are fewer than the
+            limit where the value is proven or only one action is legal.
+    """
+
+    last_simulations: np.ndarray
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset and a limit; the first search allocates memory.
+
+        Args:
+            ruleset: Ruleset name, or a ruleset.
+            budget: Number of simulations or time for each position.
+            spec: As of :class:`Agent`.
+            seed: Random seed.
+            num_threads: CPU threads.
+        """
+        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        self.budget = budget
+        new_memory = partial(uct.new_memory, self.ruleset.num_holes, budget.steps)
+        self._searches = PiecewiseSearch(new_memory, uct.LARGEST_PIECE)
+        self.last_simulations = np.zeros(0, np.int64)
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        games = self._running(games)
+        actions, self.last_simulations = self.search(games, self.random_seeds(len(games)))
+        return actions
+
+    def search(self, games: np.ndarray, rng_states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Search each game with a seed of its own.
+
+        The agent's random state does not change. Several threads may call it at once.
+
+        Args:
+            games: Running games, uint64 `[B, NUM_COLUMNS]`; not validated.
+            rng_states: Seeds, uint64 `[B]`.
+
+        Returns:
+            The chosen actions and the numbers of simulations, int64 `[B]` each.
+        """
+        actions = np.zeros(len(games), np.int64)
+        simulations = np.zeros(len(games), np.int64)
+        match_values = self._match_values(games)
+
+        def search_games(memory: uct.UctMemory, start: int, stop: int, piece: int) -> int:
+            return uct.search_piece(
+                self._rules,
+                games,
+                rng_states,
+                self.budget.steps,
+                match_values,
+                actions,
+                simulations,
+                memory,
+                start,
+                stop,
+                piece,
+            )
+
+        self._searches.run(len(games), self.budget, self.num_threads, search_games)
+        return actions, simulations
+
+    def _match_values(self, games: np.ndarray) -> np.ndarray | None:
+        """Return the table of match values for the search of games; None: results are margins."""
+        return None
+
+
+class PuctAgent(Agent):
+    """Play the turn with the most visits of a search guided by a network, or the proven best one.
+
+    A subclass sets the attributes.
+
+    Attributes:
+        budget: Number of simulations or time for each position.
+        last_simulations: int64 `[B]`, simulations of each game in the last call. They are fewer than the
+            limit where the value is proven or only one action is legal.
+    """
+
+    budget: Budget
+    last_simulations: np.ndarray
+    # The packed value network or None, and the weight of the margin in the values, 0 to 1.
+    _network: np.ndarray | None
+    _margin_share: float
+
+    def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits float32 `[B, A]` and values float32 `[B]` of running games, for the players to move.
+
+        It is called only without a value network.
+        """
+        raise NotImplementedError
+
+    def act(self, games: np.ndarray) -> np.ndarray:
+        """Choose an action in each game; see :meth:`Agent.act`."""
+        games = self._running(games)
+        rng_states = self.random_seeds(len(games))
+        actions = np.zeros(len(games), np.int64)
+        simulations = np.zeros(len(games), np.int64)
+        for part in self._slices(len(games)):
+            trees = self._search(games[part], simulations[part])
+            puct.choose_actions(
+                self._rules, games[part], trees.tree, trees.estimates, rng_states[part], actions[part]
+            )
+        self.last_simulations = simulations
+        return actions
+
+    def search(
+        self, games: np.ndarray, num_actions: int, draws: np.ndarray | None = None, share: float = 0.0
+    ) -> puct.SearchResults:
+        """Search games for training targets; see :class:`mancala_env.search.puct.SearchResults`.
+
+        Args:
+            games: Running games, uint64 `[B, NUM_COLUMNS]`.
+            num_actions: A.
+            draws: float64 `[B, H]`, random numbers of at least 0. The priors at a root are mixed with priors
+                in proportion to the first of them, one for each legal action. None mixes nothing in.
+            share: Random share of the priors, 0 to 1.
+        """
+        games = self._running(games)
+        policy = np.zeros((len(games), num_actions), np.float32)
+        values, simulations = np.zeros(len(games), np.float32), np.zeros(len(games), np.int64)
+        for part in self._slices(len(games)):
+            noise = None if draws is None else (draws[part], share)
+            trees = self._search(games[part], simulations[part], noise)
+            puct.write_results(
+                self._rules, games[part], *trees, self._margin_share, policy[part], values[part]
+            )
+        self.last_simulations = simulations
+        return puct.SearchResults(policy, values)
+
+    def _slices(self, num_games: int) -> Iterator[slice]:
+        """Yield slices of games that are searched side by side."""
+        return puct.slices(num_games, self.ruleset.row_width, self.budget, self._guide)
+
+    def _search(
+        self, games: np.ndarray, done: np.ndarray, noise: tuple[np.ndarray, float] | None = None
+    ) -> puct.SearchTrees:
+        """Grow the trees of some games; see :func:`mancala_env.search.puct.grow_trees`."""
+        return puct.grow_trees(self._rules, games, self.budget, self._guide, done, noise)
+
+    @property
+    def _guide(self) -> puct.Guide:
+        return puct.Guide(self._network, self.evaluate, self._margin_share)
+
+
+class NetworkMinimaxAgent(MinimaxAgent):
+    """Minimax with the values of a value network at the leaves."""
+
+    def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
+        """Search every legal action of each game, as :meth:`MinimaxAgent.action_values`.
+
+        Returns:
+            float32 `[B, A]`, expected margin of the player to move after each action, in seeds; ILLEGAL for
+            illegal actions.
+        """
+        return (super().action_values(games, num_actions) / UNIT).astype(np.float32)
+
+
+class ValueMinimaxAgent(NetworkMinimaxAgent):
+    """Minimax with a value network from a file, or with the bundled one."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        path: str | Path | None = None,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset and a depth or time, and read a value network; None: the bundled one.
+
+        Raises:
+            InvalidValueNetwork: The network is missing, damaged or of another ruleset.
+        """
+        network = _packed(path, ruleset)
+        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network)
+
+
+class ValueMctsAgent(PuctAgent):
+    """Tree search with a value network from a file, or with the bundled one."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        path: str | Path | None = None,
+        *,
+        spec: str,
+        seed: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Bind the agent to a ruleset, a limit and a value network; see :class:`ValueMinimaxAgent`."""
+        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        self.budget = budget
+        self.last_simulations = np.zeros(0, np.int64)
+        self._network, self._margin_share = _packed(path, ruleset), puct.MARGIN_SHARE
+
+
+def _packed(path: str | Path | None, ruleset: str | Ruleset) -> np.ndarray:
+    ruleset = lookup(ruleset)
+    return read_for(shipped_network(ruleset) if path is None else path, ruleset).packed()

@@ -1,0 +1,81 @@
+"""Run a search on threads, piece by piece, within a limit.
+
+A search kernel works in pieces of one or two milliseconds. Between two pieces Python reads the clock and
+handles Ctrl-C.
+"""
+
+import math
+from collections.abc import Callable
+from threading import Event
+from time import perf_counter
+from typing import Any
+
+from mancala_env.engine.jit.pace import Pace
+from mancala_env.engine.jit.threads import run_in_slices
+from mancala_env.search.limit import Budget
+
+ACTIVE = 0
+"""Column of every search's progress: 1 while a game's search is under way."""
+
+
+class PiecewiseSearch:
+    """Searches of many games on threads, each game within the same limit.
+
+    Each thread needs a memory of its own. Memories are kept for the next call.
+    """
+
+    def __init__(self, new_memory: Callable[[], Any], largest_piece: int) -> None:
+        """Prepare searches; the first one allocates memory.
+
+        Args:
+            new_memory: Allocates the memory of one thread. Its `progress` has the column ACTIVE.
+            largest_piece: Most turns, or simulations, in one piece.
+        """
+        self._new_memory, self._largest_piece = new_memory, largest_piece
+        self._idle_memories: list[Any] = []
+
+    def run(
+        self,
+        num_games: int,
+        limit: Budget,
+        num_threads: int,
+        search_piece: Callable[[Any, int, int, int], int],
+    ) -> None:
+        """Search every game.
+
+        Args:
+            num_games: Number of games.
+            limit: Steps or seconds for each game.
+            num_threads: CPU threads.
+            search_piece: Called with a memory, the first game, the end of the games and the size of a piece.
+                It resumes the search in the memory for about that many steps. It returns the game that it
+                has reached; the end when all are done.
+        """
+        is_cancelled = Event()
+        is_timed = not math.isinf(limit.seconds)
+
+        def search_slice(start: int, stop: int) -> None:
+            try:
+                memory = self._idle_memories.pop()
+            except IndexError:
+                memory = self._new_memory()
+            most = self._largest_piece
+            pace = Pace(max(1, most // 100) if is_timed else most, most)
+            # Each game has a time of its own, so timed games are searched one by one.
+            runs = [(b, b + 1) for b in range(start, stop)] if is_timed else [(start, stop)]
+            for first, last in runs:
+                memory.progress[ACTIVE] = 0  # an interrupted search may have left it set
+                b = first
+                started = perf_counter()
+                deadline = started + limit.seconds
+                while b < last and not is_cancelled.is_set():
+                    b = search_piece(memory, b, last, pace.piece)
+                    if is_timed:
+                        now = perf_counter()
+                        if now >= deadline:
+                            break
+                        pace.took(now - started)
+                        started = now
+            self._idle_memories.append(memory)
+
+        run_in_slices(search_slice, num_games, num_threads, fewest=1, is_cancelled=is_cancelled)
