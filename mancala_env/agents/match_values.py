@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
-from mancala_env._util.package_data import of_the_same_dials, rulesets_with
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
+from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env.agents.base import InvalidSpec
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import match_margin, next_round
@@ -151,7 +151,7 @@ def shipped_values(ruleset: Ruleset) -> Path:
         NoMatchValues: There are none; the message says what to do.
     """
     _check_match(ruleset)
-    file = of_the_same_dials("match", ruleset)
+    file = bundled_file_for_options("match", ruleset)
     if file is None:
         raise NoMatchValues(
             f"no values of match states of {ruleset.name}; python -m tools.make_match_values "
@@ -180,7 +180,10 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     try:
         arrays = read_arrays(
             Path(file),
-            {"values": Numbers("float32", (ruleset.total_seeds + 1,)), "dials": Numbers("uint8", (None,))},
+            {
+                "values": ArrayFormat("float32", (ruleset.total_seeds + 1,)),
+                "dials": ArrayFormat("uint8", (None,)),
+            },
         )
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: no path can be so called
         raise NoMatchValues(f"{file} holds no values of match states of {ruleset.name} ({error})") from error
