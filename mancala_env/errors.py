@@ -1,20 +1,20 @@
-"""Errors of bad input: each is a ValueError, names the value and what would be right."""
+"""Exceptions for invalid input: subclasses of ValueError whose messages name the value and what is valid."""
 
 
 class MancalaError(ValueError):
-    """Base of every error this package raises for bad input."""
+    """Base class of all exceptions for invalid input."""
 
 
 class InvalidArgument(MancalaError):
-    """An argument of a function or an environment that is of the wrong type, shape or range."""
+    """An argument of the wrong type, shape or range."""
 
 
 class InvalidRuleset(MancalaError):
-    """A ruleset that does not exist, or whose dials do not go together."""
+    """An unknown ruleset, or an invalid combination of rule options."""
 
 
 class InvalidPosition(MancalaError):
-    """A board, store or count that no game of the ruleset can hold."""
+    """A position that cannot occur in a game of the ruleset."""
 
 
 class IllegalMove(MancalaError):
@@ -22,9 +22,9 @@ class IllegalMove(MancalaError):
 
 
 def printable(text: str) -> str:
-    r"""Return a text with everything that is no printable character written out, such as ``\x1b``.
+    r"""Return a text with all non-printable characters escaped, such as ``\x1b``.
 
-    Files that others made may carry what moves the cursor of a terminal or changes its title.
+    Texts of untrusted files may contain control sequences that move a terminal's cursor or change its title.
     """
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text

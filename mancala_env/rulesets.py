@@ -1,7 +1,7 @@
-"""The games as data: what differs between rulesets, and the catalogue of docs/rules.md.
+"""Rulesets as data: the rule options, and the catalogue of docs/rules.md.
 
-A :class:`Ruleset` is a handful of dials. The engine reads the dials and never a name, so a ruleset of
-your own plays, trains and solves like the ones listed here.
+A :class:`Ruleset` is a set of rule options. The engine reads the options and never the name, so your own
+ruleset plays, trains and solves like those of the catalogue.
 """
 
 import difflib
@@ -28,7 +28,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
     "match": get_args(Match),
     "opening": get_args(Opening),
 }
-"""What every dial that is not a number can be."""
+"""Valid values of each rule option that is not a number."""
 MIN_ROW_WIDTH, MAX_ROW_WIDTH = 2, 12
 STALL_LIMIT = 50
 """Turns in a row without a change in the number of free seeds that end a round (RULES 4)."""
@@ -38,36 +38,36 @@ MAX_TOTAL_SEEDS = 255
 
 @dataclass(frozen=True, kw_only=True)
 class Ruleset:
-    """One game: its board, what a landing does, how a round ends and the next is set up.
+    """The rules of one game: board, captures, end of a round, setup of the next round.
 
     Symbols: W is ``row_width``, H = 2W the number of holes.
 
     Attributes:
         name: Identifier, as in ``Position("leyla")``.
         title: The game's name in words.
-        region: Where the rules were recorded.
-        source: The document the rules come from, by author and year.
-        row_width: W, holes in a row, 2 to 12.
+        region: Region where the rules were recorded.
+        source: Source of the rules, by author and year.
+        row_width: W, holes per row, 2 to 12.
         seeds_per_hole: Seeds in each hole at the start of round 1; at most 255 on the whole board.
-        direction: Drawing direction. The rules number holes in sowing order and never ask, but a
-            player's *rightmost* hole is the last of their row in sowing order when anticlockwise, else
-            the first.
-        landing: What a finished lap does. ``"uur"``: an empty hole of one's own captures the opposite
-            seeds, and three make two uur; ``"pair"``: four on the opponent's side takes the hole and its
-            opposite; ``"weg"``: four on the opponent's side takes the hole.
-        captures_last: Whether an ``"uur"`` capture takes the last sown seed along.
-        owns_on: The side on which a ``"weg"`` can be made.
-        ransoms_empty: Whether a last seed that falls into an *empty* owned hole of the opponent's is
-            won (``"pair"`` and ``"weg"``) or stays there.
-        round_end: Who must be without a legal hole for the round to end: the player to move, either
-            player, or both (a player without one then passes).
-        match: How the next round is set up (RULES 5): ``"single"`` never, ``"mirror"`` as in Layli
-            Goobalay, ``"loan"`` as in Leyla, ``"territory"`` as in Gabata.
+        direction: Direction in which the board is drawn. Holes are numbered in sowing order, so no rule
+            depends on it except a player's *rightmost* hole: the last hole of their row in sowing order if
+            anticlockwise, else the first.
+        landing: Effect of the last seed of a lap. ``"uur"``: in an empty hole of the player's own it captures
+            the opposite seeds, and three opposite seeds make two uur. ``"pair"``: the fourth seed in a hole
+            on the opponent's side takes the hole and its opposite. ``"weg"``: it takes the hole.
+        captures_last: Whether an ``"uur"`` capture includes the last sown seed.
+        owns_on: Side on which a ``"weg"`` can be made.
+        ransoms_empty: Whether a last seed in an *empty* owned hole of the opponent is won (``"pair"`` and
+            ``"weg"``) or stays there.
+        round_end: Condition that ends a round: the player to move, either player, or both players without a
+            legal hole. With ``"both_stuck"`` a player without one passes.
+        match: Setup of the next round (RULES 5): ``"single"`` has none, ``"mirror"`` as in Layli Goobalay,
+            ``"loan"`` as in Leyla, ``"territory"`` as in Gabata.
         opening: ``"free"``; ``"rightmost"``: South's first turn starts from the rightmost hole;
             ``"eights"``: the stylised opening of Gabata 3.
 
     Raises:
-        InvalidRuleset: A dial is out of range, or two do not go together; the message says why.
+        InvalidRuleset: If a rule option is out of range, or two options cannot be combined.
     """
 
     name: str = "custom"
@@ -97,56 +97,59 @@ class Ruleset:
 
     @property
     def total_seeds(self) -> int:
-        """All seeds in the game; the two counts always add up to it."""
+        """All seeds in the game; the counts of the two players always add up to it."""
         return self.num_holes * self.seeds_per_hole
 
     @property
     def max_turns(self) -> int:
-        """A bound on the turns of a round, 50 times the seeds: 2,400 on 2x6 with four seeds a hole.
+        """A bound on the turns of a round: 50 times the number of seeds, such as 2,400.
 
-        Free seeds, those in holes that nobody owns, only become fewer, and a round ends after 50 turns in a
-        row that leave their number as it was (RULES 4). So each of them is worth 50 turns at most.
+        The number of seeds in free holes never rises, and a round ends after 50 turns that do not change it
+        (RULES 4).
         """
         return STALL_LIMIT * self.total_seeds
 
     @property
-    def dials(self) -> dict[str, str | int | bool]:
-        """What decides how it plays, by name: everything but what it is called and where it comes from."""
-        return {dial.name: getattr(self, dial.name) for dial in fields(self) if dial.name not in _WORDS}
+    def options(self) -> dict[str, str | int | bool]:
+        """The rule options by name: all attributes but name, title, region and source."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _WORDS}
 
     def num_actions(self, rounds: int | Literal["match"] = 1) -> int:
-        """Return A, the size of the action space of an episode of ``rounds`` rounds.
+        """Return A, the number of actions in an episode of ``rounds`` rounds.
 
-        W where a player only ever sows from their own row; H where territory can change hands.
+        A is W if players sow from their own row only, and H if territory can change hands.
         """
         return self.num_holes if self.match == "territory" and rounds != 1 else self.row_width
 
     def _check_name(self) -> None:
-        """Refuse a catalogue's name for other dials: a position's text would be read as the catalogue's."""
-        known = globals().get("_CATALOGUE", {}).get(self.name)  # not there yet while it is being made
+        """Refuse a name of the catalogue with other rule options.
+
+        The text of a position contains the name, and would be read with the catalogue's rules.
+        """
+        known = globals().get("_CATALOGUE", {}).get(self.name)  # undefined while the catalogue is built
         if known is None:
             return
-        for dial, ours in self.dials.items():
-            theirs = getattr(known, dial)
+        for option, ours in self.options.items():
+            theirs = getattr(known, option)
             if ours != theirs:
                 raise InvalidRuleset(
-                    f"name {self.name!r} is the catalogue's, where {dial} is {theirs!r}, not "
-                    f"{ours!r}; give your own ruleset a name of its own"
+                    f"name {self.name!r} belongs to a ruleset of the catalogue with {option}={theirs!r}, "
+                    f"not {ours!r}; choose another name"
                 )
 
     def _check_ranges(self) -> None:
         if not isinstance(self.name, str) or len(self.name.split()) != 1 or self.name.split()[0] != self.name:
             raise InvalidRuleset(
-                f"name must be one word, for it is the first word of a position's text, not {self.name!r}"
+                f"name must be one word without spaces, the first of a position's text, not {self.name!r}"
             )
         for word in ("name", "title", "region", "source"):
             text = getattr(self, word)
             if not isinstance(text, str) or not text.isprintable():
                 raise InvalidRuleset(f"{word} must be a text of printable characters, not {text!r}")
-        for dial in ("row_width", "seeds_per_hole"):
-            value = getattr(self, dial)
+        for option in ("row_width", "seeds_per_hole"):
+            value = getattr(self, option)
             if not isinstance(value, int) or isinstance(value, bool):
-                raise InvalidRuleset(f"{dial} must be a whole number, not {value!r}")
+                raise InvalidRuleset(f"{option} must be a whole number, not {value!r}")
         if not MIN_ROW_WIDTH <= self.row_width <= MAX_ROW_WIDTH:
             raise InvalidRuleset(
                 f"row_width must be {MIN_ROW_WIDTH} to {MAX_ROW_WIDTH}, not {self.row_width}"
@@ -157,14 +160,14 @@ class Ruleset:
                 f"seeds_per_hole must be 1 to {most} on a board of {self.num_holes} holes "
                 f"(at most {MAX_TOTAL_SEEDS} seeds in all), not {self.seeds_per_hole}"
             )
-        for dial, choices in CHOICES.items():
-            value = getattr(self, dial)
+        for option, choices in CHOICES.items():
+            value = getattr(self, option)
             if isinstance(choices[0], bool):
                 if not isinstance(value, bool):
-                    raise InvalidRuleset(f"{dial} must be True or False, not {value!r}")
+                    raise InvalidRuleset(f"{option} must be True or False, not {value!r}")
             elif value not in choices:
                 allowed = ", ".join(map(repr, choices))
-                raise InvalidRuleset(f"{dial} must be one of {allowed}, not {value!r}")
+                raise InvalidRuleset(f"{option} must be one of {allowed}, not {value!r}")
 
     def _check_combinations(self) -> None:
         for wrong, why in (
@@ -190,7 +193,7 @@ class Ruleset:
             ),
             (
                 self.opening == "eights" and self.match not in ("single", "territory"),
-                "opening='eights' gathers equal heaps, so it needs a match that fills every hole alike: "
+                "opening='eights' needs equal numbers of seeds in all holes, so the match must set them up: "
                 f"match='single' or 'territory', not {self.match!r}",
             ),
             (
@@ -200,27 +203,27 @@ class Ruleset:
             ),
             (
                 self.landing != "uur" and not self.captures_last,
-                f"captures_last=False only means something for landing='uur', not {self.landing!r}",
+                f"captures_last=False requires landing='uur', not {self.landing!r}",
             ),
             (
                 self.landing != "weg" and self.owns_on != "opponent",
-                f"owns_on={self.owns_on!r} only means something for landing='weg', not {self.landing!r}",
+                f"owns_on={self.owns_on!r} requires landing='weg', not {self.landing!r}",
             ),
             (
                 self.landing == "uur" and not self.ransoms_empty,
-                "ransoms_empty=False means nothing for landing='uur': a turn that ends in an uur "
+                "ransoms_empty=False requires landing='pair' or 'weg', not 'uur': a turn that ends in an uur "
                 "takes nothing",
             ),
             (
                 self.opening == "rightmost" and self.match != "single",
-                f"opening='rightmost' is a rule of a single round, not of match={self.match!r}",
+                f"opening='rightmost' requires match='single', not {self.match!r}",
             ),
         ):
             if wrong:
                 raise InvalidRuleset(why)
 
 
-# What a ruleset is called and where it comes from, which no rule depends on.
+# Attributes that no rule depends on.
 _WORDS = ("name", "title", "region", "source")
 
 _MW_SHORT = "Jama Musse Jama 2002, in Mancala World, Layli Goobalay (short board)"
@@ -356,15 +359,15 @@ _CATALOGUE = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the name of every ruleset in the catalogue, the written sources' before Ludii's."""
+    """Return the names of all rulesets in the catalogue: first those of written sources, then Ludii's."""
     return tuple(_CATALOGUE)
 
 
 def lookup(ruleset: str | Ruleset) -> Ruleset:
-    """Return the ruleset of that name; a Ruleset comes back as it is.
+    """Return the ruleset with a name; a Ruleset is returned unchanged.
 
     Raises:
-        InvalidRuleset: No such name; the message lists the nearest ones.
+        InvalidRuleset: If the name is unknown; the message lists the nearest names.
     """
     if isinstance(ruleset, Ruleset):
         return ruleset
@@ -372,4 +375,4 @@ def lookup(ruleset: str | Ruleset) -> Ruleset:
         return _CATALOGUE[ruleset]
     near = difflib.get_close_matches(str(ruleset), _CATALOGUE, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
-    raise InvalidRuleset(f"no ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")
+    raise InvalidRuleset(f"unknown ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")

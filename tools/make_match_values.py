@@ -10,7 +10,7 @@ from mancala_env import agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import shipped_file
+from mancala_env._util.package_data import bundled_file
 from mancala_env.agents import Agent
 from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--agent", default=SPEC, help=f"who plays both seats; {SPEC}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds from each state; {ROUNDS}")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=shipped_file("match", "").parent)
+    parser.add_argument("--folder", type=Path, default=bundled_file("match", "").parent)
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
     if not options.folder.is_dir():
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for ruleset in rulesets:
         agent = agents.make(options.agent, ruleset, seed=options.seed)
         values = solve(*play_rounds(ruleset, agent, rounds))
-        path = options.folder / shipped_file("match", ruleset.name).name
+        path = options.folder / bundled_file("match", ruleset.name).name
         with written_whole(path) as file:
             np.savez_compressed(file, values=values, dials=dials_in_bytes(ruleset))
         print(f"{ruleset.name}: {len(np.unique(values))} different values", flush=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
-from mancala_env._util.package_data import shipped_file
+from mancala_env._util.package_data import bundled_file
 from mancala_env.agents.searchers import ValueMinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import MancalaError
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", type=int, default=DEPTH, help="turns searched ahead; 10")
     parser.add_argument("--most", type=int, default=MOST, help="most openings of a ruleset; 400")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=shipped_file("openings", "").parent)
+    parser.add_argument("--folder", type=Path, default=bundled_file("openings", "").parent)
     options = parser.parse_args(arguments)
     for ruleset in [lookup(name) for name in options.rulesets]:
         games, margins = find(
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"no opening of {ruleset.name} after {options.turns[0]} to {options.turns[1]} turns is "
                 f"within {options.within:g} seeds of even; take a larger --within, or other --turns"
             )
-        path = options.folder / shipped_file("openings", ruleset.name).name
+        path = options.folder / bundled_file("openings", ruleset.name).name
         with written_whole(path) as file:
             np.savez_compressed(file, games=games, margins=margins)
         print(f"{ruleset.name}: {len(games)} openings", flush=True)

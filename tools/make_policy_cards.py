@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import write_whole
-from mancala_env._util.package_data import shipped_file
+from mancala_env._util.package_data import bundled_file
 from mancala_env.evaluation.matches import MatchResult, play_matches
 from mancala_env.networks.checkpoint import Identity, as_tensors, load_network, read_identity
 from mancala_env.rulesets import names
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"{checkpoint_of[name]} and {checkpoint} both play {name}, which has one network")
         checkpoint_of[name] = checkpoint
     for name, checkpoint in checkpoint_of.items():
-        path = shipped_file("policy", name)
+        path = bundled_file("policy", name)
         path = path if options.folder is None else options.folder / path.name
         with TemporaryDirectory() as folder:
             new = Path(folder, path.name)

@@ -1,8 +1,7 @@
-"""Zip files from strangers: members are read within limits, and nothing in them is unpacked or run.
+"""Zip and npz files from untrusted sources: members are read within size limits, and no code in them runs.
 
-What a header says of a size is a claim. It is checked before anything of that size is allocated, and the
-content is read as a stream that is cut off where it exceeds the claim's limit. All of this is written by
-hand because zipfile, numpy.load and torch.load have no limits.
+The size in a header is checked before memory of that size is allocated, and reading stops at the limit. This
+is written by hand because zipfile, numpy.load and torch.load read files of any size.
 """
 
 import math
@@ -22,18 +21,18 @@ import numpy as np
 
 from mancala_env.errors import MancalaError, printable
 
-# Ours have seven members, some 500 bytes of directory; zipfile takes ten times a directory's size.
+# Checkpoints have seven members and a directory of about 500 bytes; zipfile needs ten times its size.
 _MOST_DIRECTORY = 1 << 16
-# Weights hardly shrink: random numbers do by a tenth.
+# Compression ratio at most. Weights are nearly random numbers, which shrink by about 10 %.
 _MOST_SHRUNK = 4
 _END, _END_SIZE, _LOCATOR, _LOCATOR_SIZE = b"PK\x05\x06", 22, b"PK\x06\x07", 20
 _MOST_COMMENT = 1 << 16
-# All that torch.save writes for a dictionary of tensors of 32-bit numbers.
+# The globals that torch.save writes for a dictionary of float32 tensors.
 _TENSOR_GLOBALS = ("collections OrderedDict", "torch FloatStorage", "torch._utils _rebuild_tensor_v2")
 _MOST_PICKLE = 1 << 20
-# Ours hold some 200 KB.
+# Bundled npz files hold about 200 KB.
 _MOST_NUMBERS = 1 << 24
-# What zipfile raises for files that are none; ValueError for members that begin before the file does.
+# Exceptions that zipfile raises for damaged files; ValueError: a member's offset is negative.
 _NOT_READ = (
     zipfile.BadZipFile,
     zlib.error,
@@ -49,21 +48,21 @@ _PIECE = 1 << 20
 
 
 class InvalidArchive(MancalaError):
-    """A file that is no zip, is damaged, or claims what it does not hold."""
+    """A file that is not a zip file, is damaged, or contradicts its own header."""
 
 
 class NoMember(InvalidArchive):
-    """A zip without a member."""
+    """A zip file that lacks a member."""
 
 
 class Archive:
-    """An opened zip file."""
+    """An open zip file."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         """Read the directory of a file of `size` bytes.
 
         Raises:
-            InvalidArchive: It is no zip file.
+            InvalidArchive: If it is not a zip file.
         """
         try:
             self._zip = zipfile.ZipFile(file)
@@ -77,18 +76,18 @@ class Archive:
         return self._zip.namelist()
 
     def check(self, member: str) -> None:
-        """Read a member to its end, where its checksum is looked at; nothing of it is kept.
+        """Read a member to its end to verify its checksum; discard the content.
 
         Raises:
-            NoMember: There is none of that name.
-            InvalidArchive: It is damaged.
+            NoMember: If the file lacks the member.
+            InvalidArchive: If the member is damaged.
         """
         try:
             with self._zip.open(member) as stream:
                 while stream.read(_PIECE):
                     pass
         except KeyError as error:
-            raise NoMember(f"it has no member {member}") from error
+            raise NoMember(f"member {member} is missing") from error
         except _NOT_READ as error:
             raise InvalidArchive(first_line(error)) from error
 
@@ -96,63 +95,65 @@ class Archive:
         """Return the content of a member.
 
         Args:
-            member: Its name.
-            most: Bytes it may hold.
-            least: Bytes it must hold; where that is much, it must be as much in the file.
+            member: Name of the member.
+            most: Maximum size of the content in bytes.
+            least: Minimum size of the content in bytes. The compressed size must be plausible for it.
 
         Raises:
-            NoMember: There is none of that name.
-            InvalidArchive: It is damaged, too large or too small.
+            NoMember: If the file lacks the member.
+            InvalidArchive: If the member is damaged, too large or too small.
         """
         if self.names.count(member) > 1:
-            raise InvalidArchive(f"it has member {member} twice")
+            raise InvalidArchive(f"duplicate member {member}")
         try:
-            claim = self._zip.getinfo(member)
+            header = self._zip.getinfo(member)
         except KeyError as error:
-            raise NoMember(f"it has no member {member}") from error
-        if claim.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InvalidArchive(f"{member} is compressed in another way than by deflate")
-        if not least <= claim.file_size <= most:
-            wanted = f"at most {most}" if claim.file_size > most else f"at least {least}"
-            raise InvalidArchive(f"{member} claims {claim.file_size} bytes; {wanted} would be right")
-        held = claim.compress_size if claim.compress_type == zipfile.ZIP_STORED else None
-        if claim.compress_size > self._size or (held is not None and held != claim.file_size):
-            raise InvalidArchive(f"{member} claims {claim.file_size} bytes, more than the file holds")
-        if _MOST_SHRUNK * claim.compress_size < least:
-            raise InvalidArchive(f"{member} holds {claim.compress_size} bytes; too few to be what it claims")
+            raise NoMember(f"member {member} is missing") from error
+        if header.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InvalidArchive(f"{member} must be stored or compressed with deflate")
+        if not least <= header.file_size <= most:
+            wanted = f"at most {most}" if header.file_size > most else f"at least {least}"
+            raise InvalidArchive(f"{member} must have {wanted} bytes, not {header.file_size}")
+        stored = header.compress_size if header.compress_type == zipfile.ZIP_STORED else None
+        if header.compress_size > self._size or (stored is not None and stored != header.file_size):
+            raise InvalidArchive(f"{member} claims {header.file_size} bytes, more than the file has")
+        if _MOST_SHRUNK * header.compress_size < least:
+            raise InvalidArchive(
+                f"{member} has {header.compress_size} compressed bytes, too few for {header.file_size} bytes"
+            )
         try:
-            with self._zip.open(claim) as stream:
+            with self._zip.open(header) as stream:
                 content = stream.read(most + 1)
-                stream.read(1)  # past the end its checksum is looked at
+                stream.read(1)  # zipfile verifies the checksum at the end of the member
         except _NOT_READ as error:
             raise InvalidArchive(first_line(error)) from error
         if not least <= len(content) <= most:
-            raise InvalidArchive(f"{member} holds {len(content)} bytes; {least} to {most} would be right")
+            raise InvalidArchive(f"{member} must have {least} to {most} bytes, not {len(content)}")
         return content
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Archive]:
-    """Open a zip file.
+    """Open a zip file, within a with statement.
 
     Raises:
-        InvalidArchive: It is none, or its directory is larger than a checkpoint's.
-        OSError: It cannot be read.
+        InvalidArchive: If it is not a zip file, or its directory is larger than a checkpoint's.
+        OSError: If it cannot be read.
     """
     if not isfile(path):
-        raise InvalidArchive("it is no file" if exists(path) else "there is no such file")
+        raise InvalidArchive("it is not a file" if exists(path) else "the file does not exist")
     with Path(path).open("rb") as file:
         size = Path(path).stat().st_size
         _check_directory(file, size)
         yield Archive(file, size)
 
 
-class Numbers(NamedTuple):
-    """What an array of a file of numpy has to be.
+class ArrayFormat(NamedTuple):
+    """The required type and shape of an array in an npz file.
 
     Attributes:
-        dtype: Its numbers, such as "int16".
-        shape: Its length along each axis; None where any will do.
+        dtype: Type of the numbers, such as "int16".
+        shape: Length of each axis; None for any length.
     """
 
     dtype: str
@@ -160,61 +161,66 @@ class Numbers(NamedTuple):
 
 
 def read_arrays(
-    file: Path | Traversable, wanted: Mapping[str, Numbers], most: int = _MOST_NUMBERS
+    file: Path | Traversable, wanted: Mapping[str, ArrayFormat], most: int = _MOST_NUMBERS
 ) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file, each as `wanted` says; neither it nor one of them is over `most` bytes.
+    """Return arrays of an npz file.
+
+    Args:
+        file: The file.
+        wanted: The required format of each array, by name.
+        most: Maximum size of the file, and of each array, in bytes.
 
     Raises:
-        InvalidArchive: It is none, is too large, or holds other arrays.
-        OSError: It cannot be read.
+        InvalidArchive: If it is not an npz file, is too large, or an array is missing or of another format.
+        OSError: If it cannot be read.
     """
     with file.open("rb") as stream:
         content = stream.read(most + 1)
     if len(content) > most:
-        raise InvalidArchive(f"it holds more than {most} bytes")
+        raise InvalidArchive(f"the file must have at most {most} bytes")
     _check_directory(BytesIO(content), len(content))
     archive = Archive(BytesIO(content), len(content))
     return {name: _array(archive.read(f"{name}.npy", most), name, wanted[name]) for name in wanted}
 
 
-def _array(content: bytes, name: str, wanted: Numbers) -> np.ndarray:
-    """Return the array of a member; its header is compared before anything is allocated."""
+def _array(content: bytes, name: str, wanted: ArrayFormat) -> np.ndarray:
+    """Return the array of a member; check its header before allocating memory."""
     stream = BytesIO(content)
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("another version of the format")
+            raise ValueError("unknown version of the format")
         shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except Exception as error:  # numpy lets through almost anything
-        raise InvalidArchive(f"{name} is no array: {first_line(error)}") from error
+    except Exception as error:  # numpy raises many types of exceptions here
+        raise InvalidArchive(f"{name} is not an array: {first_line(error)}") from error
     fits = len(shape) == len(wanted.shape) and all(
         type(n) is int and n >= 0 and most in (None, n) for n, most in zip(shape, wanted.shape, strict=True)
     )
     if dtype != np.dtype(wanted.dtype) or not fits or is_fortran:
         raise InvalidArchive(
-            f"{name} is {first_line(ValueError(dtype))} {first_line(ValueError(shape))}; {wanted.dtype} "
-            f"{str(wanted.shape).replace('None', 'N')} would be right"
+            f"{name} must be {wanted.dtype} of shape {str(wanted.shape).replace('None', 'N')}, not "
+            f"{first_line(ValueError(dtype))} of shape {first_line(ValueError(shape))}"
         )
     numbers = content[stream.tell() :]
     if len(numbers) != math.prod(shape) * dtype.itemsize:
         raise InvalidArchive(
-            f"{name} claims {printable(str(shape))[:_LONGEST_LINE]} numbers and holds {len(numbers)} bytes"
+            f"{name} has shape {printable(str(shape))[:_LONGEST_LINE]} but {len(numbers)} bytes of numbers"
         )
     return np.frombuffer(numbers, dtype).reshape(shape).copy()
 
 
 def tensors_only(content: bytes) -> bytes:
-    """Return a file of torch.save with nothing left in it but tensors of 32-bit numbers.
+    """Return a copy of a torch.save file that contains float32 tensors only.
 
-    The records are copied one by one, and the pickle that says how they go together may name nothing but
-    what puts tensors together. Nothing is unpickled here.
+    The records are copied one by one. The pickle may refer only to the functions that build tensors. Nothing
+    is unpickled here.
 
     Raises:
-        InvalidArchive: It is no such file.
+        InvalidArchive: If the file is not one, or holds something else.
     """
     archive = Archive(BytesIO(content), len(content))
     roots = [name.removesuffix("data.pkl") for name in archive.names if name.endswith("/data.pkl")]
     if len(roots) != 1 or roots[0] + "constants.pkl" in archive.names:
-        raise InvalidArchive("the weights are not what torch.save writes")
+        raise InvalidArchive("the weights are not in the format of torch.save")
     (root,) = roots
     pickled = archive.read(root + "data.pkl", _MOST_PICKLE)
     _check_pickle(pickled)
@@ -231,45 +237,45 @@ def tensors_only(content: bytes) -> bytes:
 
 
 def _check_pickle(content: bytes) -> None:
-    """Raise InvalidArchive where a pickle names anything but tensors."""
+    """Raise InvalidArchive if a pickle refers to anything but tensors."""
     try:
         for opcode, argument, _ in pickletools.genops(content):
             if opcode.name == "GLOBAL" and argument in _TENSOR_GLOBALS:
                 continue
             if opcode.name in ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ") or opcode.name.startswith("EXT"):
-                raise InvalidArchive(f"the weights name {argument!s}, which is no tensor")
+                raise InvalidArchive(f"the weights refer to {argument!s}, which is not a tensor")
     except InvalidArchive:
         raise
-    except Exception as error:  # pickletools raises almost anything
+    except Exception as error:  # pickletools raises many types of exceptions
         raise InvalidArchive(f"the weights are damaged: {first_line(error)}") from error
 
 
 def _check_directory(file: IO[bytes], size: int) -> None:
-    """Raise InvalidArchive unless a file ends as a small zip file does."""
+    """Raise InvalidArchive unless a file ends with the directory of a small zip file."""
     file.seek(max(0, size - _MOST_COMMENT - _END_SIZE - _LOCATOR_SIZE))
     tail = file.read()
     at = len(tail) - _END_SIZE
-    if tail[at : at + 4] != _END or tail[-2:] != b"\0\0":  # where zipfile looks first
+    if tail[at : at + 4] != _END or tail[-2:] != b"\0\0":  # zipfile looks here first
         at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_SIZE:
         raise InvalidArchive("it is not a zip file")
     directory = struct.unpack_from("<L", tail, at + 12)[0]
     is_long = tail[max(0, at - _LOCATOR_SIZE) : at][:4] == _LOCATOR
     if directory > _MOST_DIRECTORY or is_long:
-        raise InvalidArchive("it has more members than a checkpoint")
+        raise InvalidArchive("the file has more members than a checkpoint")
     file.seek(0)
 
 
-def what_a_folder_is(path: str | Path) -> str:
-    """Say of a run's folder, named instead of its checkpoint, what would be right; empty of all else."""
+def run_folder_hint(path: str | Path) -> str:
+    """Return a hint if a path is a run's folder instead of its checkpoint, else ""."""
     final = Path(path, "final.zip")
     try:
         is_folder = bool(str(path)) and final.is_file()
-    except (OSError, ValueError):  # no path at all
+    except (OSError, ValueError):  # not a valid path
         is_folder = False
     return f"{path} is the folder of a run; its checkpoint is {final}" if is_folder else ""
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, printable and not too long."""
+    """Return the first line of an error's message, printable and at most 200 characters long."""
     return printable((str(error) or type(error).__name__).splitlines()[0])[:_LONGEST_LINE]

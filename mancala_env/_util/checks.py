@@ -1,4 +1,4 @@
-"""What every door of the package checks alike: whole numbers, choices, masks, seeds."""
+"""Argument checks shared by the public API: whole numbers, choices, masks, seeds."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from mancala_env.errors import InvalidArgument
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number; True and False are not."""
+    """Return whether a value is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -17,7 +17,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return a whole number from `least` to `most`.
 
     Raises:
-        InvalidArgument: It is none; the message names the value and the range.
+        InvalidArgument: If the value is not such a number.
     """
     if not is_whole(value) or value < least or (most is not None and value > most):
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -26,10 +26,16 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def several(name: str, value: Any, meaning: str, size: int | None = None) -> list[Any]:
-    """Return the elements of a list, a tuple or such, and no text.
+    """Return the elements of an iterable that is not a text.
+
+    Args:
+        name: Name of the argument.
+        value: Its value.
+        meaning: What the argument must be, for the message.
+        size: Required number of elements; None for any.
 
     Raises:
-        InvalidArgument: It is none, or has not so many elements; the message says what is meant.
+        InvalidArgument: If the value is not iterable, is a text, or has another number of elements.
     """
     elements = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if elements is None or (size is not None and len(elements) != size):
@@ -41,7 +47,7 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Return the value if it is one of the choices.
 
     Raises:
-        InvalidArgument: It is not; the message lists the choices.
+        InvalidArgument: If it is not; the message lists the choices.
     """
     is_plain = isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
     if not is_plain or value not in choices:
@@ -53,7 +59,7 @@ def truth(name: str, value: Any) -> bool:
     """Return a value that is True or False.
 
     Raises:
-        InvalidArgument: It is neither; the text "no" would count as true otherwise.
+        InvalidArgument: If it is neither, such as the text "no", which Python takes for true.
     """
     if not isinstance(value, bool | np.bool_):
         raise InvalidArgument(f"{name} must be True or False, not {value!r}")
@@ -61,10 +67,10 @@ def truth(name: str, value: Any) -> bool:
 
 
 def seed_of(seed: Any) -> int | None:
-    """Return a seed: None, or a whole number of at least 0.
+    """Return a random seed: None, or a whole number of at least 0.
 
     Raises:
-        InvalidArgument: It is neither.
+        InvalidArgument: If it is neither.
     """
     return None if seed is None else whole("seed", seed, 0)
 
@@ -73,8 +79,7 @@ def mask(name: str, value: Any, size: int) -> np.ndarray:
     """Return a mask as bool `[size]`.
 
     Raises:
-        InvalidArgument: It has another shape, or holds something else than true and false: a list of
-            indices is no mask.
+        InvalidArgument: If it has another shape or type; a list of indices is not a mask.
     """
     array = np.asarray(value)
     if array.shape != (size,) or array.dtype != np.bool_:

@@ -1,9 +1,12 @@
-"""The parser of every command and program, and how they report errors: one line, one exit status.
+"""The argument parser of all commands, and their error reports: one line and an exit status.
 
-The line goes to standard error, begins with the program's name and says what would be right. The exit status
-is 2 for bad input, for files that cannot be read or written and for an extra that is not installed, 130 after
-Ctrl-C, 143 after SIGTERM and 129 after SIGHUP. Whatever else is raised is a bug of ours, and shows its
-traceback. A reader of the output that goes away does not end a program.
+The line goes to standard error. It begins with the program's name and says what would be valid. Any other
+exception is a bug of this package and prints a traceback. A program continues if its output loses its reader.
+
+| exit status | reason |
+|---|---|
+| 2 | invalid input, an unreadable or unwritable file, an extra that is not installed |
+| 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
 
 The command-line library is argparse, for all commands and for the settings of training. It is in every
 installation, loads in 10 ms (jsonargparse takes 70 to 120) and reports an error in one line that names option
@@ -30,30 +33,30 @@ from mancala_env._util.stop_signals import Terminated, terminated
 from mancala_env.errors import MancalaError, printable
 
 BAD_INPUT, INTERRUPTED = 2, 130
-"""Exit statuses."""
+"""Exit statuses after invalid input and after Ctrl-C."""
 _SIGNALLED = 128
 SUPPRESS = argparse.SUPPRESS
-"""The default of an option that the result lacks unless it is given."""
+"""Default of an option that is absent from the parsed result unless it is given."""
 
 _Arguments = ParamSpec("_Arguments")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with what became of the work."""
+    """Ctrl-C, with a message about the work that is saved."""
 
 
 def say(program: str, message: str) -> None:
-    """Say something in one line on standard error."""
+    """Print a message in one line on standard error."""
     print(f"{program}: {printable(' '.join(message.split()))}", file=sys.stderr)
 
 
 def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
-    """Say in one line what is wrong with a command line, and end the program.
+    """Report an invalid command line in one line, and end the program.
 
     Args:
-        program: What the line begins with.
-        message: What is wrong.
-        usage: The program whose `--help` says what would be right; None: `program`.
+        program: Program name at the start of the line.
+        message: The error.
+        usage: Program whose `--help` the line refers to; None for `program`.
     """
     see = " See" if message.endswith("?") else "; see"
     say(program, f"{message}{see} {usage or program} --help")
@@ -67,7 +70,7 @@ def nearest_option(word: str, options: Iterable[str]) -> str:
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -75,7 +78,7 @@ def whole_number(text: str) -> int:
 
 
 def finite_number(text: str) -> float:
-    """Read a finite number."""
+    """Parse a finite number."""
     try:
         number = float(text)
     except ValueError:
@@ -86,7 +89,7 @@ def finite_number(text: str) -> float:
 
 
 def whole_number_or(word: str) -> Callable[[str], int | str]:
-    """Return what reads a whole number or one word, such as "match"."""
+    """Return a function that parses a whole number or one word, such as "match"."""
 
     def read(text: str) -> int | str:
         if text == word:
@@ -100,14 +103,14 @@ def whole_number_or(word: str) -> Callable[[str], int | str]:
 
 
 def true_or_false(text: str) -> bool:
-    """Read a truth value."""
+    """Parse "true" or "false"."""
     if text.lower() not in ("true", "false"):
         raise argparse.ArgumentTypeError(f"must be true or false, not {text!r}")
     return text.lower() == "true"
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Help with the default of each option that has one, unless its text names it."""
+    """Help texts followed by the option's default, unless the text already contains it."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         is_named = "default" in (action.help or "") or f"({action.default})" in (action.help or "")
@@ -116,23 +119,23 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 class _HelpInLines(_Help, argparse.RawDescriptionHelpFormatter):
-    """The same, and it does not rewrap the description."""
+    """The same, with the line breaks of the description kept."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports an error in one line, with the nearest option.
+    """ArgumentParser that reports an error in one line, with the nearest option.
 
     Args:
-        program: What an error line begins with; by default `prog`.
-        args: As of ArgumentParser.
-        kwargs: As of ArgumentParser.
+        program: Program name at the start of an error line; by default `prog`.
+        args: Arguments of ArgumentParser.
+        kwargs: Arguments of ArgumentParser.
     """
 
     def __init__(self, *args: Any, program: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", _HelpInLines if "\n" in kwargs.get("description", "") else _Help)
         super().__init__(*args, allow_abbrev=False, **kwargs)
         self.program = self.prog if program is None else program
-        # What reads an argument with type=int or type=float.
+        # Arguments with type=int and type=float are parsed by these.
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
 
@@ -143,22 +146,22 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(f"--no_{name}", action="store_false", dest=name, default=SUPPRESS, help=no)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Read a command line; an error ends the program."""
+        """Parse a command line; an error ends the program."""
         words = list(sys.argv[1:] if args is None else args)
         # argparse reads "--folder=--" as an empty list.
         empty = next((word for word in words if word.startswith("--") and word.endswith("=--")), None)
         if empty is not None:
-            self.error(f"{empty}: -- is no value")
+            self.error(f"{empty}: -- is not a value")
         options, rest = self.parse_known_args(_joined(words), namespace)
         if rest:
             self.error(self.unknown(rest[0]))
         return options
 
     def unknown(self, word: str) -> str:
-        """Return the error for a word that is neither an option nor an argument."""
+        """Return the error message for an unknown option or an extra argument."""
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; arguments go before the options"
-        return f"no option {word.partition('=')[0]}{nearest_option(word, self._option_string_actions)}"
+        return f"unknown option {word.partition('=')[0]}{nearest_option(word, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
         """Report an error and end the program."""
@@ -166,7 +169,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def plain_error(message: str) -> str:
-    """Return argparse's "argument --games: must be ..." as "--games must be ..."."""
+    """Shorten argparse's "argument --games: must be ..." to "--games must be ..."."""
     return message.removeprefix("argument ").replace(": must be", " must be", 1)
 
 
@@ -192,19 +195,19 @@ def check_out(
     read: Callable[[Path], object] | None = None,
     overwrite: bool = True,
 ) -> None:
-    """Check before the work that what an option names can be written after it, and replaces nothing else.
+    """Check before the work that an output file can be written afterwards, and does not replace another kind.
 
     Args:
         out: The file to write.
-        suffix: What its name must end with; empty for anything.
-        option: What named it.
-        read: Reads a file of the kind that is written, and raises a MancalaError for others: only what is of
-            that kind, or empty, may be replaced. None: anything.
-        overwrite: Whether a file that is not empty may be replaced at all; False where `--overwrite` says so.
+        suffix: Required suffix; "" for any.
+        option: Option that named the file.
+        read: Reads a file of the kind that is written, and raises a MancalaError for other files. Only a file
+            of that kind, or an empty one, may then be replaced. None allows any file.
+        overwrite: Whether a file that is not empty may be replaced.
 
     Raises:
-        MancalaError: It is a folder, in none that exists or may be written to, has another suffix than it
-            must, is a file of another kind, or one that may not be replaced.
+        MancalaError: If `out` is a folder, its folder does not exist or cannot be written to, its suffix is
+            wrong, or the existing file may not be replaced.
     """
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
@@ -227,51 +230,51 @@ def check_out(
                 f"{option} must be a new file, or one of the same kind to replace, not {out}"
             ) from error
     if not overwrite:
-        raise MancalaError(f"{out} exists; --overwrite replaces it, {option} FILE names another")
+        raise MancalaError(f"{out} exists; replace it with --overwrite, or name another file with {option}")
 
 
 class MissingPackage(ImportError):
-    """A package that is not installed; the message names the pip command."""
+    """A package that is not installed; the message contains the pip command."""
 
 
 def pip_command(extra: str) -> str:
-    """Return the command that installs an extra, run in a checkout: the package is on no index."""
+    """Return the command that installs an extra in a checkout; the package is not on PyPI."""
     return f'pip install ".[{extra}]"'
 
 
 @contextmanager
 def needing(what: str, extra: str | None, package: str | None = None) -> Iterator[None]:
-    """Turn a failed import into an error that names the pip command.
+    """Turn a failed import within a with statement into an error with the pip command.
 
     >>> with needing("training", "train"):
     ...     import mancala_env.training.run
 
     Args:
-        what: What needs the package.
-        extra: The extra of mancala-env that has it; None installs the package itself.
-        package: Its name; by default that of the missing module.
+        what: Feature that needs the package.
+        extra: Extra of mancala-env that includes the package; None to install the package by itself.
+        package: Name of the package; by default the name of the missing module.
 
     Raises:
-        MissingPackage: A package is not installed.
+        MissingPackage: If a package is not installed.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing in ("mancala_env", ""):
-            raise  # a bug of ours, or nobody knows what is missing
+            raise  # a bug of this package, or an unknown module
         package = package or missing
         command = f"pip install {package}" if extra is None else pip_command(extra)
         raise MissingPackage(f"{what} needs {package}: {command}") from error
 
 
 def run(program: str, main: Callable[[], int], kept: str = "") -> int:
-    """Run a program's `main`; returns the exit status, and has said in one line what went wrong.
+    """Run a program's `main`, report an error in one line, and return the exit status.
 
     Args:
-        program: What the line begins with.
-        main: The work; returns the exit status.
-        kept: What becomes of the work after Ctrl-C, where an :class:`Interrupted` does not say it.
+        program: Program name at the start of the line.
+        main: The program; returns the exit status.
+        kept: Message about the saved work after Ctrl-C, if :class:`Interrupted` has none.
     """
     with lasting_output() as streams, terminated():
         status = _status_of(program, main, kept)
@@ -285,21 +288,23 @@ def run(program: str, main: Callable[[], int], kept: str = "") -> int:
 
 
 def _status_of(program: str, main: Callable[[], int], kept: str) -> int:
-    """Run a program's `main`; returns the exit status."""
+    """Run a program's `main`, report an error, and return the exit status."""
     try:
         return main()
     except KeyboardInterrupt as stop:
         number = signal_of(stop)
-        word, status = ("interrupted", INTERRUPTED) if number is None else (number.name, _SIGNALLED + number)
-        said = "; ".join(filter(None, (f"ended by {word}" if number else word, str(stop) or kept)))
+        reason, status = "interrupted", INTERRUPTED
+        if number is not None:
+            reason, status = f"ended by {number.name}", _SIGNALLED + number
+        message = "; ".join(filter(None, (reason, str(stop) or kept)))
     except (MancalaError, MissingPackage, OSError) as error:
-        said, status = str(error), BAD_INPUT
-    say(program, said)
+        message, status = str(error), BAD_INPUT
+    say(program, message)
     return status
 
 
 def signal_of(stop: BaseException | None) -> signal.Signals | None:
-    """Return the signal that led to an exception; None for Ctrl-C."""
+    """Return the signal that caused an exception; None for Ctrl-C."""
     while stop is not None:
         if isinstance(stop, Terminated):
             return stop.number
@@ -310,11 +315,11 @@ def signal_of(stop: BaseException | None) -> signal.Signals | None:
 def in_one_line(
     program: str, kept: str = ""
 ) -> Callable[[Callable[_Arguments, int]], Callable[_Arguments, int]]:
-    """Make a program's `main` say what went wrong in one line; see :func:`run`.
+    """Decorate a program's `main` so that it reports errors in one line; see :func:`run`.
 
     Args:
-        program: What the line begins with, unless `main` is given a keyword `program`.
-        kept: What becomes of the work after Ctrl-C.
+        program: Program name at the start of the line; a keyword argument `program` of `main` overrides it.
+        kept: Message about the saved work after Ctrl-C.
     """
 
     def decorate(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:

@@ -1,6 +1,6 @@
-"""Files that are written whole or not at all: after a crash at any moment the old one is there or the new.
+"""Atomic writes: after a crash at any moment a file has its old content or its new content.
 
-Written by hand, because the standard library has no such function and atomicwrites is no longer maintained.
+Written by hand, because the standard library lacks such a function and atomicwrites is no longer maintained.
 """
 
 import os
@@ -13,24 +13,24 @@ from typing import IO
 
 
 def check_can_be_written(path: str | Path) -> None:
-    """Check that :func:`written_whole` can begin a file, by beginning one.
+    """Check that a file can be written, by creating its temporary file and removing it.
 
     Raises:
-        OSError: It cannot, for example because the folder is read-only or the name is too long.
+        OSError: If it cannot, for example because the folder is read-only or the name is too long.
     """
     with suppress(_Tried), written_whole(path):
         raise _Tried
 
 
 class _Tried(Exception):
-    """Ends an attempt."""
+    """Ends :func:`check_can_be_written` before the file is replaced."""
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file, whole or not at all; a letter that UTF-8 does not have is escaped.
+    """Write a file atomically; characters that UTF-8 cannot encode are escaped.
 
     Raises:
-        OSError: It cannot be written; what was there is as it was.
+        OSError: If it cannot be written; an existing file is unchanged.
     """
     with written_whole(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
@@ -38,16 +38,19 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` at the end of a with statement, unless that is broken off.
+    """Open a file that replaces `path` at the end of a with statement, unless an exception leaves it.
 
-    Until then it lies beside it as ``.NAME.*.part``. A link goes on pointing where it points, and a file that
-    is replaced keeps its permissions.
+    Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links stay links, and a replaced file
+    keeps its permissions.
 
     Args:
         path: The file, which need not exist yet.
 
+    Yields:
+        The open binary file.
+
     Raises:
-        OSError: It cannot be written; what was there is as it was.
+        OSError: If it cannot be written; an existing file is unchanged.
     """
     target = Path(path).resolve()
     try:

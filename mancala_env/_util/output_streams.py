@@ -1,7 +1,7 @@
-"""Standard output and error of a program that does its work whether or not it can print.
+"""Standard output and error that drop what they cannot print.
 
-A reader may go away (`mancala train | head -1`), a terminal may close, a disk that a log goes to may fill up.
-Nothing of that ends the work, whose results are files: what cannot be printed is dropped.
+The reader of a pipe may end (`mancala train | head -1`), a terminal may close, the disk of a log may be full.
+The program then continues, because its results are files.
 """
 
 import errno
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# The reader is gone: a pipe was closed (on Windows EINVAL), or the terminal.
+# Errors of a closed pipe (on Windows EINVAL) or terminal.
 _NO_READER = (errno.EPIPE, errno.EIO, errno.ENXIO, *([errno.EINVAL] if os.name == "nt" else []))
 
 
@@ -19,12 +19,12 @@ class OutputStream:
     """A text stream that drops what it cannot write.
 
     Attributes:
-        error: The first error that is not the loss of a reader, such as a full disk; None without one.
-        has_reader: Whether nothing has shown yet that the reader is gone.
+        error: The first error other than a lost reader, such as a full disk; None without one.
+        has_reader: False once a write has failed because the reader is gone.
     """
 
     def __init__(self, stream: Any) -> None:
-        """Wrap a stream, which also prints any letter from now on: one it cannot encode is escaped."""
+        """Wrap a stream; from now on it escapes characters that it cannot encode."""
         self._stream = stream
         self.error: OSError | None = None
         self.has_reader = True
@@ -46,14 +46,14 @@ class OutputStream:
             self.write(line)
 
     def flush(self) -> None:
-        """Send what has been written."""
+        """Flush the stream."""
         try:
             self._stream.flush()
         except OSError as error:
             self._drop(error)
 
     def _drop(self, error: OSError) -> None:
-        """Discard what follows, and what the stream still holds."""
+        """Discard the stream's buffer and all later writes."""
         if error.errno in _NO_READER:
             self.has_reader = False
         elif self.error is None:
@@ -73,16 +73,16 @@ class OutputStream:
 
 
 def is_read() -> bool:
-    """Tell whether standard output still has a reader, as far as has been noticed."""
+    """Return False once a write to standard output has failed because the reader is gone."""
     return getattr(sys.stdout, "has_reader", True)
 
 
 @contextmanager
 def lasting_output() -> Iterator[list[OutputStream]]:
-    """Let `sys.stdout` and `sys.stderr` drop what they cannot write, in a with statement.
+    """Make `sys.stdout` and `sys.stderr` drop what they cannot write, within a with statement.
 
     Yields:
-        The streams that were wrapped here; none inside of another such statement.
+        The wrapped streams; an empty list inside another such statement.
     """
     before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     wrapped = {

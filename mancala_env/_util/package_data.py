@@ -1,7 +1,7 @@
-"""What others take from the package's data: a file of each kind for a ruleset, and where it is.
+"""Paths of the bundled data files: networks, match values and openings of the rulesets.
 
-Networks are in the safetensors format, with a card beside them: ``python -m tools.make_value_cards`` writes
-those of value networks, ``python -m tools.make_policy_cards`` those of trained ones.
+Networks are safetensors files with a Markdown card. ``python -m tools.make_policy_cards`` writes the cards of
+policy networks, ``python -m tools.make_value_cards`` those of value networks.
 """
 
 from importlib import resources
@@ -15,17 +15,17 @@ Kind = Literal["policy", "value", "match", "openings"]
 _SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz", "openings": ".npz"}
 
 
-def shipped_file(kind: Kind, name: str) -> Path:
-    """Return where the file of a kind lies for the ruleset of a name, or would."""
+def bundled_file(kind: Kind, name: str) -> Path:
+    """Return the path of a ruleset's data file, whether or not it exists."""
     return Path(str(resources.files("mancala_env"))) / "data" / f"{kind}_{name}{_SUFFIXES[kind]}"
 
 
 def rulesets_with(kind: Kind) -> tuple[str, ...]:
-    """Return the names of the rulesets for which a file of a kind is shipped."""
-    return tuple(name for name in names() if shipped_file(kind, name).is_file())
+    """Return the names of the rulesets with a bundled file of a kind."""
+    return tuple(name for name in names() if bundled_file(kind, name).is_file())
 
 
-def of_the_same_dials(kind: Kind, ruleset: Ruleset) -> Path | None:
-    """Return the file of a kind that is shipped for a ruleset of the same dials, or None."""
-    same = (name for name in rulesets_with(kind) if lookup(name).dials == ruleset.dials)
-    return next((shipped_file(kind, name) for name in same), None)
+def bundled_file_for_options(kind: Kind, ruleset: Ruleset) -> Path | None:
+    """Return the bundled file of a ruleset with the same rule options, or None."""
+    same = (name for name in rulesets_with(kind) if lookup(name).options == ruleset.options)
+    return next((bundled_file(kind, name) for name in same), None)

@@ -1,8 +1,8 @@
-"""YAML of configurations, read by PyYAML's BaseLoader: every value is text, and its setting reads that.
+"""YAML configuration files whose values are all read as text.
 
-So nothing depends on what YAML 1.1 makes of 1:30, 010, no or 2026-11-26, and a file names no Python objects.
-Two things that PyYAML accepts are errors here: duplicate keys, because the first value would be lost, and
-aliases, because a short file could become an endless one.
+PyYAML's BaseLoader reads them, and :mod:`mancala_env._util.settings` parses the texts. So YAML 1.1 does not
+reinterpret 1:30, 010, no or 2026-11-26, and a file cannot create Python objects. Duplicate keys are errors,
+because PyYAML would drop the first value. Aliases are errors, because a short file could expand without end.
 """
 
 from typing import Any
@@ -13,10 +13,10 @@ from yaml.constructor import ConstructorError
 
 
 def read(text: str) -> Any:
-    """Return what a text holds: texts, lists and dictionaries; None where a value is missing.
+    """Parse YAML into texts, lists and dictionaries; a missing value is None.
 
     Raises:
-        yaml.YAMLError: It is not YAML, or holds a duplicate key or an alias.
+        yaml.YAMLError: If the text is not YAML, or contains a duplicate key or an alias.
     """
     return yaml.load(text, _Loader)
 
@@ -25,7 +25,7 @@ class _Loader(yaml.BaseLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise ComposerError(None, None, "aliases are not read; write the value out", mark)
+            raise ComposerError(None, None, "aliases are not supported; write the value out", mark)
         return super().compose_node(parent, index)
 
     def construct_scalar(self, node: Any) -> Any:

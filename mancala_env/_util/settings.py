@@ -1,8 +1,8 @@
-"""Settings: name, default, range and meaning of each, written once, as a field of a dataclass.
+"""Settings as fields of dataclasses, with default, range and description of each.
 
-From the fields come the checks, the options of a program and a YAML file of all defaults. A field whose
-type is a dataclass itself is a group; its settings are called `group.name`. Ranges are checked by hand,
-because dataclasses and argparse cannot; pydantic would replace 60 lines with a dependency.
+The checks, the options of a program and a YAML file of all defaults are derived from the fields. A field
+whose type is a dataclass is a group; its settings are named `group.name`. Ranges are checked by hand, because
+dataclasses and argparse cannot check them, and pydantic would be a dependency for 60 lines.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
 _NUMBERS = {int: "a whole number", float: "a finite number"}
 _LONGEST_SHOWN = 200
-# At most 40 digits, and no zero before others: some programs read 010 as 8.
+# At most 40 digits and no leading zeros, because some programs read 010 as 8.
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9_]{0,39})")
 _NUMBER = re.compile(r"[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|\.?inf|\.?nan)", re.IGNORECASE)
 
@@ -31,14 +31,14 @@ class InvalidSetting(MancalaError):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a setting means, and what it may be.
+    """Description and range of a setting.
 
     Attributes:
-        text: The meaning, in a line.
-        low: The least number allowed.
-        high: The largest number allowed.
-        above: A number that the setting has to be greater than.
-        is_even: Whether a whole number has to be even.
+        text: Description in one line.
+        low: Minimum.
+        high: Maximum.
+        above: Number that the setting must exceed.
+        is_even: Whether a whole number must be even.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Meaning:
     is_even: bool = False
 
     def allows(self, number: float) -> bool:
-        """Tell whether a number is in range."""
+        """Return whether a number is in range."""
         return (
             (self.low is None or number >= self.low)
             and (self.high is None or number <= self.high)
@@ -58,7 +58,7 @@ class Meaning:
 
     @property
     def range_in_words(self) -> str:
-        """The range, such as "0 to 12"; "" where there is none."""
+        """The range, such as "0 to 12"; "" without a range."""
         if self.low is not None and self.high is not None:
             return f"{self.low:,} to {self.high:,}"
         if self.above is not None:
@@ -67,7 +67,7 @@ class Meaning:
 
 
 class Setting(NamedTuple):
-    """A setting as a program sees it: its dotted name, type, default (MISSING without one) and meaning."""
+    """A setting: its dotted name, type, default (MISSING without one) and description."""
 
     name: str
     kind: Any
@@ -84,7 +84,7 @@ def setting(
     above: float | None = None,
     is_even: bool = False,
 ) -> Any:
-    """Return the field of a setting; arguments as of :class:`Meaning`."""
+    """Return a dataclass field for a setting; for the arguments see :class:`Meaning`."""
     metadata = {_MEANING: Meaning(meaning, low, high, above, is_even)}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)
@@ -92,12 +92,12 @@ def setting(
 
 
 def settings_of(kind: type, prefix: str = "", defaults: Any = None) -> Iterator[Setting]:
-    """Yield the settings of a dataclass in their order, groups where they stand.
+    """Yield the settings of a dataclass, and of its groups, in the order of the fields.
 
     Args:
         kind: The dataclass.
-        prefix: What their names begin with.
-        defaults: One of that class whose values are the defaults; None takes the fields' own.
+        prefix: Prefix of their names.
+        defaults: Instance of the dataclass whose values are the defaults; None for the fields' defaults.
     """
     hints = get_type_hints(kind)
     for each in fields(kind):
@@ -111,19 +111,19 @@ def settings_of(kind: type, prefix: str = "", defaults: Any = None) -> Iterator[
 
 
 def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Build a dataclass of settings.
+    """Build a dataclass of settings from values by name.
 
     Args:
         kind: The dataclass.
-        values: Plain data by dotted name; what is missing takes its default.
+        values: Plain data by dotted name; missing settings take their defaults.
 
     Raises:
-        InvalidSetting: There is no such setting, or a value is of the wrong type or out of range.
+        InvalidSetting: If a name is unknown, or a value is of the wrong type or out of range.
     """
     known = {each.name: each for each in settings_of(kind)}
     for name in values:
         if name not in known:
-            raise InvalidSetting(f"there is no setting {name}{_did_you_mean(name, known)}")
+            raise InvalidSetting(f"unknown setting {name}{_did_you_mean(name, known)}")
     checked = {name: value_of(each, values.get(name, each.default)) for name, each in known.items()}
     return _assemble(kind, "", checked)
 
@@ -132,7 +132,7 @@ def check(settings: Any, prefix: str = "") -> None:
     """Check every value of a dataclass of settings, groups included.
 
     Raises:
-        InvalidSetting: A value is of the wrong type or out of range; the message names both.
+        InvalidSetting: If a value is of the wrong type or out of range.
     """
     hints = get_type_hints(type(settings))
     for each in fields(settings):
@@ -145,10 +145,10 @@ def check(settings: Any, prefix: str = "") -> None:
 
 
 def value_of(setting: Setting, value: Any) -> Any:
-    """Return a value as its setting has it: a whole number for a number becomes a float.
+    """Return a value converted to its setting's type, such as an int to a float.
 
     Raises:
-        InvalidSetting: It is of the wrong type or out of range; the message says what would be right.
+        InvalidSetting: If it is of the wrong type or out of range; the message says what is valid.
     """
     for kind in _alternatives(setting.kind):
         taken = _taken(kind, value)
@@ -159,7 +159,7 @@ def value_of(setting: Setting, value: Any) -> Any:
 
 
 def from_text(setting: Setting, text: str) -> Any:
-    """Return the value that a text of a command line or a file stands for, or the text where it is none."""
+    """Parse a value from a command line or file; return the text if it does not fit the setting's type."""
     kinds = _alternatives(setting.kind)
     if text == "null" and type(None) in kinds:
         return None
@@ -175,7 +175,7 @@ def from_text(setting: Setting, text: str) -> Any:
 
 
 def _list_of(text: str) -> Any:
-    """Return the list that a text such as [random, greedy] stands for; the text itself where it is none."""
+    """Parse a list such as [random, greedy]; return the text if it is not a list."""
     import yaml
 
     from mancala_env._util import plain_yaml
@@ -187,7 +187,7 @@ def _list_of(text: str) -> Any:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested plain data by dotted name; an empty group holds nothing."""
+    """Flatten nested plain data to values by dotted name; empty groups vanish."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -198,7 +198,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def in_words(setting: Setting) -> str:
-    """Say what a setting may be, such as "a whole number, at least 1, or null"."""
+    """Return the valid values of a setting in words, such as "a whole number, at least 1, or null"."""
     said, meaning = [], setting.meaning
     kinds = _alternatives(setting.kind)
     for kind in kinds:
@@ -221,11 +221,11 @@ def in_words(setting: Setting) -> str:
 
 
 def to_yaml(kind: type, only: tuple[str, ...] | None = None) -> str:
-    """Return the YAML file of all defaults of a dataclass, a line a setting, its meaning behind it.
+    """Return a YAML file of a dataclass's defaults, one commented line per setting.
 
     Args:
         kind: The dataclass.
-        only: Its fields that are wanted; None takes all.
+        only: Names of the fields to include; None for all.
     """
     lines, group = [], ""
     for each in settings_of(kind):
@@ -241,7 +241,7 @@ def to_yaml(kind: type, only: tuple[str, ...] | None = None) -> str:
 
 
 def _allowed(setting: Setting) -> str:
-    """Return the range and the choices of a setting alone, such as "1 to 1,000, match"."""
+    """Return the range and the choices of a setting, such as "1 to 1,000, match"."""
     words = ["even"] if setting.meaning.is_even else []
     words += [setting.meaning.range_in_words] if setting.meaning.range_in_words else []
     for kind in _alternatives(setting.kind):
@@ -270,7 +270,7 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def _taken(kind: Any, value: Any) -> Any:
-    """Return a value as one of a type; MISSING where it is none."""
+    """Return a value converted to a type; MISSING if it is not of that type."""
     if kind is float:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)

@@ -1,7 +1,7 @@
-"""The signals that ask a program to stop, told to it as Ctrl-C is.
+"""SIGTERM and SIGHUP, handled like Ctrl-C.
 
-SIGTERM comes from `kill`, a job queue or a machine that shuts down, SIGHUP from a terminal that closes. By
-default both end Python at once, and what a program keeps after Ctrl-C would be lost.
+`kill`, job queues and machines that shut down send SIGTERM; a terminal that closes sends SIGHUP. By default
+both end Python at once, and a program could not save its work.
 """
 
 import signal
@@ -15,11 +15,11 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STOP_SIGNALS: tuple[signal.Signals, ...] = tuple(
     signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__
 )
-"""SIGINT, SIGTERM and, where the system has it, SIGHUP."""
+"""SIGINT, SIGTERM and, if the system has it, SIGHUP."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP; handled wherever Ctrl-C is.
+    """SIGTERM or SIGHUP; an `except KeyboardInterrupt` handles it, too.
 
     Attributes:
         number: The signal.
@@ -31,24 +31,24 @@ class Terminated(KeyboardInterrupt):
 
 
 def stop_of(name: str) -> KeyboardInterrupt:
-    """Return what a signal raises, by its name."""
+    """Return the exception that a signal raises, given its name."""
     number = signal.Signals[name]
     return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
 
 
 def is_ignored(number: signal.Signals) -> bool:
-    """Tell whether the program was started with a signal ignored, as `nohup` does with SIGHUP."""
+    """Return whether the program was started with a signal ignored, as `nohup` does with SIGHUP."""
     return signal.getsignal(number) is signal.SIG_IGN
 
 
 @contextmanager
 def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
-    """Handle signals in a with statement.
+    """Handle signals within a with statement.
 
-    Python handles signals in its main thread only: in any other thread this does nothing.
+    Python handles signals in its main thread only; in any other thread this does nothing.
 
     Args:
-        handlers: A handler for each signal.
+        handlers: Handler of each signal.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -60,13 +60,13 @@ def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any
         yield
     finally:
         for number, handler in before.items():
-            # None: a handler that is not Python's, which Python cannot set again.
+            # None is a handler that was not set from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Drop signals that ask to stop, in a with statement, while something short is written."""
+    """Drop stop signals within a with statement, for example during a short write."""
     with handled(dict.fromkeys(STOP_SIGNALS, lambda *_: None)):
         yield
 
@@ -77,7 +77,7 @@ def _terminate(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def terminated() -> Iterator[None]:
-    """Raise Terminated at SIGTERM and SIGHUP, in a with statement, where nothing else handles them yet."""
+    """Raise Terminated at SIGTERM and SIGHUP, within a with statement, unless they are already handled."""
     default = [number for number in STOP_SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
     with handled({number: _terminate for number in default if number != signal.SIGINT}):
         yield

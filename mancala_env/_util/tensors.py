@@ -1,8 +1,8 @@
-"""Safetensors files: named arrays of 32-bit floating-point numbers, and texts about them; read within limits.
+"""Safetensors files: named float32 arrays and metadata texts, read within size limits.
 
-The library safetensors reads them. Two things are done by hand. Sizes are checked before anything is
-allocated, because the library takes headers of 100 MB and any number of bytes. And :func:`pack` writes the
-file, because the library writes texts in random order, and networks are identified by the hash of their file.
+The safetensors library reads the files. Sizes are checked by hand before that, because the library accepts
+headers of 100 MB and files of any size. :func:`pack` writes the files by hand, because the library writes the
+texts in random order, and networks are identified by the hash of their file.
 """
 
 import json
@@ -24,15 +24,15 @@ _METADATA = "__metadata__"
 
 
 class InvalidTensors(MancalaError):
-    """A file that is no safetensors file, is damaged, or holds what is not read here."""
+    """A file that is not a safetensors file, is damaged, too large, or not float32."""
 
 
 def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
-    """Return a safetensors file; the same arrays and texts give the same bytes.
+    """Return the bytes of a safetensors file; equal arrays and texts give equal bytes.
 
     Args:
         tensors: Arrays by name, written as float32 in this order.
-        texts: What the header says about them, by name.
+        texts: Metadata of the header, by name.
     """
     header: dict[str, Any] = {_METADATA: dict(texts)}
     parts, at = [], 0
@@ -42,22 +42,22 @@ def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
         parts.append(part)
         at += len(part)
     head = json.dumps(header, separators=(",", ":")).encode()
-    head += b" " * (-len(head) % _LENGTH)  # so that the numbers begin at a multiple of 8
+    head += b" " * (-len(head) % _LENGTH)  # aligns the numbers to 8 bytes
     return len(head).to_bytes(_LENGTH, "little") + head + b"".join(parts)
 
 
 def texts_of(path: str | Path) -> dict[str, str]:
-    """Return what a safetensors file says about itself, without reading its numbers.
+    """Return the metadata of a safetensors file without reading its numbers.
 
     Raises:
-        InvalidTensors: There is no such file, or it is no safetensors file.
+        InvalidTensors: If the file does not exist, or is not a safetensors file.
     """
     _check_header(path)
     try:
         with safe_open(path, "numpy") as file:
             return file.metadata() or {}
     except (OSError, SafetensorError) as error:
-        raise InvalidTensors(f"{path} is no safetensors file ({first_line(error)})") from error
+        raise InvalidTensors(f"{path} is not a safetensors file ({first_line(error)})") from error
 
 
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
@@ -65,39 +65,39 @@ def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
 
     Args:
         path: The file.
-        most: Bytes its numbers may have.
+        most: Maximum size of the numbers in bytes.
 
     Raises:
-        InvalidTensors: There is no such file, it is damaged or larger, or holds other than float32.
+        InvalidTensors: If the file does not exist, is damaged, is too large, or holds another type.
     """
     numbers = _check_header(path)
     try:
         with Path(path).open("rb") as file:
             content = file.read(numbers + most + 1)
         if len(content) > numbers + most:
-            raise InvalidTensors(f"{path} holds more than {most} bytes of numbers, the most it may hold")
+            raise InvalidTensors(f"{path} must contain at most {most} bytes of numbers")
         found = deserialize(content)
         for name, part in found:
             if part["dtype"] != "F32":
-                raise InvalidTensors(f"{path}: {name!r} holds {part['dtype']!r}; F32 would be right")
+                raise InvalidTensors(f"{path}: {name!r} must be of type F32, not {part['dtype']!r}")
         return {
             name: np.frombuffer(part["data"], "<f4").astype(np.float32).reshape(part["shape"])
             for name, part in found
         }
     except InvalidTensors:
         raise
-    except (OSError, SafetensorError, ValueError) as error:  # ValueError of more axes than numpy has
-        raise InvalidTensors(f"{path} is no safetensors file ({first_line(error)})") from error
+    except (OSError, SafetensorError, ValueError) as error:  # ValueError: more axes than numpy supports
+        raise InvalidTensors(f"{path} is not a safetensors file ({first_line(error)})") from error
 
 
 def _check_header(path: str | Path) -> int:
-    """Return where the numbers of a file begin.
+    """Return the byte offset of a file's numbers.
 
     Raises:
-        InvalidTensors: There is no such file, or its header is longer than the limit.
+        InvalidTensors: If the file does not exist, or its header exceeds the limit.
     """
     if not isfile(path):
-        raise InvalidTensors(f"there is no file {str(path)!r}")
+        raise InvalidTensors(f"file {str(path)!r} does not exist")
     try:
         with Path(path).open("rb") as file:
             length = file.read(_LENGTH)
@@ -105,5 +105,5 @@ def _check_header(path: str | Path) -> int:
         raise InvalidTensors(f"{path} cannot be read: {first_line(error)}") from error
     size = int.from_bytes(length, "little")
     if len(length) < _LENGTH or not 2 <= size <= _MOST_HEADER:
-        raise InvalidTensors(f"{path} is no safetensors file")
+        raise InvalidTensors(f"{path} is not a safetensors file")
     return _LENGTH + size

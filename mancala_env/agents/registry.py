@@ -21,8 +21,8 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from mancala_env._util.archives import what_a_folder_is
-from mancala_env._util.package_data import of_the_same_dials, rulesets_with
+from mancala_env._util.archives import run_folder_hint
+from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
 from mancala_env.rulesets import Ruleset, lookup
@@ -41,7 +41,7 @@ def shipped_policy(ruleset: Ruleset) -> Path:
     Raises:
         NoTrainedNetwork: No network is bundled for the ruleset.
     """
-    file = of_the_same_dials("policy", ruleset)
+    file = bundled_file_for_options("policy", ruleset)
     if file is None:
         raise NoTrainedNetwork(
             f"no trained network is bundled for {ruleset.name}, only for: "
@@ -386,7 +386,7 @@ def _budget(text: str, kind: _Kind, word: str) -> Budget:
 
 
 def _refuse_folder(path: str) -> None:
-    if wrong := what_a_folder_is(path):
+    if wrong := run_folder_hint(path):
         raise InvalidSpec(wrong)
 
 

@@ -1,8 +1,8 @@
-"""What many runs come to: interquartile means, stratified bootstrap intervals, probability of improvement.
+"""Aggregates over runs: interquartile means, stratified bootstrap intervals, probability of improvement.
 
-As Agarwal et al. (2021), "Deep reinforcement learning at the edge of the statistical precipice", define them,
-and their library rliable computes them; tests compare the two. A *stratum* here is a ruleset (their task), a
-run is a seed. Unlike there, strata may have different numbers of runs.
+Defined by Agarwal et al. (2021), "Deep reinforcement learning at the edge of the statistical precipice".
+Tests compare the results with the library rliable. A *stratum* is a ruleset (their task), a run is a seed.
+Unlike in rliable, strata may have different numbers of runs.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ import numpy as np
 
 REPLICATES = 2000
 _LOW, _HIGH = 0.025, 0.975
-# Replicates are drawn so many at a time: a matrix of all would be large where there are many runs.
+# Replicates drawn at a time; a matrix of all replicates of many runs would be large.
 _AT_ONCE = 500
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, which is the number itself where there is one run a stratum."""
+    """A number with its 95 % interval; with one run per stratum the interval is the number itself."""
 
     value: float
     low: float
@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     """Return the mean of the middle half of scores, along the last axis.
 
-    A quarter of them, rounded down, is cut off at either end.
+    A quarter of the scores, rounded down, is cut off at each end.
 
     >>> float(interquartile_mean(np.array([0.0, 1.0, 2.0, 300.0])))
     1.5
@@ -45,9 +45,9 @@ def estimate_iqm(strata: Sequence[np.ndarray], replicates: int = REPLICATES, see
     """Return the interquartile mean of all runs with its stratified bootstrap interval.
 
     Args:
-        strata: For each stratum the scores of its runs, `[N]`, none empty.
-        replicates: Replicates of the bootstrap.
-        seed: Seed of it.
+        strata: Scores of the runs of each stratum, `[N]`, N at least 1.
+        replicates: Number of bootstrap replicates.
+        seed: Random seed of the bootstrap.
     """
     found = float(interquartile_mean(np.concatenate(strata)))
     return _interval(
@@ -61,16 +61,15 @@ def probability_of_improvement(
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> Estimate:
-    """Return how likely a run of the first scores higher than one of the second, a draw being half.
+    """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
-    The mean over strata of Mann and Whitney's statistic, with its stratified bootstrap interval, the runs
-    of both resampled.
+    This is the mean over strata of the Mann-Whitney statistic. Runs of both sides are resampled.
 
     Args:
-        first: For each stratum the scores of its runs.
-        second: The same strata.
-        replicates: Replicates of the bootstrap.
-        seed: Seed of it.
+        first: Scores of the runs of each stratum.
+        second: Scores of the runs of each stratum; the same strata.
+        replicates: Number of bootstrap replicates.
+        seed: Random seed of the bootstrap.
     """
 
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:
@@ -81,7 +80,7 @@ def probability_of_improvement(
 
 
 def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the share of pairs in which the first is above, `[...]` of scores `[..., N]` and `[..., M]`."""
+    """Return the share of pairs with a higher first score, `[...]`, from scores `[..., N]` and `[..., M]`."""
     apart = np.sign(first[..., :, None] - second[..., None, :])
     return (0.5 + apart / 2).mean(axis=(-2, -1))
 
@@ -93,18 +92,18 @@ def _interval(
     replicates: int,
     seed: int,
 ) -> Estimate:
-    """Return a number with its percentile interval; runs are drawn anew within their strata."""
+    """Return a number with its percentile interval; runs are resampled within their strata."""
     draw = np.random.default_rng(seed)
     values = []
     for start in range(0, replicates, _AT_ONCE):
         size = min(_AT_ONCE, replicates - start)
         values.append(
-            statistic([[_redrawn(draw, np.asarray(part), size) for part in side] for side in sides])
+            statistic([[_resampled(draw, np.asarray(part), size) for part in side] for side in sides])
         )
     low, high = np.quantile(np.concatenate(values), [_LOW, _HIGH])
     return Estimate(found, float(low), float(high))
 
 
-def _redrawn(draw: np.random.Generator, scores: np.ndarray, size: int) -> np.ndarray:
+def _resampled(draw: np.random.Generator, scores: np.ndarray, size: int) -> np.ndarray:
     """Draw runs with replacement, `[size, N]`."""
     return scores[draw.integers(0, len(scores), (size, len(scores)))]

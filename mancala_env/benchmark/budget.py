@@ -1,8 +1,8 @@
-"""Budgets: what a learner may spend, in environment steps or in core minutes, and where it is measured.
+"""Budgets of learners, in environment steps or core minutes, and the points at which they are measured.
 
-A core minute is a minute of one processor core: the time that the process, its threads and its child
-processes compute, however busy the machine is. Accelerators are not in it. An environment step is a turn of
-a game that the learner learns from, every turn of it; turns that a search tries are none.
+A core minute is a minute of processor time of one core, used by the process, its threads and its child
+processes. It does not depend on the load of the machine and excludes accelerators. An environment step is any
+turn of a game that the learner learns from; turns tried by a search do not count.
 """
 
 import os
@@ -16,28 +16,28 @@ from mancala_env._util.checks import is_whole
 from mancala_env.benchmark.tasks import Refused
 from mancala_env.errors import InvalidArgument
 
-# A step is indivisible: who looks at the clock between two is over by a part of one.
+# Tolerance, as a share and in seconds: a learner checks the clock only between two updates.
 _OVER, _OVER_SECONDS = 0.05, 5.0
-# The times of child processes are looked up every so many seconds, and at a pause: it takes milliseconds.
+# Interval at which the times of child processes are read, because reading takes milliseconds.
 _LOOK_UP_SECONDS = 1.0
 _MOST_STEPS, _MOST_MINUTES = 10**12, 10**7
 MOST_POINTS = 20
-"""Measuring points of a run at most."""
+"""Maximum number of measuring points of a run."""
 
 
 class Limit(NamedTuple):
     """The size of a budget.
 
     Attributes:
-        kind: What is counted.
-        amount: How much of it.
+        kind: Unit: environment steps or core minutes.
+        amount: Number of units.
     """
 
     kind: Literal["steps", "core_minutes"]
     amount: float
 
     def __str__(self) -> str:
-        """Say it in words, such as "1 M steps" or "3 core minutes"."""
+        """Return the budget in words, such as "1 M steps" or "3 core minutes"."""
         if self.kind == "core_minutes":
             return f"{self.amount:g} core minute{'s' * (self.amount != 1)}"
         amount = int(self.amount)
@@ -48,8 +48,8 @@ class Limit(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """A name for its folder."""
-        minutes = f"{self.amount!r}".removesuffix(".0")  # all its digits: no two budgets share a folder
+        """Name of the budget's folder."""
+        minutes = f"{self.amount!r}".removesuffix(".0")  # all digits, so that every budget has its own folder
         return f"{minutes}-core-minutes" if self.kind == "core_minutes" else f"{self.amount:.0f}-steps"
 
 
@@ -57,7 +57,7 @@ def limit_of_steps(steps: int) -> Limit:
     """Return a limit on environment steps.
 
     Raises:
-        InvalidArgument: Not a whole number from 1 to 10**12.
+        InvalidArgument: If `steps` is not a whole number from 1 to 10**12.
     """
     if not is_whole(steps) or not 1 <= steps <= _MOST_STEPS:
         raise InvalidArgument(f"steps must be a whole number from 1 to {_MOST_STEPS:,}, not {steps!r}")
@@ -68,21 +68,21 @@ def limit_of_minutes(minutes: float) -> Limit:
     """Return a limit on core minutes.
 
     Raises:
-        InvalidArgument: Not a number above 0, or more than 10**7.
+        InvalidArgument: If `minutes` is not a number above 0 and at most 10**7.
     """
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes <= _MOST_MINUTES:
-        raise InvalidArgument(f"core_minutes must be above 0, {_MOST_MINUTES:,} at most, not {minutes!r}")
+        raise InvalidArgument(f"core_minutes must be above 0 and at most {_MOST_MINUTES:,}, not {minutes!r}")
     return Limit("core_minutes", float(minutes))
 
 
 def measuring_points(count: int) -> tuple[float, ...]:
-    """Return the shares of a budget at which a learner is measured, each twice the one before, 1 the last.
+    """Return the shares of a budget at which a learner is measured; each doubles the previous, the last is 1.
 
     >>> measuring_points(4)
     (0.125, 0.25, 0.5, 1.0)
 
     Raises:
-        InvalidArgument: Not a whole number from 1 to MOST_POINTS.
+        InvalidArgument: If `count` is not a whole number from 1 to MOST_POINTS.
     """
     if not is_whole(count) or not 1 <= count <= MOST_POINTS:
         raise InvalidArgument(f"points must be a whole number from 1 to {MOST_POINTS}, not {count!r}")
@@ -90,14 +90,14 @@ def measuring_points(count: int) -> tuple[float, ...]:
 
 
 class LearningBudget:
-    """What one learner may spend. It asks here whether to go on and whether it is to be measured.
+    """The budget of one learner, which asks it whether to continue and when to be measured.
 
-    The clock runs while the learner does, and stands still while what it yields is measured.
+    The clock runs while the learner runs, and stops while its agent is measured.
 
     Attributes:
-        limit: How much it may spend.
-        points: Shares of it at which it is measured.
-        resumed_steps: Environment steps that the run went on from; 0 where it began anew.
+        limit: Size of the budget.
+        points: Shares of the budget at which the learner is measured.
+        resumed_steps: Environment steps from which the run resumed; 0 if it started from scratch.
     """
 
     def __init__(
@@ -107,14 +107,13 @@ class LearningBudget:
         measured: Mapping[int, float] | None = None,
         pending: Mapping[int, float] | None = None,
     ) -> None:
-        """Set up the budget; the clock starts.
+        """Set up the budget and start the clock.
 
         Args:
-            limit: How much may be spent.
-            points: Shares of it at which the learner is measured.
-            measured: Core seconds that an earlier start of the run had spent after so many steps, where it
-                was measured.
-            pending: The same where it was about to be measured, and was not.
+            limit: Size of the budget.
+            points: Shares of the budget at which the learner is measured.
+            measured: Core seconds by steps at which an interrupted run was measured.
+            pending: Core seconds by steps at which an interrupted run was about to be measured.
         """
         self.limit, self.points = limit, points
         self.resumed_steps = 0
@@ -128,31 +127,32 @@ class LearningBudget:
 
     @property
     def steps(self) -> int | None:
-        """The most environment steps; None where there is no limit on them."""
+        """Maximum number of environment steps; None if they are not limited."""
         return int(self.limit.amount) if self.limit.kind == "steps" else None
 
     @property
     def core_minutes(self) -> float | None:
-        """The most core minutes; None where there is no limit on them."""
+        """Maximum number of core minutes; None if they are not limited."""
         return self.limit.amount if self.limit.kind == "core_minutes" else None
 
     @property
     def seconds(self) -> float:
-        """Core seconds spent so far, earlier starts included."""
+        """Core seconds spent so far, including those of interrupted runs that this one resumed."""
         now = core_seconds() if self._paused_at is None else self._paused_at
         return self._seconds_before + now - self._started
 
     def part_spent(self, steps: int) -> float:
-        """Return the share of the budget that is spent after so many environment steps."""
+        """Return the share of the budget that is spent after a number of environment steps."""
         return self._part(steps, self.seconds)
 
     def _part(self, steps: int, seconds: float) -> float:
         return (steps if self.limit.kind == "steps" else seconds / 60) / self.limit.amount
 
     def allows(self, steps: int) -> bool:
-        """Tell whether a learner may go on until it has had so many environment steps in all.
+        """Return whether the learner may continue until it has made `steps` environment steps in total.
 
-        Ask before each update. Of core minutes there must be enough left for one as long as the longest.
+        Call it before each update. With core minutes, the time left must suffice for the longest update so
+        far.
         """
         if self.limit.kind == "steps":
             return steps <= self.limit.amount
@@ -163,17 +163,17 @@ class LearningBudget:
         return seconds + self._longest_update < 60 * self.limit.amount
 
     def is_due(self, steps: int) -> bool:
-        """Tell whether a learner is to be measured now, after so many environment steps."""
+        """Return whether the learner must be measured now, after `steps` environment steps."""
         return any(self._last_part < point <= self.part_spent(steps) for point in self.points)
 
     def resume(self, steps: int) -> bool:
-        """Go on from what an earlier start of the run left in the folder; call it before learning.
+        """Resume the clock of an interrupted run; call it before learning.
 
         Args:
-            steps: The environment steps after which the learner stored itself.
+            steps: Environment steps at which the stored learner was saved.
 
         Returns:
-            Whether that is known: False where it has to begin anew.
+            Whether the time spent until then is known. If False, the learner must start from scratch.
         """
         seconds = (self._pending | self._measured).get(steps)
         if steps == 0 or seconds is None:
@@ -185,25 +185,25 @@ class LearningBudget:
         return True
 
     def note_measured(self, steps: int) -> None:
-        """Note that the learner is measured after so many steps: it is not due before the next point."""
+        """Record that the learner was measured after `steps`, so that it is due at the next point."""
         self._last_part = self.part_spent(steps)
 
     def check(self, steps: int) -> None:
-        """Refuse what was spent beyond the budget.
+        """Check that the budget is not exceeded.
 
         Raises:
-            Refused: It says how much.
+            Refused: If it is; the message contains the amount spent.
         """
         if self.limit.kind == "steps" and steps > self.limit.amount:
-            raise Refused(f"it took {steps:,} environment steps, and its budget is {self.limit}")
+            raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")
         seconds = self.seconds
         most = 60 * self.limit.amount * (1 + _OVER) + _OVER_SECONDS
         if self.limit.kind == "core_minutes" and seconds > most:
-            raise Refused(f"it took {seconds / 60:.2f} core minutes, and its budget is {self.limit}")
+            raise Refused(f"it took {seconds / 60:.2f} core minutes; its budget is {self.limit}")
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock, in a with statement."""
+        """Stop the clock within a with statement."""
         self._paused_at = core_seconds(at_most_old=0.0)
         try:
             yield
@@ -213,37 +213,37 @@ class LearningBudget:
 
 
 def core_seconds(at_most_old: float = _LOOK_UP_SECONDS) -> float:
-    """Return the processor seconds that this process and all its descendants have used.
+    """Return the processor seconds used by this process and all its descendants.
 
     Args:
-        at_most_old: So many seconds ago those of descendants may have been looked up.
+        at_most_old: Maximum age of the reading for descendants, in seconds.
     """
     return time.process_time() + _children.seconds(at_most_old)
 
 
 class _Children:
-    """The processor seconds of child processes: those that have ended and, on Linux, those that run."""
+    """The processor seconds of child processes: of ended ones and, on Linux, of running ones."""
 
     def __init__(self) -> None:
-        self._seen, self._lost, self._looked_up = 0.0, 0.0, -_LOOK_UP_SECONDS
+        self._last, self._lost, self._read_at = 0.0, 0.0, -_LOOK_UP_SECONDS
 
     def seconds(self, at_most_old: float) -> float:
-        """Return them, never less than before."""
-        if (now := time.monotonic()) - self._looked_up >= at_most_old:
-            seen = _seconds_seen()
-            if seen < self._seen:  # one that ended as we looked is in neither sum: look again
-                seen = _seconds_seen()
-            # What nobody waited for is in no sum once it has ended.
-            self._lost += max(0.0, self._seen - seen)
-            self._seen, self._looked_up = seen, now
-        return self._seen + self._lost
+        """Return the processor seconds; the result never decreases."""
+        if (now := time.monotonic()) - self._read_at >= at_most_old:
+            reading = _read_seconds()
+            if reading < self._last:  # a child that ends between the two readings is in neither: repeat
+                reading = _read_seconds()
+            # An ended child that its parent never waited for is in no reading any more.
+            self._lost += max(0.0, self._last - reading)
+            self._last, self._read_at = reading, now
+        return self._last + self._lost
 
 
 _children = _Children()
 
 
-def _seconds_seen() -> float:
-    """Return the processor seconds of children that were waited for, and of those that run."""
+def _read_seconds() -> float:
+    """Return the processor seconds of children that were waited for, and of running descendants."""
     ended = os.times()
     return ended.children_user + ended.children_system + _seconds_of_descendants()
 
@@ -254,9 +254,9 @@ def _seconds_of_descendants() -> float:
     ticks: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # What stands in brackets is the program's name, which may hold anything.
+            # The program's name in brackets may contain any character.
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         number = int(stat.parent.name)
         parents[number], ticks[number] = int(fields[1]), sum(map(int, fields[11:15]))

@@ -1,12 +1,12 @@
 """The package's own training as a learner of the benchmark: `mancala train`, paused where it is measured.
 
-An entry that is a configuration is three lines::
+An entry for a configuration has three lines::
 
     def learn(task, ruleset, budget, seed, folder):
         config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
         yield from trained(config, budget)
 
-and ``from mancala_env.benchmark.bundled_learners import prepare``, so that compiling is not charged to it.
+and ``from mancala_env.benchmark.bundled_learners import prepare``, which compiles before the clock starts.
 """
 
 import shutil
@@ -33,24 +33,24 @@ from mancala_env.training.run_folder import FINAL, METRICS, RunFolder, write_ato
 from mancala_env.training.run_plots import read_metrics
 
 _NAME = "run"
-# The checkpoint that was measured last, beside that of the run: a signal ends a run elsewhere.
+# Copy of the checkpoint that was measured last; the run's own checkpoint may be newer after a signal.
 _MEASURED = "measured.zip"
-# What a run keeps beside its checkpoint, and writes anew with each: copied when it is measured.
+# Files that a run rewrites with each checkpoint, copied together with it.
 _KEPT_BESIDE = (REPLAY_FILE, POOL_FILE)
-# What the configuration of a ruleset says of these belongs to an entry, not to all.
+# Groups of settings that are chosen by the entry rather than by the ruleset's configuration file.
 _OF_AN_ENTRY = ("pool.", "distillation.", "expert.")
-# A checkpoint, which may join the pool, comes each time that such a part of the budget is spent.
+# Number of checkpoints of a run; each may join the pool.
 _CHECKPOINTS = 10
-# A run of fewer updates than so many learns next to nothing: a small budget gets fewer games side by side.
+# A run needs at least this number of updates to learn, so a small budget gets fewer parallel games.
 _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
-# What `prepare` runs: a pool with its gate and, where anything goes, all that searches.
+# Settings that `prepare` runs to compile everything: a pool with gating and, for "anything", the searches.
 _A_POOL: dict[str, Any] = {"pool.share": 0.5, "pool.gating_games": 2}
 _SEARCHES: tuple[dict[str, Any], ...] = (
     {"algorithm": "alphazero", "alphazero.simulations": 2},
     {"expert.share": 0.5, "distillation.positions": 1},
 )
-# What ten minutes of training copy of the expert that needs no network, where a ruleset has no file.
+# Labelled positions for ten minutes of training, if a ruleset lacks a configuration file.
 _POSITIONS = 120_000
 
 
@@ -62,18 +62,20 @@ def config_of(
     folder: Path,
     changes: Mapping[str, Any] | None = None,
 ) -> TrainConfig:
-    """Return the configuration of a run: the defaults, and where anything goes the ruleset's own file.
+    """Return the configuration of a run.
+
+    It consists of the defaults and, for the task "anything", the configuration file of the ruleset.
 
     Args:
-        task: What the network is shown.
-        ruleset: The game, of the catalogue.
-        budget: When the run ends.
-        seed: Seed of everything random.
-        folder: Where the run's folder is made.
+        task: The task, which sets the network's observation.
+        ruleset: A ruleset of the catalogue.
+        budget: The budget of the run.
+        seed: Random seed.
+        folder: Folder in which the run's folder is created.
         changes: Settings by dotted name, as in configs/default.yaml, that override all others.
 
     Raises:
-        InvalidSetting: There is no such setting, or its value is wrong.
+        InvalidSetting: If a setting is unknown, or its value is invalid.
     """
     values: dict[str, Any] = {"network.observation": task.observation}
     if not task.allowed:
@@ -104,7 +106,7 @@ def config_of(
 
 
 def distillation_of(ruleset: Ruleset) -> dict[str, Any]:
-    """Return the settings of distillation by dotted name: a ruleset's own file's, or some that suit any."""
+    """Return the settings of distillation by dotted name, from the ruleset's file or for any ruleset."""
     found = _file_of(ruleset)
     settings = {name: value for name, value in found.items() if name.startswith("distillation.")}
     return settings or {"distillation.positions": _POSITIONS}
@@ -116,7 +118,7 @@ def _file_of(ruleset: Ruleset) -> dict[str, Any]:
 
 
 def prepare(task: Task, ruleset: Ruleset) -> None:
-    """Compile what training runs, with a pool and with searches too, by a few updates of a few games."""
+    """Compile the kernels of training, of a pool and of searches, by a few updates with a few games."""
     for changes in [_A_POOL] if task.allowed else [_A_POOL, *_SEARCHES]:
         with tempfile.TemporaryDirectory() as folder:
             budget = LearningBudget(limit_of_steps(3 * _FEWEST_GAMES * 32), (1.0,))
@@ -126,15 +128,18 @@ def prepare(task: Task, ruleset: Ruleset) -> None:
 
 
 def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
-    """Train as configured, and yield the checkpoint wherever it is to be measured.
+    """Train with a configuration, and yield the checkpoint at each measuring point.
 
-    The clock of the run is the budget's: core minutes, however busy the machine is. Where the run was
-    killed, it goes on from the checkpoint that was measured last. The turns that distillation plays are
-    environment steps, all of them: it plays the games to their end that are under way when it has enough.
+    The run uses the budget's clock, which counts core minutes. A killed run resumes from the checkpoint that
+    was measured last. All turns played by distillation count as environment steps, including those of games
+    that it finishes after it has enough positions.
 
     Args:
-        config: From :func:`config_of`.
+        config: Configuration from :func:`config_of`.
         budget: The budget.
+
+    Yields:
+        The checkpoint and the environment steps at each measuring point.
     """
     place = Path(config.folder, _NAME)
     steps = _resumed_steps(place, budget)
@@ -161,16 +166,16 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
 
 
 def _resumed_steps(place: Path, budget: LearningBudget) -> int | None:
-    """Put the checkpoint that was measured last back as the run's, and return its steps; None: there is none.
+    """Restore the checkpoint that was measured last and return its steps; None without one.
 
-    A run that a signal ended has learned beyond it, and nobody knows what that cost.
+    The run's own checkpoint may be newer, if a signal ended the run; the cost of that one is unknown.
     """
     for name in (FINAL, _MEASURED):
         steps = _stored_steps(place / name)
         if steps is not None and budget.resume(steps + _num_distilled(place)):
             if name == _MEASURED:
                 write_atomically(place / FINAL, (place / _MEASURED).read_bytes())
-            if steps == _stored_steps(place / _MEASURED):  # else it was killed while it was measured
+            if steps == _stored_steps(place / _MEASURED):  # otherwise killed during its measurement
                 for kept in _KEPT_BESIDE:
                     _copy_or_remove(place / f"measured_{kept}", place / kept)
             return steps
@@ -192,7 +197,7 @@ def _stored_steps(checkpoint: Path) -> int | None:
 
 
 def _num_distilled(place: Path) -> int:
-    """Return how many turns the distillation of a run has played, by the first line of its figures."""
+    """Return the number of turns played by a run's distillation, from the first line of its metrics."""
     figures = read_metrics(place / METRICS) if (place / METRICS).is_file() else []
     return int(figures[0].get("distillation/turns", 0)) if figures else 0
 

@@ -1,8 +1,8 @@
 """Entries: learning algorithms, each a Python file with a function `learn`.
 
-    TASKS = ("board", "afterstates", "anything")       # what it can take part in
+    TASKS = ("board", "afterstates", "anything")       # tasks that the algorithm can learn
 
-    def prepare(task, ruleset):                         # may be left out: imports and compiles, not charged
+    def prepare(task, ruleset):                         # optional; runs before the clock starts
         ...
 
     def learn(task, ruleset, budget, seed, folder):     # a generator
@@ -14,7 +14,7 @@
                 yield Point(agent, steps)
         yield Point(agent, steps)
 
-The file is run with all that its user may do, as any program is that they name on a command line.
+The file runs with all rights of the user, like any program.
 """
 
 import hashlib
@@ -32,20 +32,20 @@ from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import MancalaError, printable
 from mancala_env.rulesets import Ruleset
 
-# Letters of a name that a file of results takes.
+# Maximum length of a name in the results file, in characters.
 _LONGEST_NAME = 200
 
 
 class InvalidEntry(MancalaError):
-    """A file that is no entry of the benchmark."""
+    """A file that is not an entry of the benchmark."""
 
 
 class Point(NamedTuple):
-    """What a learner yields to be measured.
+    """A measuring point, yielded by a learner.
 
     Attributes:
-        player: Who plays: an agent, a spec, or the path of a checkpoint.
-        steps: Environment steps that the learner has had by now.
+        player: The agent to measure: an Agent, a spec, or the path of a checkpoint.
+        steps: Environment steps that the learner has made so far.
     """
 
     player: str | Path | Agent
@@ -53,20 +53,20 @@ class Point(NamedTuple):
 
 
 Learn = Callable[[Task, Ruleset, LearningBudget, int, Path], Iterator[Point]]
-"""Called with task, ruleset, budget, seed and a folder of its own."""
+"""Called with task, ruleset, budget, seed and the learner's own folder."""
 
 
 class Entry(NamedTuple):
-    """A learning algorithm that takes part.
+    """A learning algorithm of the benchmark.
 
     Attributes:
-        name: The stem of its file.
-        path: Its file.
-        identity: A hash of the file, 8 hexadecimal digits: a changed file is another entry.
-        title: The first line of the file's docstring.
-        tasks: Names of the tasks it can take part in.
-        learn: Its learner.
-        prepare: What it does before its clock starts.
+        name: Stem of the file's name.
+        path: The file.
+        identity: Hash of the file, 8 hexadecimal digits; a changed file is another entry.
+        title: First line of the file's docstring.
+        tasks: Names of the tasks that the algorithm can learn.
+        learn: The generator function that learns.
+        prepare: Function that is called before the clock starts.
     """
 
     name: str
@@ -82,28 +82,29 @@ def read_entry(path: str | Path) -> Entry:
     """Run an entry's file and return what it defines.
 
     Raises:
-        InvalidEntry: There is no such file, or it lacks something; the message says what.
-        ImportError: It needs a package that is not installed; its message says which.
+        InvalidEntry: If the file does not exist, cannot be run, or lacks `learn` or `TASKS`.
+        ImportError: If a package that the file imports is not installed.
     """
     path = Path(path)
     if path.suffix != ".py":
         raise InvalidEntry(f"an entry is a Python file, such as training/benchmark/td.py, not {str(path)!r}")
     if not path.stem.isprintable() or len(path.stem) > _LONGEST_NAME:
         raise InvalidEntry(
-            f"an entry's file has a name of {_LONGEST_NAME} printable letters at most, not {path.stem[:99]!r}"
+            f"the name of an entry's file must have at most {_LONGEST_NAME} printable characters, not "
+            f"{path.stem[:99]!r}"
         )
     if not path.is_file():
-        raise InvalidEntry(f"there is no entry {str(path)!r}; those of a checkout lie in training/benchmark")
+        raise InvalidEntry(f"no file {str(path)!r}; a checkout has entries in training/benchmark")
     content = path.read_bytes()
     module = _run(path)
     learn = getattr(module, "learn", None)
     tasks = getattr(module, "TASKS", None)
     if not callable(learn):
-        raise InvalidEntry(f"{path} has no function learn(task, ruleset, budget, seed, folder)")
+        raise InvalidEntry(f"{path} lacks a function learn(task, ruleset, budget, seed, folder)")
     if not isinstance(tasks, tuple) or not tasks or not all(task in tuple(TASKS) for task in tasks):
         raise InvalidEntry(
-            f"{path}: TASKS must be a tuple of some of {', '.join(TASKS)}, not {tasks!r}; a tuple of one is "
-            '("board",)'
+            f"{path}: TASKS must be a tuple of names from {', '.join(TASKS)}, such as ("
+            f'"board",), not {tasks!r}'
         )
     title = printable((module.__doc__ or path.stem).strip().partition("\n")[0].rstrip("."))
     identity = hashlib.sha256(content).hexdigest()[:8]
@@ -112,17 +113,17 @@ def read_entry(path: str | Path) -> Entry:
 
 
 def check_takes_part(entry: Entry, task: Task) -> None:
-    """Refuse an entry in a task that it does not name.
+    """Check that an entry declares a task.
 
     Raises:
-        Refused: It names others.
+        Refused: If the entry does not declare it.
     """
     if task.name not in entry.tasks:
         raise Refused(f"{entry.name} takes part in {' and '.join(entry.tasks)}, not in {task.name}")
 
 
 def _run(path: Path) -> ModuleType:
-    # Under a name of its own in sys.modules: numba and pickle look functions up there.
+    # Registered in sys.modules, where numba and pickle look up functions.
     name = f"mancala_benchmark_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
@@ -133,7 +134,7 @@ def _run(path: Path) -> ModuleType:
         with needing(str(path), None):
             spec.loader.exec_module(module)
     except ImportError as error:
-        if "pip install" in str(error):  # also an entry's own words
+        if "pip install" in str(error):  # the entry's own message may also contain the command
             raise MissingPackage(str(error)) from error
         raise InvalidEntry(f"{path}: {error}") from error
     except SyntaxError as error:

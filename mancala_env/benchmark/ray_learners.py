@@ -1,7 +1,7 @@
-"""The benchmark on a Ray cluster: a learner is a task, on any machine, and its measurements come here.
+"""Learners of the benchmark as tasks on a Ray cluster; their measurements return to this process.
 
-What an entry is travels with it. Where machines share a disk, with `folder` on it, a learner that was killed
-goes on from where it was measured last; elsewhere it may begin anew, and its results say so.
+The source of an entry is sent to the machines. If they share the disk of `folder`, a killed learner resumes
+from its last measurement. Otherwise it may start from scratch, and the results file records that.
 """
 
 import tempfile
@@ -11,41 +11,41 @@ from typing import Any, NamedTuple, NoReturn
 
 from mancala_env.benchmark.entries import read_entry
 from mancala_env.benchmark.results import Row
-from mancala_env.benchmark.runner import End, Found, Run, run_learner
+from mancala_env.benchmark.runner import LearnerRun, RunEnded, RunEvent, run_learner
 from mancala_env.evaluation import ray_matches
 
 ray: Any = ray_matches.ray
 
 
-class _Sent(NamedTuple):
-    """A run on its way to another machine, which need not have the entry's file.
+class _PortableRun(NamedTuple):
+    """A run that can be sent to a machine without the entry's file.
 
     Attributes:
-        run: The run; its entry without functions.
+        run: The run, with an entry without functions.
         source: Content of the entry's file.
     """
 
-    run: Run
+    run: LearnerRun
     source: bytes
 
 
 class RayLearners:
-    """Runs learners as Ray tasks; for `run_learners` of run_plan. Ray must have been started or joined."""
+    """Runs learners as Ray tasks; an argument `run_learners` of run_plan. Ray must be initialised."""
 
     def __init__(self, num_cpus: int = 1) -> None:
-        """Set how many CPUs a task takes."""
+        """Set the number of CPUs per task."""
         self.num_cpus = num_cpus
 
-    def __call__(self, runs: Sequence[tuple[Run, list[Row]]]) -> Iterator[tuple[Run, Found]]:
-        """Run learners, as many at a time as the cluster has room for; see RunLearners.
+    def __call__(self, runs: Sequence[tuple[LearnerRun, list[Row]]]) -> Iterator[tuple[LearnerRun, RunEvent]]:
+        """Run learners in parallel, as many as the cluster has CPUs for; see RunLearners.
 
         Raises:
-            RuntimeError: Ray was not started.
+            RuntimeError: If Ray is not initialised.
         """
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
         task = ray.remote(_run).options(num_cpus=self.num_cpus, num_returns="streaming", max_retries=0)
-        running: dict[Any, Run] = {task.remote(_sent(run), rows): run for run, rows in runs}
+        running: dict[Any, LearnerRun] = {task.remote(_sent(run), rows): run for run, rows in runs}
         try:
             while running:
                 ready, _ = ray.wait(list(running), num_returns=1)
@@ -55,33 +55,33 @@ class RayLearners:
                         yield run, ray.get(next(found))
                     except StopIteration:
                         del running[found]
-                    except ray.exceptions.RayError as error:  # its machine or its process is gone
+                    except ray.exceptions.RayError as error:  # the machine or process has died
                         del running[found]
-                        yield run, End(broken=str(error).partition("\n")[0] or type(error).__name__)
+                        yield run, RunEnded(broken=str(error).partition("\n")[0] or type(error).__name__)
         finally:
             for found in running:
                 ray.cancel(found)
 
 
-def _sent(run: Run) -> _Sent:
+def _sent(run: LearnerRun) -> _PortableRun:
     bare = run.entry._replace(learn=_left_behind, prepare=_left_behind)
     folder = run.folder.resolve()
-    return _Sent(run._replace(entry=bare, folder=folder), run.entry.path.read_bytes())
+    return _PortableRun(run._replace(entry=bare, folder=folder), run.entry.path.read_bytes())
 
 
 def _left_behind(*_: object) -> NoReturn:
-    """Stand for the functions of an entry, which are read from its source where it runs."""
-    raise RuntimeError("an entry is read anew where it runs")
+    """Replace the functions of an entry, which are read from its source on the other machine."""
+    raise RuntimeError("the entry's source must be read before it runs")
 
 
-def _run(sent: _Sent, rows: list[Row]) -> Iterator[Found]:
-    """Run a learner on whatever machine this is."""
+def _run(sent: _PortableRun, rows: list[Row]) -> Iterator[RunEvent]:
+    """Run a learner on a machine of the cluster."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{sent.run.entry.name}.py")
         path.write_bytes(sent.source)
         try:
             entry = read_entry(path)
         except ImportError as error:
-            yield End(broken=str(error))
+            yield RunEnded(broken=str(error))
             return
         yield from run_learner(sent.run._replace(entry=entry), rows)

@@ -1,9 +1,12 @@
-"""The results of a benchmark: a line a measurement, in one file that runs of days add to.
+"""The results file of the benchmark, `results.jsonl`: one JSON line per measurement, appended at once.
 
-`results.jsonl` holds three kinds of line. "measured" is a player's score. "void" says that a run began anew
-after so many environment steps, so its earlier measurements beyond them do not count. "end" says that a run
-is over, and why it was refused, if it was. All say which run they are of, so the file can be cut up, joined
-and read by anything that reads JSON.
+| line | meaning |
+|---|---|
+| "measured" | the score of an agent at a measuring point |
+| "void" | the run restarted after `after` environment steps; its earlier measurements beyond are void |
+| "end" | the run has ended; `why` is the reason if it was refused, else empty |
+
+Each line identifies its run, so files can be split, joined, and read by any JSON reader.
 """
 
 import json
@@ -24,24 +27,24 @@ from mancala_env.version import __version__
 
 FORMAT = 1
 RESULTS = "results.jsonl"
-LINE = "search"
-"""The task of those who do not learn and are lines across the plots."""
+BASELINE = "search"
+"""Task name of baselines, which do not learn; plots show them as horizontal lines."""
 MEASURED, VOID, END = "measured", "void", "end"
 _MOST_TEXT = 2000
 
 
-class Key(NamedTuple):
-    """A run: what is the same for all its measurements.
+class RunKey(NamedTuple):
+    """The identity of a run, which all its measurements share.
 
     Attributes:
-        entry: Name of the entry; of a line the spec.
-        identity: Hash of its file; of a line its own.
-        task: Name of the task; LINE of a line.
+        entry: Name of the entry; for a baseline its spec.
+        identity: Hash of the entry's file; for a baseline the identity of the agent.
+        task: Name of the task; BASELINE for a baseline.
         ruleset: Name of the ruleset.
-        rules: Hash of what it says (rules_hash of the arena).
-        limit: The budget; of a line nothing.
-        seed: The learner's seed; of a line 0.
-        scoring: How players are scored.
+        rules: Hash of the ruleset, from `rules_hash`.
+        limit: The budget; 0 steps for a baseline.
+        seed: The learner's random seed; 0 for a baseline.
+        scoring: How agents are scored.
         version: Version of the package.
     """
 
@@ -63,18 +66,18 @@ class Key(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measurement.
+    """The score of a run's agent at a measuring point.
 
     Attributes:
         key: The run.
-        point: Which of its measuring points, from 0.
+        point: Index of the measuring point, from 0.
         steps: Environment steps spent.
         core_seconds: Core seconds spent.
-        score: How good the player was.
-        made: With what: commit, machine, time.
+        score: Score of the agent.
+        made: Commit, machine and time of the measurement.
     """
 
-    key: Key
+    key: RunKey
     point: int
     steps: int
     core_seconds: float
@@ -101,37 +104,37 @@ class Row(NamedTuple):
 
 
 def made_here(commit: str) -> dict[str, str]:
-    """Return what a measurement was made with: commit, machine, time."""
+    """Return the commit, the machine and the current time of a measurement."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"commit": commit, "machine": machine(), "time": now}
 
 
 class Results(LinesFile):
-    """The file of results, and what is in it."""
+    """The results file and its measurements."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Name the file; it is opened, read and locked by ``with``."""
+        """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
-        self._rows: dict[Key, list[Row]] = {}
-        self._ends: dict[Key, str] = {}
+        self._rows: dict[RunKey, list[Row]] = {}
+        self._ends: dict[RunKey, str] = {}
 
-    def rows(self, key: Key) -> list[Row]:
-        """Return the measurements of a run that count, in the order of their steps."""
+    def rows(self, key: RunKey) -> list[Row]:
+        """Return the valid measurements of a run, in the order of their steps."""
         return list(self._rows.get(key, ()))
 
-    def end(self, key: Key) -> str | None:
-        """Return why a run ended: "" where it was over; None where it has not ended."""
+    def end(self, key: RunKey) -> str | None:
+        """Return why an ended run was refused, "" if it was not, or None if it has not ended."""
         return self._ends.get(key)
 
     def all_rows(self) -> list[Row]:
-        """Return every measurement that counts, but those of runs that were refused.
+        """Return the valid measurements of all runs that were not refused.
 
-        Those of a run stand together, and the run that was measured last stands last.
+        They are grouped by run; the run that was measured last comes last.
         """
         return [row for key, rows in self._rows.items() for row in rows if not self._ends.get(key)]
 
-    def refused(self) -> Iterator[tuple[Key, str]]:
-        """Yield the runs that were refused, and why."""
+    def refused(self) -> Iterator[tuple[RunKey, str]]:
+        """Yield the refused runs and the reasons."""
         yield from ((key, why) for key, why in self._ends.items() if why)
 
     def measured(self, row: Row) -> None:
@@ -139,27 +142,27 @@ class Results(LinesFile):
         self._add(row)
         self.append_line(row.as_dict())
 
-    def void(self, key: Key, after: int) -> None:
-        """Note that measurements of a run beyond so many steps do not count: it began anew there."""
+    def void(self, key: RunKey, after: int) -> None:
+        """Record that a run restarted after `after` steps, which voids its measurements beyond."""
         self._drop(key, after)
         self.append_line({"format": FORMAT, "what": VOID, **key.as_dict(), "after": after})
 
-    def ended(self, key: Key, why: str = "") -> None:
-        """Note that a run is over; `why` where it was refused."""
+    def ended(self, key: RunKey, why: str = "") -> None:
+        """Record that a run has ended; `why` is the reason if it was refused."""
         self._ends[key] = why
         self.append_line({"format": FORMAT, "what": END, **key.as_dict(), "why": why})
 
     def _add(self, row: Row) -> None:
-        # The run that was measured last stands last. The same steps twice are of files that were joined: one
-        # counts, and what a file has of the way there does not come after the end that another has.
+        # Reinserting the key moves the run to the end. Joined files may contain the same steps twice; the
+        # last line counts.
         before = [each for each in self._rows.pop(row.key, ()) if each.steps != row.steps]
         self._rows[row.key] = sorted([*before, row], key=lambda each: each.steps)
 
-    def _drop(self, key: Key, after: int) -> None:
+    def _drop(self, key: RunKey, after: int) -> None:
         self._rows[key] = [row for row in self._rows.get(key, ()) if row.steps <= after]
 
     def take(self, line: bytes, number: int) -> None:
-        """Take a line that is in the file; see LinesFile."""
+        """Parse a line of the file; see LinesFile."""
         try:
             fields = json.loads(line)
             if fields["format"] != FORMAT:
@@ -173,7 +176,7 @@ class Results(LinesFile):
                     self._add(row)
             elif fields["what"] == VOID:
                 after = _count(fields["after"])
-                if key not in self._ends:  # else another file, joined to this one, has the run to its end
+                if key not in self._ends:  # in joined files the ended run takes precedence
                     self._drop(key, after)
             elif fields["what"] == END:
                 self._ends[key] = _text(fields["why"])
@@ -183,16 +186,16 @@ class Results(LinesFile):
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise InvalidResults(
-                f"{self.path}, line {number}: not a line of a benchmark's results; name another folder"
+                f"{self.path}, line {number}: not a line of benchmark results; choose another folder"
             ) from None
 
 
-def _key(fields: dict[str, Any]) -> Key:
+def _key(fields: dict[str, Any]) -> RunKey:
     budget, scoring = fields["budget"], fields["scoring"]
-    if budget["kind"] not in ("steps", "core_minutes") or fields["task"] not in (*TASKS, LINE):
+    if budget["kind"] not in ("steps", "core_minutes") or fields["task"] not in (*TASKS, BASELINE):
         raise ValueError
     anchors = tuple(_text(anchor) for anchor in scoring["anchors"])
-    return Key(
+    return RunKey(
         *(_text(fields[name]) for name in ("entry", "identity", "task", "ruleset", "rules")),
         limit=Limit(budget["kind"], _number(budget["amount"])),
         seed=_count(fields["seed"]),
@@ -207,7 +210,7 @@ def _key(fields: dict[str, Any]) -> Key:
     )
 
 
-def _row(key: Key, fields: dict[str, Any]) -> Row:
+def _row(key: RunKey, fields: dict[str, Any]) -> Row:
     score = Score(
         _number(fields["regret"]),
         _pair(fields["regret_interval"]),

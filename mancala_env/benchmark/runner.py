@@ -1,11 +1,11 @@
-"""Run a benchmark: every entry, task, ruleset, budget and seed that has no result yet.
+"""Planning and running a benchmark: every entry, task, ruleset, budget and seed that has no result yet.
 
-    FOLDER/results.jsonl                            every measurement
+    FOLDER/results.jsonl                            all measurements
     FOLDER/learners/leyla/board/1000000-steps/td-1a2b3c4d/seed-1/
                                                     the folder of one learner
 
-A learner is measured while its clock stands still. Killed at any moment, a benchmark loses the measurement
-under way, and what a learner has learned since it last stored itself.
+The clock of a learner stops while it is measured. A killed benchmark loses the current measurement, and the
+progress of the learner since it last saved itself.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from mancala_env._util.checks import is_whole, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
-from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row, made_here
+from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey, made_here
 from mancala_env.benchmark.scoring import GAMES, Scoring, scoring_of
 from mancala_env.benchmark.tasks import Refused, Task, task_named
 from mancala_env.errors import InvalidArgument, MancalaError, printable
@@ -31,29 +31,29 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.training.run_folder import git_revision, write_atomically
 
 FEWEST_SEEDS = 5
-"""Seeds below which an interval says little; a report notes it."""
+"""Number of seeds below which intervals are unreliable; a report notes it."""
 POINTS = 5
-LINES = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "value+minimax:4")
-"""Those who do not learn: lines across the plots, where they can play."""
+BASELINES = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "value+minimax:4")
+"""Specs of the default baselines, which do not learn; plots show them as horizontal lines."""
 _PENDING = "pending.json"
 _MOST_SEEDS = 10_000
-_MOST_WHY = 500  # letters of why a run was refused
+_MOST_WHY = 500  # characters of the reason why a run was refused
 
 Say = Callable[[str], Any]
 
 
-class Run(NamedTuple):
-    """A learner that is to be measured.
+class LearnerRun(NamedTuple):
+    """A learner to run and to measure.
 
     Attributes:
         entry: The learning algorithm.
-        task: What it is shown.
-        ruleset: The game.
-        limit: Its budget.
-        points: Shares of that at which it is measured.
-        seed: Its seed.
-        scoring: How it is scored.
-        folder: Its folder.
+        task: The task.
+        ruleset: The ruleset.
+        limit: The budget.
+        points: Shares of the budget at which the learner is measured.
+        seed: Random seed of the learner.
+        scoring: How its agent is scored.
+        folder: The learner's folder.
     """
 
     entry: Entry
@@ -66,9 +66,9 @@ class Run(NamedTuple):
     folder: Path
 
     @property
-    def key(self) -> Key:
-        """What its results are filed under."""
-        return Key(
+    def key(self) -> RunKey:
+        """The identity of the run in the results file."""
+        return RunKey(
             self.entry.name,
             self.entry.identity,
             self.task.name,
@@ -83,13 +83,13 @@ class Run(NamedTuple):
         return f"{self.entry.name}, {self.task.name}, {self.ruleset.name}, {self.limit}, seed {self.seed}"
 
 
-class Line(NamedTuple):
-    """Somebody who does not learn, to be measured once.
+class Baseline(NamedTuple):
+    """An agent that does not learn and is measured once.
 
     Attributes:
-        spec: Who it is.
-        ruleset: The game.
-        scoring: How it is scored.
+        spec: Spec of the agent.
+        ruleset: The ruleset.
+        scoring: How the agent is scored.
     """
 
     spec: str
@@ -97,25 +97,26 @@ class Line(NamedTuple):
     scoring: Scoring
 
     @property
-    def key(self) -> Key:
-        """What its results are filed under."""
+    def key(self) -> RunKey:
+        """The identity of the baseline in the results file."""
         player = agents.make(self.spec, self.ruleset, num_threads=1)
         identity, rules = entrant_of(player), rules_hash(self.ruleset)
-        return Key(self.spec, identity, LINE, self.ruleset.name, rules, Limit("steps", 0), 0, self.scoring)
+        limit = Limit("steps", 0)
+        return RunKey(self.spec, identity, BASELINE, self.ruleset.name, rules, limit, 0, self.scoring)
 
 
-class Plan(NamedTuple):
-    """What a benchmark is to measure.
+class BenchmarkPlan(NamedTuple):
+    """The runs and baselines that a benchmark measures.
 
     Attributes:
-        folder: Where it lies.
+        folder: Folder for the results and the learners' files.
         runs: The learners.
-        lines: Those who do not learn.
+        baselines: The agents that do not learn.
     """
 
     folder: Path
-    runs: tuple[Run, ...]
-    lines: tuple[Line, ...]
+    runs: tuple[LearnerRun, ...]
+    baselines: tuple[Baseline, ...]
 
 
 def plan(
@@ -131,77 +132,83 @@ def plan(
     anchors: Sequence[str] | None = None,
     lines: Sequence[str] | None = None,
     scoring_seed: int = 0,
-) -> Plan:
-    """Say what is to be measured: every entry in every task that it takes part in.
+) -> BenchmarkPlan:
+    """Plan a benchmark: each entry on each of the tasks that it declares.
 
     Args:
-        entries: The learning algorithms.
-        folder: Where results and learners lie.
-        rulesets: The games.
+        entries: The learning algorithms, from :func:`read_entry`.
+        folder: Folder for the results and the learners' files.
+        rulesets: The rulesets, or their names.
         tasks: Names of tasks.
         limits: Budgets.
-        seeds: So many seeds, 1 and on.
-        points: Measuring points of a run, the last at its end, each at half of the next.
-        games: Games against each anchor, even.
-        anchors: Whom players are rated against; None: the ladder's quick anchors.
-        lines: Specs of those who do not learn; None: LINES, without a value network where none is shipped.
-        scoring_seed: Seed of the games that players are rated by.
+        seeds: Number of seeds per entry (1..N).
+        points: Number of measuring points of a run. The last is at its end, each other at half of the next.
+        games: Number of games against each anchor; even.
+        anchors: Specs of the anchors that agents are rated against; None for the ladder's quick anchors.
+        lines: Specs of baselines that do not learn. None for BASELINES, without those that need a value
+            network if none is bundled.
+        scoring_seed: Random seed of the rating games.
 
     Raises:
-        MancalaError: An argument is wrong, or an entry takes part in none of the tasks.
+        MancalaError: If an argument is invalid, or an entry declares none of the tasks.
     """
     whole("seeds", seeds, 1, _MOST_SEEDS)
-    for entry in entries:
-        if not isinstance(entry, Entry):
-            raise InvalidArgument(f"entries must be of read_entry, not {entry!r}")
-    for limit in limits:
-        if not isinstance(limit, Limit):
-            raise InvalidArgument(f"limits must be of limit_of_steps or limit_of_minutes, not {limit!r}")
-    if entries and not limits:
-        raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
-    names = [entry.name for entry in entries]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidEntry(f"two entries are called {twice}; give one of the files another name")
+    _check_entries(entries, limits)
     if not tasks:
-        raise InvalidArgument("name a task, such as afterstates")
+        raise InvalidArgument("tasks must name at least one task, such as afterstates")
     if not rulesets:
-        raise InvalidArgument("name a ruleset, such as layli_goobalay")
+        raise InvalidArgument("rulesets must name at least one ruleset, such as layli_goobalay")
     folder, shares = Path(folder), measuring_points(points)
-    # What is named twice is learned once.
+    # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
-    games_of = tuple(dict.fromkeys(lookup(each) for each in rulesets))
-    scored = {each: scoring_of(each, games, anchors, scoring_seed) for each in games_of}
+    found_rulesets = tuple(dict.fromkeys(lookup(each) for each in rulesets))
+    scorings = {each: scoring_of(each, games, anchors, scoring_seed) for each in found_rulesets}
     chosen = tuple(dict.fromkeys(task_named(name) for name in tasks))
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
-    # Seed by seed, so that an interrupted benchmark has some of each entry.
+    # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
-        Run(entry, task, ruleset, limit, shares, seed, scored[ruleset], _learners_folder(
+        LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], _learners_folder(
             folder, entry, task, ruleset, limit, seed
         ))
         for limit, seed, ruleset, task, entry in itertools.product(
-            limits, range(1, seeds + 1), games_of, chosen, entries
+            limits, range(1, seeds + 1), found_rulesets, chosen, entries
         )
         if task.name in entry.tasks
     )  # fmt: skip
-    wanted = tuple(
-        Line(spec, ruleset, scored[ruleset])
-        for ruleset in games_of
-        for spec in dict.fromkeys(_default_lines(ruleset) if lines is None else lines)
+    baselines = tuple(
+        Baseline(spec, ruleset, scorings[ruleset])
+        for ruleset in found_rulesets
+        for spec in dict.fromkeys(_default_baselines(ruleset) if lines is None else lines)
     )
-    for line in wanted:
-        agents.make(line.spec, line.ruleset, num_threads=1)  # a wrong one is found now
-    return Plan(folder, runs, wanted)
+    for baseline in baselines:
+        agents.make(baseline.spec, baseline.ruleset, num_threads=1)  # raises now if a spec is invalid
+    return BenchmarkPlan(folder, runs, baselines)
 
 
-def _default_lines(ruleset: Ruleset) -> tuple[str, ...]:
+def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
+    """Check the types of entries and budgets, and that no two entries share a name."""
+    for entry in entries:
+        if not isinstance(entry, Entry):
+            raise InvalidArgument(f"entries must come from read_entry, not {entry!r}")
+    for limit in limits:
+        if not isinstance(limit, Limit):
+            raise InvalidArgument(f"limits must come from limit_of_steps or limit_of_minutes, not {limit!r}")
+    if entries and not limits:
+        raise InvalidArgument("name a budget: steps, such as 1000000, or core_minutes, such as 3")
+    names = [entry.name for entry in entries]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise InvalidEntry(f"two entries are named {duplicate}; rename one of the files")
+
+
+def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
     try:
         shipped_network(ruleset)
     except NoValueNetwork:
-        return tuple(spec for spec in LINES if not spec.startswith("value+"))
-    return LINES
+        return tuple(spec for spec in BASELINES if not spec.startswith("value+"))
+    return BASELINES
 
 
 def _learners_folder(
@@ -211,69 +218,69 @@ def _learners_folder(
     return folder / "learners" / ruleset.name / task.name / limit.slug / name / f"seed-{seed}"
 
 
-class Void(NamedTuple):
-    """What a run says where it begins anew, or goes on from before what was measured last.
+class RunRestarted(NamedTuple):
+    """A run that restarts from before its last measurement.
 
     Attributes:
-        after: Measurements beyond so many steps do not count.
+        after: Environment steps from which it restarts; measurements beyond are void.
     """
 
     after: int
 
 
-class End(NamedTuple):
-    """What a run says last.
+class RunEnded(NamedTuple):
+    """The end of a run.
 
     Attributes:
-        refused: Why it was refused; "" where it was not.
-        broken: Why it broke off, and is to be tried again; "" where it did not.
+        refused: Why the run was refused; "" if it was not.
+        broken: Why the run failed and must be repeated; "" if it did not fail.
     """
 
     refused: str = ""
     broken: str = ""
 
 
-Found = Row | Void | End
-RunLearners = Callable[[Sequence[tuple[Run, list[Row]]]], Iterator[tuple[Run, Found]]]
-"""Runs learners, here or on other machines: is given each with what an earlier start of it measured, and
-yields what comes of them, in any order."""
+RunEvent = Row | RunRestarted | RunEnded
+RunLearners = Callable[[Sequence[tuple[LearnerRun, list[Row]]]], Iterator[tuple[LearnerRun, RunEvent]]]
+"""Runs learners, here or on other machines. It takes each run with the measurements so far, and yields the
+events of the runs in any order."""
 
 
-def run_plan(wanted: Plan, say: Say = print, run_learners: RunLearners | None = None) -> int:
-    """Measure all that has no result yet.
+def run_plan(wanted: BenchmarkPlan, say: Say = print, run_learners: RunLearners | None = None) -> int:
+    """Measure all runs and baselines of a plan that have no result yet.
 
     Args:
-        wanted: What is to be measured.
-        say: Told how far it is.
-        run_learners: What runs the learners; None runs one after the other here.
+        wanted: The plan.
+        say: Called with messages about the progress.
+        run_learners: Runs the learners; None runs one after the other in this process.
             :class:`mancala_env.benchmark.ray_learners.RayLearners` runs them on a Ray cluster.
 
     Returns:
-        How many runs broke off; the same plan tries them again.
+        The number of failed runs; running the plan again repeats them.
 
     Raises:
-        InvalidResults: The file of results is none, or another process is writing it.
+        InvalidResults: If the results file is invalid, or another process is writing it.
     """
     commit, num_broken = git_revision(), 0
     with Results(wanted.folder / RESULTS) as results:
-        for line in wanted.lines:
-            if not results.rows(line.key):
-                score = line.scoring.score(line.spec, line.ruleset)
-                results.measured(Row(line.key, 0, 0, 0.0, score, made_here(commit)))
-                say(f"{line.spec}, {line.ruleset.name}: {_in_words(score)}")
+        for baseline in wanted.baselines:
+            if not results.rows(baseline.key):
+                score = baseline.scoring.score(baseline.spec, baseline.ruleset)
+                results.measured(Row(baseline.key, 0, 0, 0.0, score, made_here(commit)))
+                say(f"{baseline.spec}, {baseline.ruleset.name}: {_in_words(score)}")
         missing = [(run, results.rows(run.key)) for run in wanted.runs if results.end(run.key) is None]
         if len(missing) < len(wanted.runs):
-            say(f"{len(wanted.runs) - len(missing)} of {len(wanted.runs)} runs are done already")
+            say(f"{len(wanted.runs) - len(missing)} of {len(wanted.runs)} runs are already done")
         for run, found in (run_learners or run_here)(missing):
             if isinstance(found, Row):
                 results.measured(found)
                 spent = f"{found.steps:,} steps, {found.core_minutes:.2f} core minutes"
                 say(f"{run}: {_in_words(found.score)} after {spent}")
-            elif isinstance(found, Void):
+            elif isinstance(found, RunRestarted):
                 results.void(run.key, found.after)
             elif found.broken:
                 num_broken += 1
-                say(f"{run}: broke off: {found.broken}")
+                say(f"{run}: failed: {found.broken}")
             else:
                 results.ended(run.key, printable(found.refused)[:_MOST_WHY])
                 if found.refused:
@@ -281,35 +288,35 @@ def run_plan(wanted: Plan, say: Say = print, run_learners: RunLearners | None = 
     return num_broken
 
 
-def run_here(runs: Sequence[tuple[Run, list[Row]]]) -> Iterator[tuple[Run, Found]]:
+def run_here(runs: Sequence[tuple[LearnerRun, list[Row]]]) -> Iterator[tuple[LearnerRun, RunEvent]]:
     """Run learners one after the other in this process; see RunLearners."""
     for run, rows in runs:
         for found in run_learner(run, rows):
             yield run, found
 
 
-def run_learner(run: Run, rows: Sequence[Row]) -> Iterator[Found]:
-    """Run one learner; yields its measurements and an End.
+def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:
+    """Run one learner; yield its measurements, and at last a RunEnded.
 
     Args:
         run: The learner.
-        rows: What an earlier start of it measured.
+        rows: Measurements of the run before it was interrupted.
     """
     try:
         yield from _measurements(run, rows)
     except Refused as why:
-        yield End(refused=str(why))
-    except Exception as error:  # a bug of the entry's, or a package it lacks: the others go on
+        yield RunEnded(refused=str(why))
+    except Exception as error:  # a bug of the entry or a missing package; the other runs continue
         if not isinstance(error, ImportError | MancalaError):
             traceback.print_exc()
-        yield End(broken=f"{error}" or type(error).__name__)
+        yield RunEnded(broken=f"{error}" or type(error).__name__)
     except SystemExit as end:
-        yield End(broken=f"it called sys.exit({end.code!r})")
+        yield RunEnded(broken=f"it called sys.exit({end.code!r})")
     else:
-        yield End()
+        yield RunEnded()
 
 
-def _measurements(run: Run, rows: Sequence[Row]) -> Iterator[Row | Void]:
+def _measurements(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRestarted]:
     commit = git_revision()
     run.folder.mkdir(parents=True, exist_ok=True)
     check_takes_part(run.entry, run.task)
@@ -325,10 +332,10 @@ def _measurements(run: Run, rows: Sequence[Row]) -> Iterator[Row | Void]:
             with budget.paused():
                 if last is None:
                     if any(row.steps > budget.resumed_steps for row in rows):
-                        yield Void(budget.resumed_steps)
+                        yield RunRestarted(budget.resumed_steps)
                     last = max((steps for steps in before if steps <= budget.resumed_steps), default=0)
                 steps = _checked(point, last, budget)
-                if steps == last:  # measured already: the end, or a point passed while setting up again
+                if steps == last:  # already measured: the end, or a point passed while resuming
                     budget.note_measured(steps)
                     continue
                 player, seconds = _seated(run, point), budget.seconds
@@ -344,35 +351,39 @@ def _measurements(run: Run, rows: Sequence[Row]) -> Iterator[Row | Void]:
 
 
 def _checked(point: Any, last: int, budget: LearningBudget) -> int:
-    """Return the steps of a point, or refuse what broke the terms."""
+    """Return the steps of a point.
+
+    Raises:
+        Refused: If the point is invalid or exceeds the budget.
+    """
     if not isinstance(point, Point):
         raise Refused(f"learn must yield Point(player, steps), not {point!r}")
     if is_whole(point.steps) and point.steps == last == 0:
-        raise Refused(f"it learned from no step: a budget of {budget.limit} is too small for it")
+        raise Refused(f"it made no environment steps: a budget of {budget.limit} is too small for it")
     if not is_whole(point.steps) or point.steps < max(last, 1):
         raise Refused(
-            f"the steps of a Point must be a whole number of at least 1 that never falls, not {point.steps!r}"
-            + (f" after {last:,}" if last > 0 else "")
+            f"the steps of a Point must be a whole number of at least 1 that never decreases, not "
+            f"{point.steps!r}" + (f" after {last:,}" if last > 0 else "")
         )
     budget.check(int(point.steps))
     return int(point.steps)
 
 
-def _seated(run: Run, point: Point) -> agents.Agent:
+def _seated(run: LearnerRun, point: Point) -> agents.Agent:
     try:
         player = point.player if isinstance(point.player, agents.Agent) else str(point.player)
         agent = agents.make(player, run.ruleset, num_threads=1)
     except MancalaError as error:
-        raise Refused(f"what it yielded cannot play: {error}") from error
+        raise Refused(f"the player of its Point cannot play: {error}") from error
     run.task.check(agent)
     return agent
 
 
-def _read_pending(run: Run) -> dict[int, float]:
-    """Return after how many steps and core seconds a learner was about to be measured when it was killed.
+def _read_pending(run: LearnerRun) -> dict[int, float]:
+    """Return the core seconds by steps at which a killed learner was about to be measured.
 
-    Nothing where the folder is of a run that was scored otherwise, or of another version: what that one
-    learned has not been measured so.
+    The result is empty if the folder is of another run, for example one with other scoring or of another
+    version of the package.
     """
     try:
         said = json.loads((run.folder / _PENDING).read_text())
@@ -381,7 +392,7 @@ def _read_pending(run: Run) -> dict[int, float]:
         return {}
 
 
-def _filed(run: Run) -> str:
+def _filed(run: LearnerRun) -> str:
     return json.dumps(run.key.as_dict())
 
 

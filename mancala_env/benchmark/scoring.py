@@ -1,4 +1,4 @@
-"""The score of a player: mean regret over the solved positions, rating on fixed anchors."""
+"""The score of an agent: its mean regret over solved positions, and its rating against fixed anchors."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -22,15 +22,15 @@ GAMES = 200
 
 
 class Score(NamedTuple):
-    """How good a player is.
+    """The score of an agent.
 
     Attributes:
-        regret: Mean regret over the solved positions, seeds a move.
-        regret_interval: 95 % interval of it, over positions.
-        optimal_share: Share of its moves without regret.
-        elo: Rating; random is at 0.
-        elo_interval: 95 % interval of it, over pairs of games.
-        games: Games it was rated by; 0 for an anchor, whose rating is stored.
+        regret: Mean regret over the solved positions, in seeds per move.
+        regret_interval: 95 % interval of the mean regret, over positions.
+        optimal_share: Share of optimal moves, 0 to 1.
+        elo: Elo rating; random has 0.
+        elo_interval: 95 % interval of the rating, over pairs of games.
+        games: Number of rating games; 0 for an anchor, whose rating is stored.
     """
 
     regret: float
@@ -42,14 +42,14 @@ class Score(NamedTuple):
 
 
 class Scoring(NamedTuple):
-    """How players are scored; scores of two ways are never put together.
+    """How agents are scored; only scores with equal settings are compared.
 
     Attributes:
-        games: Games against each anchor, even, half from either seat.
-        anchors: Who is played. Their ratings stand as stored with the package.
-        opening_turns: Random turns that make an opening; 0 for balanced ones.
-        opening_set: Which openings.
-        seed: Seed of openings and of all who play.
+        games: Number of games against each anchor; even, half of them from each seat.
+        anchors: Specs of the opponents, whose stored ratings are fixed.
+        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        opening_set: Set of openings.
+        seed: Random seed of openings and agents.
     """
 
     games: int
@@ -59,17 +59,17 @@ class Scoring(NamedTuple):
     seed: int
 
     def score(self, player: AgentLike, ruleset: Ruleset) -> Score:
-        """Score a player, on one thread."""
+        """Score an agent, on one thread."""
         rated = entrant(player, ruleset, num_threads=1)
         rated.agent.num_threads = 1
         rated.agent.seed(self.seed)
         regret = measure_regret(rated.agent, ruleset).overall
         ladder = stored_ladder(ruleset).ratings()
-        stands = rated.identity in ladder.names
-        if stands:
+        is_anchor = rated.identity in ladder.names
+        if is_anchor:
             elo, low, high = ladder.of(rated.identity)
         else:
-            # The same openings for everybody: what is left to differ is who plays.
+            # All agents play the same openings.
             matches = [
                 play_matches(
                     rated.agent,
@@ -85,7 +85,7 @@ class Scoring(NamedTuple):
             ]
             fixed = ladder.only([name for name in ladder.names if name in self.anchors])
             elo, low, high = fit_ratings(matches, fixed=fixed).of(rated.agent.spec)
-        games = 0 if stands else self.games * len(self.anchors)
+        games = 0 if is_anchor else self.games * len(self.anchors)
         share = regret.optimal_share
         return Score(regret.mean_regret, regret.interval, share, elo, (low, high), games)
 
@@ -93,37 +93,37 @@ class Scoring(NamedTuple):
 def scoring_of(
     ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, seed: int = 0
 ) -> Scoring:
-    """Return how players of a ruleset are scored.
+    """Return the scoring for a ruleset.
 
     Args:
         ruleset: A ruleset with a stored ladder and solved positions.
-        games: Games against each anchor, even.
-        anchors: Some of its ladder; None: all that are quick.
-        seed: Seed of openings and of all who play.
+        games: Number of games against each anchor; even.
+        anchors: Specs of anchors of the ladder; None for all quick anchors.
+        seed: Random seed of openings and agents.
 
     Raises:
-        InvalidMatch: games is out of range, or an anchor is none.
-        InvalidArgument: seed is no whole number of at least 0.
-        NoLadder: None is stored for the ruleset.
-        MancalaError: It has no solved positions.
+        InvalidMatch: If `games` is out of range, or an anchor is not in the ladder.
+        InvalidArgument: If `seed` is not a whole number of at least 0.
+        NoLadder: If no ladder is stored for the ruleset.
+        MancalaError: If no solved positions are bundled for the ruleset.
     """
     games, seed = 2 * num_pairs(games), whole("seed", seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
-        raise MancalaError(f"no solved positions of {ruleset.name} are shipped, so nobody has a regret there")
+        raise MancalaError(f"regret needs solved positions, and none are bundled for {ruleset.name}")
     chosen = ladder.quick_anchors if anchors is None else tuple(dict.fromkeys(anchors))
     wrong = next((anchor for anchor in chosen if anchor not in ladder.anchors), None)
     if wrong is not None or not chosen:
         raise InvalidMatch(
-            f"anchors must be some of {', '.join(ladder.anchors)}, not {wrong or 'none at all'!r}"
+            f"anchors must be one or more of {', '.join(ladder.anchors)}, not {wrong or 'an empty list'!r}"
         )
-    # The ladder's own, which learners do not train on wherever enough are held out.
+    # The ladder's openings; learners do not train on them if enough are held out.
     return Scoring(games, chosen, ladder.opening_turns, ladder.opening_set, seed)
 
 
 @lru_cache
 def regret_of_random(ruleset: Ruleset) -> float:
-    """Return the expected mean regret of random play over the solved positions, seeds a move."""
+    """Return the expected mean regret of random play over the solved positions, in seeds per move."""
     values = positions(ruleset).action_values.astype(np.float64)
     is_legal = values != ILLEGAL
     regrets = np.where(is_legal, values.max(axis=1, keepdims=True) - values, 0)

@@ -1,7 +1,7 @@
-"""What a benchmark says: tables of interquartile means, learning curves with the searches as lines across.
+"""Summaries of a benchmark: tables of interquartile means, and learning curves with baselines.
 
-The unit is a *contest*: one task and one budget, on one ruleset or on all of them together. A run counts with
-its last measurement once it is over, and on a curve with each of its measuring points.
+Entries are compared in a *contest*: one task and one budget, on one ruleset or on all rulesets together. The
+tables use the last measurement of each ended run, the curves all measuring points.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from mancala_env._util.files import write_whole
 from mancala_env.benchmark.aggregates import Estimate, estimate_iqm, probability_of_improvement
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.results import LINE, Results, Row
+from mancala_env.benchmark.results import BASELINE, Results, Row
 from mancala_env.benchmark.runner import FEWEST_SEEDS
 from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL = "all rulesets"
-"""What the contest is called that puts rulesets together."""
+"""Name of the contest over all rulesets together."""
 _WIDTH, _HEIGHT = 6.4, 4.2
-# Of the height of a plot.
+# As a share of the height of a plot.
 _LABEL_HEIGHT = 0.035
 _READ_REGRET = (
-    "How to read it: the seeds that an average move gives away against perfect play, lower is better, 0 is "
-    "perfect. A line is the interquartile mean of the seeds of one entry, the band its 95 % interval; grey "
-    "lines are players that do not learn."
+    "How to read it: the seeds that an average move loses compared with perfect play. Lower is better, 0 is "
+    "perfect. A line is the interquartile mean over the seeds of an entry, the band its 95 % interval. "
+    "Grey lines are baselines that do not learn."
 )
 _READ_ELO = (
-    "How to read it: the rating on fixed anchors, random being at 0, higher is better; who is a hundred "
+    "How to read it: the rating against fixed anchors. Higher is better, random has 0. A player that is 100 "
     "points ahead wins 64 % of the games."
 )
 
 
 class Contest(NamedTuple):
-    """Entries that can be compared.
+    """The conditions under which entries are compared.
 
     Attributes:
         task: Name of the task.
         limit: The budget.
         ruleset: Name of the ruleset, or ALL.
-        scoring: How players were scored.
+        scoring: How agents were scored.
     """
 
     task: str
@@ -71,7 +71,7 @@ class Contest(NamedTuple):
 
 
 def head_of(contest: Contest) -> tuple[str, ...]:
-    """Return the head of a contest's table."""
+    """Return the column titles of a contest's table."""
     return (
         "entry",
         "seeds",
@@ -85,24 +85,23 @@ def head_of(contest: Contest) -> tuple[str, ...]:
 
 
 def _regret_of(contest: Contest) -> str:
-    of = "share of random play's" if contest.ruleset == ALL else "seeds a move"
+    of = "share of random play's" if contest.ruleset == ALL else "seeds per move"
     return f"mean regret ({of})"
 
 
 class Standing(NamedTuple):
-    """How an entry did in a contest.
+    """The result of an entry in a contest.
 
     Attributes:
-        entry: Its name.
-        seeds: Runs that are over, of the ruleset with fewest.
+        entry: Name of the entry.
+        seeds: Number of ended runs; of several rulesets the smallest number.
         steps: Median environment steps of a run.
         core_minutes: Median core minutes of a run.
-        regret: Interquartile mean of mean regrets, seeds a move; over several rulesets in shares of what
-            random play gives away.
-        optimal_share: The same of the shares of optimal moves.
-        elo: The same of ratings.
-        better: How likely a run of it has less regret than one of the entry that stands next; None for the
-            last.
+        regret: Interquartile mean of the mean regrets, in seeds per move; over several rulesets as a share of
+            the mean regret of random play.
+        optimal_share: Interquartile mean of the shares of optimal moves.
+        elo: Interquartile mean of the ratings.
+        better: Probability that a run has less regret than a run of the next entry; None for the last entry.
     """
 
     entry: str
@@ -122,7 +121,7 @@ class Standing(NamedTuple):
         }
 
     def cells(self) -> list[str]:
-        """Return the row of a table; its columns are those of :func:`head_of`."""
+        """Return the table row, with the columns of :func:`head_of`."""
         return [
             self.entry,
             str(self.seeds),
@@ -140,49 +139,49 @@ def _cell(found: Estimate, form: str) -> str:
     return f"{number} ({low} to {high})" if found.low < found.high else number
 
 
-class Outcome:
-    """All that a benchmark has found so far.
+class BenchmarkSummary:
+    """The results of a benchmark so far.
 
     Attributes:
-        rows: Every measurement that counts, of learners.
-        lines: The measurements of those who do not learn.
-        notes: What the reader should know.
+        rows: Valid measurements of learners.
+        baselines: Measurements of baselines.
+        notes: Notes for the reader.
     """
 
     def __init__(self, results: Results) -> None:
-        """Take results that have been read.
+        """Select the valid measurements.
 
-        Where an entry's file was changed, or a run was made anew with another version of the package, what
-        was measured last counts.
+        If an entry's file was changed, or a run was repeated with another version of the package, only the
+        last measurements count.
         """
         rows = results.all_rows()
-        learned = [row for row in rows if row.key.task != LINE]
+        learned = [row for row in rows if row.key.task != BASELINE]
         newest = {row.key.entry: row.key.identity for row in learned}
         unchanged = [row for row in learned if newest[row.key.entry] == row.key.identity]
-        self.lines = _made_last([row for row in rows if row.key.task == LINE])
-        self.rows = _made_last(unchanged)
+        self.baselines = _latest([row for row in rows if row.key.task == BASELINE])
+        self.rows = _latest(unchanged)
         self._final: dict[Any, Row] = {}
         for row in self.rows:
             if results.end(row.key) is not None:
-                self._final[row.key] = row  # the last one
+                self._final[row.key] = row  # the last row of the run remains
         self.notes = self._notes(results, len(learned) - len(unchanged), len(unchanged) - len(self.rows))
 
-    def _notes(self, results: Results, outdated: int, made_anew: int) -> list[str]:
+    def _notes(self, results: Results, outdated: int, repeated: int) -> list[str]:
         notes = []
         fewest = min((len(runs) for runs in self._runs_of_entries().values()), default=FEWEST_SEEDS)
         if fewest < FEWEST_SEEDS:
             notes.append(
-                f"some entries have fewer than {FEWEST_SEEDS} seeds, whose bootstrap intervals are too narrow"
+                f"some entries have fewer than {FEWEST_SEEDS} seeds, so their intervals are too narrow"
             )
         if outdated:
-            notes.append(f"{outdated} measurements are of entries whose files have changed since; left out")
-        if made_anew:
-            notes.append(f"{made_anew} measurements were made anew with another version; left out")
+            notes.append(f"{outdated} measurements are excluded: the files of their entries have changed")
+        if repeated:
+            notes.append(f"{repeated} measurements are excluded: they were repeated with another version")
         titles = [str(contest) for contest in self.contests()]
         if len(set(titles)) < len(titles):
             notes.append(
-                "tables of one title are of players scored in several ways (--games, --anchors), which are "
-                "never compared; --json has the ways"
+                "tables with equal titles differ in scoring (--games, --anchors) and cannot be compared; "
+                "--json shows the scoring"
             )
         notes += [f"{key.entry}, seed {key.seed}, was refused: {why}" for key, why in results.refused()]
         return notes
@@ -194,7 +193,7 @@ class Outcome:
         return found
 
     def contests(self) -> list[Contest]:
-        """Return the contests of single rulesets, and of all together where there are several."""
+        """Return the contests on single rulesets and, if there are several, on all rulesets together."""
         single = dict.fromkeys(_contest(row) for row in self.rows)
         order = list(TASKS)
         several: dict[Contest, set[str]] = {}
@@ -204,11 +203,11 @@ class Outcome:
         return sorted(found, key=lambda one: (order.index(one.task), one.limit, one.ruleset != ALL))
 
     def standings(self, contest: Contest) -> list[Standing]:
-        """Return how every entry did whose runs are over, the least regret first.
+        """Return the results of all entries with ended runs, the least regret first.
 
-        Over several rulesets only entries count that have runs on each of them.
+        Over several rulesets, entries without runs on each of them are excluded.
         """
-        # A seed that was scored twice, with other anchors, is one run all the same.
+        # A run that was scored twice, with other anchors, counts once.
         by_entry: dict[str, dict[str, dict[int, Row]]] = {}
         for row in self._final.values():
             if _belongs(row, contest):
@@ -246,14 +245,14 @@ class Outcome:
         return standings
 
     def entries(self) -> list[str]:
-        """Return all that learn, in every contest, in order: an entry has one colour in all plots."""
+        """Return the names of all entries in a fixed order, so that each has one colour in all plots."""
         return sorted({row.key.entry for row in self.rows})
 
-    def lines_of(self, contest: Contest) -> list[Row]:
-        """Return those who do not learn and were scored alike on its ruleset, the least regret first."""
+    def baselines_of(self, contest: Contest) -> list[Row]:
+        """Return the baselines with a contest's ruleset and scoring, the least regret first."""
         found = [
             row
-            for row in self.lines
+            for row in self.baselines
             if row.key.ruleset == contest.ruleset and row.key.scoring == contest.scoring
         ]
         return sorted(found, key=lambda row: row.score.regret)
@@ -262,9 +261,9 @@ class Outcome:
         """Return the learning curve of an entry on one ruleset.
 
         Returns:
-            For each measuring point the median of what was spent, in the unit of the budget, and the
-            interquartile means of mean regret and rating. Once a run is over, the curve is of the runs that
-            are, and of points at which all of them were measured: it is of the same seeds from end to end.
+            For each measuring point: the median spent, in the unit of the budget, and the interquartile means
+            of mean regret and rating. If runs have ended, the curve contains only these, and only points at
+            which all of them were measured, so that all points average the same seeds.
         """
         points: dict[float, list[Row]] = {}
         for row in self.rows:
@@ -293,7 +292,7 @@ class Outcome:
                     "scoring": contest.scoring._asdict(),
                     "entries": [standing.as_dict() for standing in self.standings(contest)],
                     "lines": [
-                        {"spec": row.key.entry, **row.score._asdict()} for row in self.lines_of(contest)
+                        {"spec": row.key.entry, **row.score._asdict()} for row in self.baselines_of(contest)
                     ],
                 }
                 for contest in self.contests()
@@ -302,8 +301,8 @@ class Outcome:
         }
 
 
-def _made_last(rows: Sequence[Row]) -> list[Row]:
-    """Leave out the rows of runs that were made anew with another version or other rules of the same name."""
+def _latest(rows: Sequence[Row]) -> list[Row]:
+    """Exclude rows of runs that were repeated with another version, or other rules of the same name."""
     last = {row.key._replace(identity="", rules="", version=""): row.key for row in rows}
     kept = set(last.values())
     return [row for row in rows if row.key in kept]
@@ -314,7 +313,7 @@ def _contest(row: Row) -> Contest:
 
 
 def _together(contest: Contest) -> Contest:
-    """Return the contest of all rulesets that a contest is part of: each has its own anchors and openings."""
+    """Return the contest over all rulesets that includes a contest; it ignores anchors and openings."""
     scoring = contest.scoring._replace(anchors=(), opening_turns=0, opening_set="")
     return contest._replace(ruleset=ALL, scoring=scoring)
 
@@ -333,8 +332,8 @@ def _spent(row: Row) -> float:
     return float(row.steps) if row.key.limit.kind == "steps" else row.core_minutes
 
 
-def line_cells(row: Row) -> list[str]:
-    """Return the row of one who does not learn; its columns are those of :func:`head_of` up to Elo."""
+def baseline_cells(row: Row) -> list[str]:
+    """Return the table row of a baseline, with the columns of :func:`head_of`."""
     score = row.score
     return [
         row.key.entry,
@@ -348,14 +347,16 @@ def line_cells(row: Row) -> list[str]:
     ]
 
 
-def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | None" = None) -> "Figure":
+def plot_curves(
+    outcome: BenchmarkSummary, contest: Contest, what: str, axes: "Axes | None" = None
+) -> "Figure":
     """Plot the learning curves of a contest on one ruleset.
 
     Args:
-        outcome: What was found.
-        contest: Of one ruleset.
+        outcome: The results.
+        contest: A contest on one ruleset.
         what: "regret" or "elo".
-        axes: Where to; None makes a figure.
+        axes: Axes to draw on; None for a new figure.
     """
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
     for number, entry in enumerate(outcome.entries()):
@@ -369,7 +370,7 @@ def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | Non
         axes.fill_between(x, found[:, 1], found[:, 2], color=color, alpha=0.15, linewidth=0)
     lines = [
         (row.score.regret if what == "regret" else row.score.elo, row.key.entry)
-        for row in outcome.lines_of(contest)
+        for row in outcome.baselines_of(contest)
     ]
     for y, _ in lines:
         axes.axhline(y, color=ANCHOR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
@@ -385,7 +386,7 @@ def plot_curves(outcome: Outcome, contest: Contest, what: str, axes: "Axes | Non
 
 
 def _set_log_scale(axes: "Axes", is_large: bool) -> None:
-    """Make the x axis logarithmic, with numbers at 1, 2 and 5 of each power of ten: 200 k, or 0.2."""
+    """Make the x axis logarithmic, with labels such as 200 k or 0.2 at 1, 2 and 5 times powers of ten."""
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log")
@@ -395,7 +396,7 @@ def _set_log_scale(axes: "Axes", is_large: bool) -> None:
 
 
 def _name_lines(axes: "Axes", lines: Sequence[tuple[float, str]]) -> None:
-    """Write the names of lines at the right of a plot, those of near ones above each other."""
+    """Write the names of horizontal lines at the right of a plot, without overlaps."""
     low, high = axes.get_ylim()
     at = -1.0
     for y, name in sorted(lines):
@@ -412,17 +413,17 @@ def _name_lines(axes: "Axes", lines: Sequence[tuple[float, str]]) -> None:
         )
 
 
-def write_report(outcome: Outcome, path: str | Path) -> Path:
-    """Write a benchmark as HTML (one file, nothing to fetch) or as a PNG of its curves.
+def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:
+    """Write a report as one self-contained HTML file, or as a PNG file of the curves.
 
     Raises:
-        InvalidMatch: The path ends in neither .html nor .png, or its folder does not exist.
-        MancalaError: Nothing has been measured.
-        ImportError: matplotlib is missing.
+        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
+        MancalaError: If no learner has been measured.
+        ImportError: If matplotlib is not installed.
     """
     path = check_report_path(path)
     if not outcome.rows:
-        raise MancalaError(f"there is nothing to write to {path}: no learner has been measured yet")
+        raise MancalaError(f"cannot write {path}: no learner has been measured yet")
     if path.suffix.lower() == ".png":
         write_plots(_all_curves(outcome), path)
     else:
@@ -430,7 +431,7 @@ def write_report(outcome: Outcome, path: str | Path) -> Path:
     return path
 
 
-def _all_curves(outcome: Outcome) -> "Figure":
+def _all_curves(outcome: BenchmarkSummary) -> "Figure":
     contests = [contest for contest in outcome.contests() if contest.ruleset != ALL]
     figure = matplotlib_or_why().figure.Figure(
         figsize=(2 * _WIDTH, _HEIGHT * len(contests)), layout="constrained"
@@ -442,7 +443,7 @@ def _all_curves(outcome: Outcome) -> "Figure":
     return figure
 
 
-def _page(outcome: Outcome) -> Page:
+def _page(outcome: BenchmarkSummary) -> Page:
     page = Page("Learners compared")
     for note in outcome.notes:
         page.text(f"{note[0].upper()}{note[1:]}.")
@@ -450,11 +451,13 @@ def _page(outcome: Outcome) -> Page:
         page.heading(str(contest))
         if contest.ruleset == ALL:
             page.text(
-                "Regret is in shares of what random play gives away, so that rulesets can be put together."
+                "Regret is given as a share of the regret of random play, so that rulesets can be averaged."
             )
         rows = [standing.cells() for standing in outcome.standings(contest)]
         page.table(
-            head_of(contest), [*rows, *map(line_cells, outcome.lines_of(contest))], [row[0] for row in rows]
+            head_of(contest),
+            [*rows, *map(baseline_cells, outcome.baselines_of(contest))],
+            [row[0] for row in rows],
         )
         if contest.ruleset != ALL:
             page.plots(
@@ -462,7 +465,7 @@ def _page(outcome: Outcome) -> Page:
                 (plot_curves(outcome, contest, "elo"), _READ_ELO),
             )
     page.text(
-        "Numbers are interquartile means over seeds, in brackets 95 % intervals of a stratified bootstrap. "
-        "Marked rows learned; the others are searches and scripted players."
+        "Numbers are interquartile means over random seeds, with 95 % intervals of a stratified bootstrap in "
+        "brackets. Marked rows are learners; the others are searches and scripted agents."
     )
     return page

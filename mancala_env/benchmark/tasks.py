@@ -1,4 +1,4 @@
-"""Tasks: what a learner may be shown, and whether what it made keeps to that."""
+"""Tasks: what a learner may observe, and the check that its agent keeps to it."""
 
 from typing import NamedTuple
 
@@ -11,17 +11,17 @@ from mancala_env.observations import ObservationKind
 
 
 class Refused(MancalaError):
-    """A learner that broke the terms: its budget, its task, or the form of an entry."""
+    """A learner that broke the rules of its budget, its task, or the interface of entries."""
 
 
 class Task(NamedTuple):
-    """What a learner is shown.
+    """What a learner may observe.
 
     Attributes:
         name: "board", "afterstates" or "anything".
-        observation: The kind of observation that its learners take.
-        allowed: Kinds that who plays may be shown; none where anything goes, searches too.
-        meaning: The task in a line.
+        observation: Observation kind of the bundled learners.
+        allowed: Observation kinds that the agent may use; empty if it may use anything, even searches.
+        meaning: Description of the task in one line.
     """
 
     name: str
@@ -30,44 +30,44 @@ class Task(NamedTuple):
     meaning: str
 
     def check(self, agent: Agent) -> None:
-        """Refuse an agent that plays by more than the task shows.
+        """Check that an agent uses an allowed observation.
 
         Raises:
-            Refused: It is shown more, or what it is shown is not known.
+            Refused: If it uses another observation, or an unknown one.
         """
         if not self.allowed:
             return
-        shown = shown_to(agent)
-        if shown not in self.allowed:
-            what = "by nobody knows what" if shown is None else f"by the observation {shown!r}"
+        kind = observation_kind_of(agent)
+        if kind not in self.allowed:
+            used = "an unknown observation" if kind is None else f"the observation {kind!r}"
             raise Refused(
-                f"{agent.spec} plays {what}, and the task {self.name!r} allows {' and '.join(self.allowed)}; "
-                "agents.from_policy, agents.from_function(..., observation=...) and checkpoints say what "
-                "they are shown"
+                f"{agent.spec} uses {used}; the task {self.name!r} allows {' and '.join(self.allowed)}. The "
+                "observation is known of agents.from_policy, agents.from_function(..., observation=...) and "
+                "checkpoints"
             )
 
 
 TASKS: dict[str, Task] = {
-    "board": Task("board", "board", ("board",), "the board alone; the learner finds out what turns do"),
+    "board": Task("board", "board", ("board",), "the board only, without the results of actions"),
     "afterstates": Task(
-        "afterstates", "afterstates", ("board", "afterstates"), "the position that each action leads to"
+        "afterstates", "afterstates", ("board", "afterstates"), "the position after each action"
     ),
-    "anything": Task("anything", "replies", (), "whatever helps: lines, values, searches with the rules"),
+    "anything": Task("anything", "replies", (), "anything, including lookahead, value networks and searches"),
 }
 """All tasks by name."""
 
 
 def task_named(name: str) -> Task:
-    """Return a task.
+    """Return the task with a name.
 
     Raises:
-        InvalidArgument: There is none of that name.
+        InvalidArgument: If the name is unknown.
     """
     return TASKS[one_of("task", name, tuple(TASKS))]
 
 
-def shown_to(agent: Agent) -> str | None:
-    """Return the kind of observation that an agent plays by; None where it sees the game itself."""
+def observation_kind_of(agent: Agent) -> str | None:
+    """Return the observation kind that an agent uses; None if it uses the game itself."""
     if isinstance(agent, PolicyAgent):
         return agent.observer.kind
     if type(agent) in (CheckpointAgent, SamplingAgent):  # the searches are subclasses

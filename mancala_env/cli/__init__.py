@@ -1,7 +1,18 @@
-"""The command line: `mancala COMMAND`, a file each; `mancala --help` lists them.
+"""The command line `mancala`; each command is a module.
 
-Tables go to standard output, progress and errors to standard error; `--json` prints one JSON document
-and nothing else. :mod:`mancala_env._util.command_line` says what becomes of mistakes.
+Tables go to standard output, progress and errors to standard error. With `--json` a command prints one JSON
+document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
+
+| module | content |
+|---|---|
+| `play`, `serve` | play in the terminal; serve the browser page |
+| `evaluate`, `benchmark`, `speed` | rate agents; compare learning algorithms; measure the engine's speed |
+| `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
+| `train`, `fit_value`, `grow_value`, `export` | run programs of `training` and `networks` |
+| `describe` | what `show` prints about agents, checkpoints and value networks |
+| `options` | options that several commands share |
+| `progress` | progress bars on standard error |
+| `tables` | tables and JSON on standard output |
 """
 
 import difflib
@@ -39,7 +50,7 @@ _COMMANDS: dict[str, Any] = {
     "rulesets": rulesets,
     "serve": serve,
 }
-# These read their words themselves.
+# These parse their own arguments.
 _PROGRAMS: dict[str, Any] = {
     "train": train,
     "fit-value": fit_value,
@@ -50,7 +61,7 @@ _PROGRAMS: dict[str, Any] = {
 
 @in_one_line(PROGRAM)
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = words[0]
     if name in _PROGRAMS:
@@ -61,21 +72,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_arguments(parser)
         return command.run(parser.parse_args(words[1:]))
     if not name.startswith("-"):
-        refuse(PROGRAM, _no_command(name))
+        refuse(PROGRAM, _unknown_command(name))
     _parser().parse_args(words)  # --help, --version and an unknown option end the program
     refuse(PROGRAM, f"no command after {name}")
 
 
-def _no_command(word: str) -> str:
+def _unknown_command(word: str) -> str:
     commands = [*_COMMANDS, *_PROGRAMS]
     near = difflib.get_close_matches(word, commands, 1)
-    said = f"{near[0]} is one" if near else f"there are {', '.join(commands)}"
-    return f"there is no command {word!r}; {said}"
+    return f"unknown command {word!r}; " + (
+        f"did you mean {near[0]}?" if near else f"commands: {', '.join(commands)}"
+    )
 
 
 def _parser() -> Parser:
     """Return the parser of `mancala --help`; each command has a parser of its own."""
-    description = "Measure, train, solve: the mancala games of the Horn of Africa."
+    description = "Play, evaluate, train and solve the mancala games of the Horn of Africa."
     parser = Parser(prog=PROGRAM, description=description)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")

@@ -1,4 +1,4 @@
-"""python -m mancala_env.cli: the same as `mancala`."""
+"""Run `python -m mancala_env.cli`, the same program as `mancala`."""
 
 import sys
 

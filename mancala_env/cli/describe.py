@@ -1,4 +1,4 @@
-"""What `mancala show` says of agents, and of files that hold a network."""
+"""What `mancala show` prints about agents, checkpoints and value networks."""
 
 import hashlib
 import json
@@ -19,38 +19,40 @@ if TYPE_CHECKING:
 
 
 def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: bool) -> None:
-    """Say what an agent is, and what its network is.
+    """Print the description of an agent and of its network.
 
     Args:
-        text: Its spec, or the name of a kind of agents.
-        kind: The form of such specs, and what they make.
-        spec: With the files named that it takes to play; None for a kind alone.
+        text: Spec of the agent, or the name of a kind of agent.
+        kind: The form of such specs, and their meaning.
+        spec: The parsed spec, with the paths of all files it needs; None if `text` names a kind.
         as_json: Whether to print JSON.
 
     Raises:
-        MancalaError: A file that it names cannot be read.
+        MancalaError: If a file of the spec cannot be read.
     """
     form, meaning = kind
     network = None if spec is None else spec.checkpoint or spec.network
     if as_json:
-        told = {"spec": text, "form": form, "meaning": meaning}
-        print_json(told if network is None else told | {"file": network, "network": _as_dict(network)})
+        described = {"spec": text, "form": form, "meaning": meaning}
+        print_json(
+            described if network is None else described | {"file": network, "network": _as_dict(network)}
+        )
         return
-    print(f"{text}: {meaning} (form of the spec: {form})")
+    print(f"{text}: {meaning} (spec: {form})")
     if network is not None:
         _print_network(network)
 
 
 def show_network(path: str, all_settings: bool, as_json: bool) -> None:
-    """Say what a checkpoint or the file of a value network is.
+    """Print the description of a checkpoint or a value network.
 
     Args:
         path: The file.
-        all_settings: Whether to say every setting and version of a checkpoint, too.
-        as_json: Whether to print all that it says of itself as JSON instead.
+        all_settings: Whether to print every setting and version of a checkpoint, too.
+        as_json: Whether to print all metadata as JSON instead.
 
     Raises:
-        MancalaError: It is none, or damaged.
+        MancalaError: If the file is neither, or is damaged.
     """
     if as_json:
         print_json(_as_dict(path))
@@ -79,16 +81,16 @@ def _print_network(path: str) -> None:
     rows += [["size", f"{len(content):,} bytes"]]
     rows += [["card", str(card)]] if card.is_file() else []
     _print([[what, path], *rows])
-    # Below the table, which has no room for it in 80 columns.
+    # Below the table: the hash does not fit into 80 columns beside a label.
     print(f" SHA-256 {hashlib.sha256(content).hexdigest()}")
 
 
 def _holds_values(path: str) -> bool:
-    """Tell whether a file is a value network of its own, and no checkpoint."""
+    """Return whether a file is a stand-alone value network rather than a checkpoint."""
     try:
         return tensors.texts_of(path).get("format") == value_files.FORMAT
     except tensors.InvalidTensors:
-        return False  # reading it as a checkpoint says what is wrong
+        return False  # reading it as a checkpoint reports the error
 
 
 def _identity(path: str) -> "Identity":
@@ -113,7 +115,7 @@ def _of_checkpoint(identity: "Identity") -> list[list[str]]:
     return [
         ["ruleset", _in_words(identity.ruleset)],
         ["rounds", str(identity.rounds)],
-        ["sees", network.observation],
+        ["observation", network.observation],
         ["network", size],
         ["value network", "none" if identity.value_network is None else "for policy+minimax and policy+mcts"],
         ["environment steps", f"{identity.environment_steps:,}"],

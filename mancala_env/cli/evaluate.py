@@ -17,56 +17,67 @@ if TYPE_CHECKING:
     from mancala_env.evaluation.round_robin import PlayChunks
 
 HELP = "rate agents and measure their regret"
-DESCRIPTION = "Rate agents on the ladder's scale and measure regret."
+DESCRIPTION = (
+    "Rate agents on the scale of the stored ladder, and measure their regret against perfect play "
+    "(docs/evaluation.md)."
+)
 DEFAULT_RULESET = "layli_goobalay"
 _INTERVAL = "95 % interval"
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments and options."""
     parser.add_argument(
-        "specs", nargs="+", metavar="SPEC", help="random, greedy, minimax:4, mcts:100, perfect, run/final.zip"
+        "specs",
+        nargs="+",
+        metavar="SPEC",
+        help="agents, such as random, greedy, minimax:4, mcts:100, perfect or run/final.zip",
     )
-    parser.add_argument("--ruleset", help="the game; a checkpoint's own, else layli_goobalay")
-    parser.add_argument("--games", type=int, default=100, help="games of each match, even")
+    parser.add_argument(
+        "--ruleset", help="name of the ruleset; by default a checkpoint's own, else layli_goobalay"
+    )
+    parser.add_argument("--games", type=int, default=100, help="number of games per match; even")
     parser.add_argument(
         "--opening_turns",
         type=int,
-        help="random turns that make an opening, instead of balanced openings; without the ladder where that "
-        "was rated from others",
+        help="number of random turns in an opening, instead of balanced openings; needs --no_ladder if the "
+        "ladder was rated from other openings",
     )
     parser.add_argument(
         "--opening_set",
         choices=("all", "training", "evaluation", "balanced"),
-        help="which openings; by default the ladder's, or without it balanced ones where they are shipped; "
-        "where they are not, or with --opening_turns, those held out for evaluation",
+        help="set of openings; by default the ladder's, without the ladder the bundled balanced openings; "
+        "with --opening_turns, or if none are bundled, the openings held out for evaluation",
     )
     parser.add_argument(
         "--rounds",
         type=whole_number_or("match"),
         default=1,
-        help='rounds of a game, or "match" (without the ladder and --own_games)',
+        help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
     )
-    parser.add_switch("ladder", None, "play the stored ladder; by default where one agent is named")
-    parser.add_switch("regret", True, "measure regret over the exact positions shipped with the package")
+    parser.add_switch("ladder", None, "play the stored ladder; by default if one agent is named")
+    parser.add_switch("regret", True, "measure regret over the bundled solved positions")
     parser.add_argument(
-        "--own_games", type=int, default=0, help="also measure regret over so many games against itself"
+        "--own_games",
+        type=int,
+        default=0,
+        help="number of games each agent plays against itself to measure regret in its own positions",
     )
-    parser.add_argument("--results", help="file of games, to resume or add to")
-    parser.add_argument("--records", help="file to append the games played now to, for mancala replay")
-    parser.add_argument("--report", help="report to write, .html or .png")
-    parser.add_argument("--seed", type=int, default=0, help="seed of openings and agents")
+    parser.add_argument("--results", help="file of finished games, to resume from and to append to")
+    parser.add_argument("--records", help="file to append the new games to, for mancala replay")
+    parser.add_argument("--report", help="report file to write, .html or .png")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of openings and agents")
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help='spread the games over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, '
-        "or HOST:6379; --num_threads is then the CPUs of a task",
+        help='spread the games over a Ray cluster: "local" starts one here, "auto" joins this machine\'s '
+        "cluster, HOST:6379 another; --num_threads then sets the CPUs per task",
     )
     add_common(parser)
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     from mancala_env.evaluation.evaluate import evaluate
     from mancala_env.evaluation.report import check_report_path
 
@@ -96,25 +107,25 @@ def run(options: Any) -> int:
                 measured=so_far.append,
             )
     except BaseException as error:
-        if so_far:  # hours are not lost to what an agent raises at the end
-            so_far[-1].notes.append(f"this is what was measured before {type(error).__name__}")
-            _tell(so_far[-1], options)
+        if so_far:  # an exception of an agent must not lose hours of measurements
+            so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
+            _print_and_write(so_far[-1], options)
         if not isinstance(error, KeyboardInterrupt):
             raise
-        kept = f"finished games are in {options.results}, the same command goes on" * bool(options.results)
-        raise Interrupted(kept) from None
-    _tell(evaluation, options)
+        kept = f"finished games are in {options.results}; run the same command to resume"
+        raise Interrupted(kept * bool(options.results)) from None
+    _print_and_write(evaluation, options)
     return 0
 
 
-def _tell(evaluation: "Evaluation", options: Any) -> None:
+def _print_and_write(evaluation: "Evaluation", options: Any) -> None:
     from mancala_env.evaluation.report import write_report
 
     if options.json:
         print_json(evaluation.as_dict())
     else:
         _print_evaluation(evaluation)
-    if options.report is not None:  # last: hours are not lost where it cannot be written
+    if options.report is not None:  # last, because writing can fail
         write_report(evaluation, options.report)
         if not options.json:
             print(f"report: {options.report}")
@@ -122,7 +133,7 @@ def _tell(evaluation: "Evaluation", options: Any) -> None:
 
 @contextlib.contextmanager
 def _ray(address: str | None, num_cpus: int | None) -> "Iterator[PlayChunks | None]":
-    """Give what plays chunks of games on a Ray cluster, or None where there is no address."""
+    """Yield a PlayChunks for a Ray cluster, or None without an address."""
     if address is None:
         yield None
         return
@@ -133,7 +144,7 @@ def _ray(address: str | None, num_cpus: int | None) -> "Iterator[PlayChunks | No
 
 
 def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
-    """Return the ruleset of the first checkpoint among the specs, else the default."""
+    """Return the ruleset of the first checkpoint among the specs, or the default ruleset."""
     return next((found for spec in specs if (found := spec.ruleset) is not None), DEFAULT_RULESET)
 
 
@@ -193,10 +204,10 @@ def _print_regrets(regrets: "Sequence[Regret]", source: str) -> None:
                 share = f"{100 * part.optimal_share:.0f} %"
                 rows.append([regret.agent, part.phase, str(part.positions), *mean, share])
         if regret.unsolved:
-            rows.append([regret.agent, "not solved", str(regret.unsolved), "", "", ""])
+            rows.append([regret.agent, "unsolved", str(regret.unsolved), "", "", ""])
     if rows:
         head = ["agent", "phase", "positions", "mean\nregret", _INTERVAL, "optimal\nmoves"]
-        print_table(head, rows, f"Regret against perfect play, seeds a move, {source}")
+        print_table(head, rows, f"Regret against perfect play, seeds per move, {source}")
 
 
 def _print_differences(evaluation: "Evaluation") -> None:
@@ -212,4 +223,4 @@ def _print_differences(evaluation: "Evaluation") -> None:
     ]
     if rows:
         head = ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"]
-        print_table(head, rows, "Difference of regret over the same positions, seeds a move")
+        print_table(head, rows, "Difference of regret over the same positions, seeds per move")

@@ -1,6 +1,6 @@
-"""`mancala export`: a checkpoint's network as ONNX or safetensors.
+"""`mancala export`: write a checkpoint's network as ONNX or safetensors.
 
-Its words go to :mod:`mancala_env.networks.export` as they are.
+:mod:`mancala_env.networks.export` parses the arguments.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ HELP = "write a checkpoint's network as ONNX or safetensors"
 
 
 def run(words: Sequence[str]) -> int:
-    """Export; returns the exit status.
+    """Export the network and return the exit status.
 
     Raises:
-        ImportError: The extra "train", or "onnx", is not installed.
+        ImportError: If the extra "train" or "onnx" is not installed.
     """
     with needing("exporting a network", "train"):
         from mancala_env.networks import export

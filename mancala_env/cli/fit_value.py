@@ -1,20 +1,20 @@
-"""`mancala fit-value`: fit the small value network that policy+minimax searches with to a checkpoint.
+"""`mancala fit-value`: fit a small value network to a checkpoint, for searches such as policy+minimax.
 
-Its words go to :mod:`mancala_env.training.value_fit` as they are.
+:mod:`mancala_env.training.value_fit` parses the arguments.
 """
 
 from collections.abc import Sequence
 
 from mancala_env._util.command_line import needing
 
-HELP = "give a checkpoint a value network for search"
+HELP = "fit a value network for search to a checkpoint"
 
 
 def run(words: Sequence[str]) -> int:
-    """Fit; returns the exit status.
+    """Fit the network and return the exit status.
 
     Raises:
-        ImportError: The extra "train" is not installed.
+        ImportError: If the extra "train" is not installed.
     """
     with needing("fitting a value network", "train"):
         from mancala_env.training import value_fit

@@ -1,20 +1,20 @@
-"""`mancala grow-value`: grow a value network for search from nothing.
+"""`mancala grow-value`: train a value network for search from scratch.
 
-Its words go to :mod:`mancala_env.training.value_growth` as they are.
+:mod:`mancala_env.training.value_growth` parses the arguments.
 """
 
 from collections.abc import Sequence
 
 from mancala_env._util.command_line import needing
 
-HELP = "grow a value network for search, without a checkpoint"
+HELP = "train a value network for search from scratch"
 
 
 def run(words: Sequence[str]) -> int:
-    """Grow; returns the exit status.
+    """Train the network and return the exit status.
 
     Raises:
-        ImportError: The extra "train" is not installed.
+        ImportError: If the extra "train" is not installed.
     """
     with needing("growing a value network", "train"):
         from mancala_env.training import value_growth

@@ -1,4 +1,4 @@
-"""`mancala play`: play against an agent or a person in a terminal, or in plain lines of text."""
+"""`mancala play`: play against an agent or a person, on a board in the terminal or as plain text."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
 
 if TYPE_CHECKING:
-    from mancala_env.terminal.game import Game
+    from mancala_env.terminal.game import InteractiveGame
 
 HELP = "play in the terminal"
 DESCRIPTION = (
@@ -24,42 +24,54 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("--ruleset", help="the game; layli_goobalay by default")
-    parser.add_argument("--south", default="human", help="human, human:NAME, or the spec of an agent")
-    parser.add_argument("--north", default="minimax:4", help="likewise; minimax:4 by default")
+    """Add the command's options."""
+    parser.add_argument("--ruleset", help="name of the ruleset; layli_goobalay by default")
+    parser.add_argument(
+        "--south", default="human", help="player of South: human, human:NAME, or the spec of an agent"
+    )
+    parser.add_argument(
+        "--north", default="minimax:4", help="player of North: human, human:NAME, or the spec of an agent"
+    )
     parser.add_argument(
         "--rounds",
         type=whole_number_or("match"),
-        help='the round to play up to, or "match"; by default the first, or that of --start',
+        help='last round to play, or "match"; by default the first round, or the round of --start',
     )
-    parser.add_argument("--start", help="a position to start from, as mancala show prints it")
-    parser.add_argument("--seed", type=int, help="seed of the agents; drawn where there is none")
-    parser.add_argument("--record", help="file to add the game to at the end")
-    parser.add_argument("--values_seconds", type=float, default=10.0, help="seconds to look for exact values")
+    parser.add_argument("--start", help="position to start from, as printed by mancala show")
+    parser.add_argument("--seed", type=int, help="random seed of the agents; random by default")
+    parser.add_argument("--record", help="file of game records to append the game to when it ends")
     parser.add_argument(
-        "--seed_seconds", type=float, default=0.12, help="seconds a seed takes to fall; 0: no motion"
+        "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
+    )
+    parser.add_argument(
+        "--seed_seconds",
+        type=float,
+        default=0.12,
+        help="seconds for which the board shows each falling seed; 0: no animation",
     )
     parser.add_argument(
         "--plain",
         action="store_true",
-        help="lines of text and no colour, for a screen reader; always so where it is not a terminal",
+        help="print lines of text without colour, for a screen reader; the default if input or output is not "
+        "a terminal",
     )
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
-    from mancala_env.terminal.game import Game
+    """Run the command and return the exit status."""
+    from mancala_env.terminal.game import InteractiveGame
 
     for name in ("values_seconds", "seed_seconds"):
         value = getattr(options, name)
         if not 0 <= value <= 3600 or (name == "values_seconds" and value == 0):
             raise InvalidArgument(f"--{name} must be a number of seconds up to 3600, not {value}")
     if options.record is not None:
-        check_appendable(options.record)  # said now rather than after the game
-    game = Game(_start(options), options.south, options.north, rounds=options.rounds, seed=options.seed)
+        check_appendable(options.record)  # before the game rather than after it
+    game = InteractiveGame(
+        _start(options), options.south, options.north, rounds=options.rounds, seed=options.seed
+    )
     if options.record is not None:
-        game.record()  # so is what no record can hold
+        game.record()  # raises now if a record cannot hold the players' names
     try:
         return _play(game, options)
     except KeyboardInterrupt as stop:
@@ -70,33 +82,33 @@ def run(options: Any) -> int:
             _keep(game, options.record)
 
 
-def _play(game: "Game", options: Any) -> int:
-    """Play the game; returns the exit status."""
+def _play(game: "InteractiveGame", options: Any) -> int:
+    """Play the game and return the exit status."""
     if options.plain or not is_screen():
         from mancala_env.terminal.plain import PlainPlay
 
         PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
         return 0
-    with needing("the board in the terminal (--plain goes without)", "play"):
+    with needing("the board in the terminal (not --plain)", "play"):
         from mancala_env.terminal.app import PlayApp
     app = PlayApp(game, options.seed_seconds, options.values_seconds, options.record)
-    heard: list[int] = []
+    received: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        heard.append(number)
+        received.append(number)
         app.end_soon()
 
-    # Ctrl-C is a key there.
+    # Textual handles Ctrl-C as a key.
     ending = [each for each in STOP_SIGNALS if each != signal.SIGINT and not is_ignored(each)]
     with handled(dict.fromkeys(ending, stop)):
         app.run()
-    if heard:
-        raise Terminated(heard[0])
+    if received:
+        raise Terminated(received[0])
     return app.return_code or 0
 
 
-def _keep(game: "Game", path: str) -> None:
-    """Add the game to a file; where that fails, print it, so that it is not lost."""
+def _keep(game: "InteractiveGame", path: str) -> None:
+    """Append the game to a file; if that fails, print it, so that it is not lost."""
     with undisturbed():
         try:
             game.save(path)
@@ -106,7 +118,7 @@ def _keep(game: "Game", path: str) -> None:
 
 
 def is_screen() -> bool:
-    """Tell whether the program talks to a terminal that can move its cursor."""
+    """Return whether input and output are a terminal that can move its cursor."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
 
 
@@ -120,5 +132,7 @@ def _start(options: Any) -> Position:
         return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
     position = Position.from_text(options.start)
     if options.ruleset not in (None, position.ruleset.name):
-        raise InvalidArgument(f"--start is of {position.ruleset.name}, not of --ruleset {options.ruleset}")
+        raise InvalidArgument(
+            f"--start is a position of {position.ruleset.name}, not of --ruleset {options.ruleset}"
+        )
     return position

@@ -1,4 +1,4 @@
-"""Progress bars on standard error, where that is a terminal."""
+"""Progress bars on standard error, if it is a terminal."""
 
 import contextlib
 import importlib.util
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a progress bar for each stage on standard error, where :func:`_has_bars`."""
+    """Show a progress bar for each stage on standard error, within a with statement.
+
+    Yields:
+        A function called as ``show(stage, done, total)``; None if there is no terminal to show bars on.
+    """
     if quiet or not _has_bars():
         yield None
         return
@@ -34,12 +38,12 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 def _has_bars() -> bool:
-    """Tell whether standard error is a terminal and rich, which draws the bars, is installed."""
+    """Return whether standard error is a terminal and rich, which draws the bars, is installed."""
     return sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
 
 
-def _say_now_and_then() -> Callable[["Progress"], None]:
-    """Return what writes a line to standard error, after two seconds first and then ever less often."""
+def _progress_lines() -> Callable[["Progress"], None]:
+    """Return a function that writes lines to standard error, the first after two seconds, then less often."""
     due = [2.0]
 
     def say(progress: "Progress") -> None:
@@ -57,12 +61,15 @@ def _say_now_and_then() -> Callable[["Progress"], None]:
 
 @contextlib.contextmanager
 def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
-    """Show the bounds of a search as they close in, on standard error; a line now and then in a file."""
+    """Show the bounds of a position's value on standard error, within a with statement.
+
+    A terminal shows a bar; a file gets a line now and then.
+    """
     if quiet:
         yield lambda progress: None
         return
     if not _has_bars():
-        yield _say_now_and_then()
+        yield _progress_lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -1,4 +1,4 @@
-"""`mancala replay`: check the games of a file, and show them turn by turn."""
+"""`mancala replay`: check recorded games, and print them turn by turn."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,33 +8,33 @@ from mancala_env._util.command_line import Parser
 from mancala_env._util.output_streams import is_read
 from mancala_env.cli.options import add_json
 from mancala_env.cli.show import position_as_dict
-from mancala_env.cli.tables import print_json, said_of
+from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.errors import printable
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
-HELP = "check recorded games and show them"
+HELP = "check and print recorded games"
 DESCRIPTION = (
-    "Check the games of a file by playing them, and list them; a single game is shown turn by turn. "
-    "What does not fit the rules is said in one line."
+    "Check the games of a file by replaying them, and list them. A single game is printed turn by turn. "
+    "An illegal turn or a wrong result is reported in one line."
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("file", metavar="FILE", help="a file of game records; docs/records.md has the format")
-    parser.add_argument("--game", type=int, help="show this game of the file, from 1")
-    parser.add_argument("--turn", type=int, help="show the board after this turn only; 0: the start")
+    """Add the command's arguments and options."""
+    parser.add_argument("file", metavar="FILE", help="file of game records (format: docs/records.md)")
+    parser.add_argument("--game", type=int, help="number of the game to print (1: the first)")
+    parser.add_argument("--turn", type=int, help="number of the turn to show the board after (0: the start)")
     add_json(parser)
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     game = None if options.game is None else whole("--game", options.game, 1)
     turn = None if options.turn is None else whole("--turn", options.turn, 0)
     count, chosen = 0, None
     listed: list[dict[str, Any]] = []
-    for record in read_games(options.file):  # all of them, so that a fault anywhere in the file is found
+    for record in read_games(options.file):  # all of them: an error anywhere in the file is reported
         count += 1
         if game in (None, count):
             chosen = record
@@ -45,13 +45,13 @@ def run(options: Any) -> int:
             if not is_read():  # mancala replay games.txt | head
                 return 0
     if count == 0:
-        raise InvalidRecord(f"{printable(options.file)} holds no game")
+        raise InvalidRecord(f"{printable(options.file)} does not contain a game")
     if chosen is None:
         raise InvalidRecord(
-            f"{printable(options.file)} holds {count} game{'s' * (count != 1)}; there is no game {game}"
+            f"--game must be 1 to {count}, the number of games in {printable(options.file)}, not {game}"
         )
     if game is None and count > 1 and turn is not None:
-        raise InvalidRecord(f"{printable(options.file)} holds {count} games; say with --game which one")
+        raise InvalidRecord(f"{printable(options.file)} contains {count} games; choose one with --game")
     if turn is not None:
         _show_turn(chosen, turn, options.json)
     elif options.json:
@@ -59,29 +59,29 @@ def run(options: Any) -> int:
     elif game is not None or count == 1:
         _show_game(chosen)
     else:
-        print(f"{count} games; every turn fits the rules")
+        print(f"{count} games; every turn is legal")
     return 0
 
 
 def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
-    position, said = record.start_position, ""
+    position, turn_line = record.start_position, ""
     if number:
-        if number > (many := len(record.turns)):
-            raise InvalidRecord(f"the game has {many} turn{'s' * (many != 1)}; there is no turn {number}")
+        if number > (num_turns := len(record.turns)):
+            raise InvalidRecord(f"--turn must be 0 to {num_turns}, the last turn of the game, not {number}")
         step = next(step for step in record.replay() if step.number == number)
-        position, said = step.after, _said(step)
+        position, turn_line = step.after, _turn_line(step)
     if as_json:
         print_json(position_as_dict(position))
     else:
-        print("\n".join(filter(None, (said, str(position), position.to_text()))))
+        print("\n".join(filter(None, (turn_line, str(position), position.to_text()))))
 
 
 def _show_game(record: GameRecord) -> None:
-    for line in _told(record):
+    for line in _game_lines(record):
         print(line)
 
 
-def _told(record: GameRecord) -> Iterator[str]:
+def _game_lines(record: GameRecord) -> Iterator[str]:
     yield ""
     for name, value in (("opening", record.opening), ("date", record.date), *record.headers.items()):
         if value:
@@ -91,7 +91,7 @@ def _told(record: GameRecord) -> Iterator[str]:
     yield str(record.start_position)
     for step in record.replay():
         yield ""
-        yield _said(step)
+        yield _turn_line(step)
         yield str(step.after)
         if step.following.round != step.after.round:
             yield f"\nround {step.after.round} ends {_counts(step.after)}"
@@ -104,10 +104,10 @@ def _told(record: GameRecord) -> Iterator[str]:
         yield f"result: {outcome}" if outcome.is_over else "the game is not over"
 
 
-def _said(step: Step) -> str:
-    """Say in one line what a turn did."""
+def _turn_line(step: Step) -> str:
+    """Return a turn and what it did in one line."""
     comment = f"  {{{printable(step.turn.comment)}}}" if step.turn.comment else ""
-    return f"{step.number}. {step.turn}: {said_of(step.did)}{comment}"
+    return f"{step.number}. {step.turn}: {describe_turn(step.did)}{comment}"
 
 
 def _counts(position: Position) -> str:

@@ -1,4 +1,4 @@
-"""`mancala rulesets`: list the rulesets."""
+"""`mancala rulesets`: list the rulesets of the catalogue."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,16 +9,16 @@ from mancala_env.cli.options import add_json
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "list the rulesets"
-DESCRIPTION = "List the rulesets."
+DESCRIPTION = "List the rulesets of the catalogue with their rule options and sources."
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
+    """Add the command's options."""
     add_json(parser)
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     every = [rulesets.lookup(name) for name in rulesets.names()]
     if options.json:
         print_json([asdict(ruleset) for ruleset in every])
@@ -28,8 +28,8 @@ def run(options: Any) -> int:
         for one in every
     ]
     rows = [[one.name, *row] for one, row in zip(every, rows, strict=True)]
-    head = ["ruleset", "board", "seeds a hole", "direction", "landing", "match", "source"]
-    narrow = [name.removesuffix(" a hole") for name in head[:-1]]
+    head = ["ruleset", "board", "seeds per hole", "direction", "landing", "match", "source"]
+    narrow = [name.removesuffix(" per hole") for name in head[:-1]]
     if print_table(head, rows, narrow=(narrow, [row[:-1] for row in rows])):
-        print("A wider terminal shows their sources, and so does --json.")
+        print("A wider terminal or --json shows the sources.")
     return 0

@@ -1,4 +1,4 @@
-"""`mancala show`: draw a position, or say what a checkpoint or an agent is."""
+"""`mancala show`: draw a position, a turn or a recorded game, or describe a checkpoint or an agent."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
 from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
 from mancala_env.cli.options import add_json
-from mancala_env.cli.tables import print_json, said_of
+from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
 from mancala_env.games.position import Position
@@ -18,60 +18,59 @@ from mancala_env.games.records import InvalidRecord, read_games
 
 HELP = "draw a position, a turn or a recorded game; describe a checkpoint"
 DESCRIPTION = (
-    "Draw a position, a turn from it or a recorded game, as text or into a picture file; or say what a "
-    "checkpoint or an agent is."
+    "Draw a position, a turn or a recorded game, as text or as a picture file. Or describe a checkpoint or "
+    "an agent."
 )
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments and options."""
     parser.add_argument(
         "what",
         nargs="+",
         metavar="POSITION|RULESET|RECORDS|SPEC",
-        help="a line of text, a name, or the path of a file of game records or of a checkpoint",
+        help="position as a line of text, name of a ruleset, path of a file of game records, path of a "
+        "checkpoint, or spec of an agent",
     )
-    for ending, kind in (("svg", "a position or a turn"), ("png", "a position")):
-        parser.add_argument(f"--{ending}", metavar="FILE", help=f"draw {kind} into this file")
+    for ending, kind in (("svg", "position or turn"), ("png", "position")):
+        parser.add_argument(
+            f"--{ending}", metavar="FILE", help=f"{ending.upper()} file to draw the {kind} to"
+        )
     for ending in ("gif", "mp4"):
         parser.add_argument(
-            f"--{ending}", metavar="FILE", help="draw a turn or a recorded game into this file"
+            f"--{ending}", metavar="FILE", help=f"{ending.upper()} file for a turn or a recorded game"
         )
-    parser.add_argument("--action", type=int, help="draw the turn that this action would play")
-    parser.add_argument("--game", type=int, help="of a file of records this game, from 1")
+    parser.add_argument("--action", type=int, help="action whose turn to draw")
+    parser.add_argument("--game", type=int, help="number of the game in a file of records (1: the first)")
     parser.add_argument(
-        "--turn",
-        type=int,
-        help="of a recorded game this turn, from 1, or the position after it; 0: the start",
+        "--turn", type=int, help="number of the turn of a recorded game to show (0: the start)"
     )
-    parser.add_argument("--width", type=int, metavar="PX", help="how wide the picture is, in pixels")
-    parser.add_argument("--theme", help="light or dark; of SVG also auto, the default")
+    parser.add_argument("--width", type=int, metavar="PX", help="width of the picture in pixels")
+    parser.add_argument("--theme", help="colours of the picture: light, dark or, for SVG, auto (the default)")
     parser.add_argument(
         "--ruleset",
-        help=f"of which game the shipped network is, for an agent such as trained; default {DEFAULT_RULESET}",
+        help=f"ruleset whose bundled network to use, for an agent such as trained; default {DEFAULT_RULESET}",
     )
-    parser.add_argument("--all", action="store_true", help="of a checkpoint all its settings")
+    parser.add_argument("--all", action="store_true", help="print all settings of a checkpoint")
     add_json(parser)
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     text = " ".join(options.what)
     if is_record(text):
         _show_record(text, options)
         return 0
     if options.game is not None or options.turn is not None:
-        raise InvalidArgument(
-            f"--game and --turn are for a file of game records, and {printable(text)!r} is none"
-        )
-    if (_picture(options)) is not None or options.action is not None:
+        raise InvalidArgument(f"--game and --turn need a file of game records, not {printable(text)!r}")
+    if _picture(options) is not None or options.action is not None:
         position = Position(text) if text in rulesets.names() else Position.from_text(text)
         _show_position(position, options)
         return 0
     spec = None if text in rulesets.names() else _spec_of(text)
-    kind = kind_named(text)  # of the bare name of a kind of agent
+    kind = kind_named(text)
     if options.ruleset is not None and kind is None and (spec is None or spec.kind == "checkpoint"):
-        raise InvalidArgument(f"--ruleset is for an agent such as trained, and {printable(text)!r} is none")
+        raise InvalidArgument(f"--ruleset needs an agent such as trained, not {printable(text)!r}")
     if spec is not None and spec.kind == "checkpoint":
         show_network(text, options.all, options.json)
     elif spec is not None:
@@ -84,16 +83,16 @@ def run(options: Any) -> int:
         _show_position(Position.from_text(text), options)
     else:
         raise InvalidPosition(
-            f"{text!r} is no ruleset ({', '.join(rulesets.names())}), no agent, no file and no position"
+            f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"
         )
     return 0
 
 
 def _spec_of(text: str) -> Spec | None:
-    """Return the spec that a text is, or None where it may be something else.
+    """Return a parsed spec, or None if the text may be something else.
 
     Raises:
-        InvalidSpec: It can be nothing but a spec, and is none.
+        InvalidSpec: If the text can only be a spec, and is invalid.
     """
     try:
         return Spec.parse(text)
@@ -119,7 +118,7 @@ def _show_position(position: Position, options: Any) -> None:
     if options.action is not None:
         did = position.play(options.action)
         if not options.json:
-            print(said_of(did))
+            print(describe_turn(did))
     if options.json:
         print_json(position_as_dict(position))
     else:
@@ -127,30 +126,28 @@ def _show_position(position: Position, options: Any) -> None:
 
 
 def _picture(options: Any) -> str | None:
-    """Return the file to draw into, or None.
+    """Return the picture file to write, or None.
 
     Raises:
-        InvalidArgument: Several are given, a name's ending is another, or options are for pictures only.
+        InvalidArgument: If several files are given, a suffix is wrong, or an option needs a picture.
     """
     given = [
         (kind, path) for kind in ("svg", "png", "gif", "mp4") if (path := getattr(options, kind)) is not None
     ]
     if not given:
         if options.width is not None or options.theme is not None:
-            raise InvalidArgument(
-                "--width and --theme are for pictures: add --svg, --png, --gif or --mp4 FILE"
-            )
+            raise InvalidArgument("--width and --theme need a picture: add --svg, --png, --gif or --mp4 FILE")
         return None
     if len(given) > 1:
-        raise InvalidArgument(f"one picture at a time: --{given[0][0]} or --{given[1][0]}")
+        raise InvalidArgument(f"give one picture file: --{given[0][0]} or --{given[1][0]}, not both")
     kind, path = given[0]
     if not path.lower().endswith(f".{kind}"):
-        raise InvalidArgument(f"--{kind} writes a file that ends in .{kind}, not {printable(path)!r}")
+        raise InvalidArgument(f"--{kind} must name a file that ends in .{kind}, not {printable(path)!r}")
     return path
 
 
 def is_record(text: str) -> bool:
-    """Tell whether a text is the path of a file of game records."""
+    """Return whether a text is the path of a file of game records."""
     try:
         with open(text, "rb") as file:
             return file.read(9) == b"[Ruleset "
@@ -159,19 +156,19 @@ def is_record(text: str) -> bool:
 
 
 def _show_record(path: str, options: Any) -> None:
-    """Draw a game of a file of records, or the position after a turn, or the turn."""
+    """Draw a game of a file of records, one of its turns, or the position after a turn."""
     every = list(read_games(path))
     if options.game is None and len(every) > 1:
-        raise InvalidRecord(f"{printable(path)} holds {len(every)} games; say with --game which one")
+        raise InvalidRecord(f"{printable(path)} contains {len(every)} games; choose one with --game")
     number = whole("--game", 1 if options.game is None else options.game, 1, len(every))
     record = every[number - 1]
     if options.turn is None:
         if options.action is not None:
-            raise InvalidArgument("--action is played in a position: say with --turn after which turn")
+            raise InvalidArgument("--action needs a position: choose the turn before it with --turn")
         picture = _picture(options)
         if picture is None:
             raise InvalidArgument(
-                "add --gif or --mp4 FILE to draw a game, or --turn; `mancala replay` shows it as text"
+                "add --gif or --mp4 FILE to draw a game, or --turn; `mancala replay` prints it as text"
             )
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return

@@ -1,4 +1,4 @@
-"""`mancala solve`: the exact value of a position and of every turn in it."""
+"""`mancala solve`: find the exact value of a position and of every legal turn."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +14,29 @@ from mancala_env.games.position import Position
 if TYPE_CHECKING:
     from mancala_env.solver import Progress, Solution
 
-HELP = "exact value of a position"
-DESCRIPTION = "Find the exact value of a position and of every turn in it."
+HELP = "find the exact value of a position"
+DESCRIPTION = "Find the exact value of a position and of every legal turn."
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
+    """Add the command's arguments and options."""
     parser.add_argument(
         "position",
         nargs="*",
         default=[],
         metavar="POSITION",
-        help="a line of text (mancala show prints it), or a ruleset; without one, --ruleset's start",
+        help="position as a line of text (printed by mancala show), or the name of a ruleset for its start",
     )
-    parser.add_argument("--ruleset", help="solve the start of this game instead")
-    parser.add_argument("--time_limit", type=float, help="seconds, after which bounds are given")
-    parser.add_argument("--memory_mb", type=int, default=1024, help="size of the table of positions")
+    parser.add_argument("--ruleset", help="ruleset whose start position to solve; instead of POSITION")
+    parser.add_argument(
+        "--time_limit", type=float, help="time limit in seconds; after it, bounds of the value are printed"
+    )
+    parser.add_argument("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     from mancala_env import solver
 
     position = _position_to_solve(options)
@@ -66,13 +68,13 @@ def run(options: Any) -> int:
 
 def _position_to_solve(options: Any) -> Position:
     text = " ".join(options.position)
-    if options.position and not text.strip():  # a variable of a shell that is not set
-        raise InvalidPosition(f"{text!r} is no position; mancala show prints one")
+    if options.position and not text.strip():  # an unset shell variable
+        raise InvalidPosition(f"{text!r} is not a position; mancala show prints positions")
     if text and options.ruleset is not None:
         raise InvalidPosition(f"give a position or --ruleset, not both: {text!r} and {options.ruleset!r}")
     if not text:
         return Position(DEFAULT_RULESET if options.ruleset is None else options.ruleset)
-    # One word without a board is meant to be a name: there is one that it is like.
+    # One word without a board is the name of a ruleset; a misspelled one gets a suggestion.
     return Position.from_text(text) if " " in text or "/" in text else Position(text)
 
 
@@ -97,9 +99,9 @@ def _print_solution(position: Position, solution: "Solution") -> None:
     print(position)
     who = ("South", "North")[position.player]
     if solution.lower == solution.upper:
-        print(f"\nvalue {solution.value:+d} for {who}: the seeds they gain on their opponent from here")
+        print(f"\nvalue {solution.value:+d} for {who}: seeds gained on the opponent from this position on")
     else:
-        print(f"\nvalue between {solution.lower:+d} and {solution.upper:+d} for {who}: the time limit struck")
+        print(f"\nvalue between {solution.lower:+d} and {solution.upper:+d} for {who}: time limit reached")
     rows = []
     best = max((low for low, _ in solution.action_bounds.values()), default=0)
     for action, (low, high) in sorted(

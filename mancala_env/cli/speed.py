@@ -1,4 +1,4 @@
-"""`mancala speed`: turns a second on this machine."""
+"""`mancala speed`: measure the engine's speed on this machine."""
 
 from typing import Any
 
@@ -7,19 +7,22 @@ from mancala_env.cli.evaluate import DEFAULT_RULESET
 from mancala_env.cli.options import add_common
 from mancala_env.cli.tables import print_json, print_table
 
-HELP = "turns a second on this machine"
-DESCRIPTION = "Measure the engine on this machine (`make bench` measures everything)."
+HELP = "measure the engine's speed on this machine"
+DESCRIPTION = (
+    "Measure the engine's speed on this machine, in turns per second. In a checkout, `make bench` measures "
+    "more."
+)
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("--ruleset", default=DEFAULT_RULESET, help="the game")
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
+    """Add the command's options."""
+    parser.add_argument("--ruleset", default=DEFAULT_RULESET, help="name of the ruleset")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of each measurement in seconds")
     add_common(parser)
 
 
 def run(options: Any) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     from mancala_env.games.speed import measure
 
     rows = measure(options.ruleset, seconds=options.seconds, num_threads=options.num_threads)

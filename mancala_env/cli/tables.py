@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON on standard output."""
+"""Tables, JSON and descriptions of turns, as commands print them to standard output."""
 
 import itertools
 import json
@@ -11,9 +11,9 @@ from typing import Any
 from mancala_env.errors import printable
 from mancala_env.games.position import Turn
 
-# A pipe has no width of its own; nothing is cut off at this one.
+# Assumed width of a pipe or file, which has none; tables fit into it.
 PIPE_WIDTH = 200
-# Columns between two of a table, and of the least that is left for a name.
+# Space between two table columns, and the minimum width of a column of names, in characters.
 _BETWEEN, _NAME = 2, 10
 
 
@@ -23,7 +23,7 @@ def print_json(value: Any) -> None:
 
 
 def width() -> int:
-    """Return the columns of standard output."""
+    """Return the width of standard output in characters."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
@@ -34,19 +34,19 @@ def print_table(
     narrow: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
     show_header: bool = True,
 ) -> bool:
-    """Print a table; a column whose cells are numbers is aligned to the right.
+    """Print a table; columns of numbers are aligned to the right.
 
-    Names are broken into lines where the table is wider than the terminal, numbers are not.
+    If the table is wider than the terminal, names are wrapped; numbers are not.
 
     Args:
-        head: What the columns are called.
-        rows: The cells.
-        title: What stands above it.
-        narrow: Head and rows to print instead where it is wider than the terminal.
+        head: Column titles.
+        rows: Cells, row by row.
+        title: Title above the table.
+        narrow: Head and rows of a narrower table, to print if the table is wider than the terminal.
         show_header: Whether to print the head.
 
     Returns:
-        Whether it was the narrow one.
+        Whether the narrow table was printed.
     """
     is_narrow = narrow is not None and sum(_widths(head, rows)) > width()
     if narrow is not None and is_narrow:
@@ -69,13 +69,13 @@ def print_table(
 
 
 def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide the columns of a table are, with the space between them."""
+    """Return the width of each column, with the space between two columns."""
     lines = [[*name.split("\n"), *(row[i] for row in rows)] for i, name in enumerate(head)]
     return [_BETWEEN + max(map(len, column)) for column in lines]
 
 
 def _fitting(widths: list[int], numeric: Sequence[bool]) -> list[int]:
-    """Narrow the widest column of names until the table fits the terminal, or no name can be narrower."""
+    """Narrow the widest columns of names until the table fits the terminal or all are at their minimum."""
     widths = list(widths)
     while sum(widths) + _BETWEEN * len(widths) > width():
         names = [i for i, of_numbers in enumerate(numeric) if not of_numbers and widths[i] > _NAME]
@@ -86,12 +86,12 @@ def _fitting(widths: list[int], numeric: Sequence[bool]) -> list[int]:
 
 
 def _folded(cell: str, wide: int) -> list[str]:
-    """Return the lines of a cell: broken at spaces, and inside a word that is wider than the column."""
+    """Return the lines of a cell, wrapped at spaces; words wider than the column are split."""
     return textwrap.wrap(cell, max(wide, 1), break_on_hyphens=False) or [""]
 
 
 def _lines_of_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool]) -> Iterator[str]:
-    """Yield the lines of a row, whose cells are lines themselves."""
+    """Yield the printed lines of a row; each cell is a list of lines."""
     for line in itertools.zip_longest(*cells, fillvalue=""):
         padded = [
             text.rjust(wide) if of_numbers else text.ljust(wide)
@@ -100,8 +100,8 @@ def _lines_of_row(cells: list[list[str]], widths: list[int], numeric: Sequence[b
         yield f" {(' ' * _BETWEEN).join(padded)}".rstrip()
 
 
-def said_of(turn: Turn) -> str:
-    """Say what a turn did: laps, capture, holes taken."""
+def describe_turn(turn: Turn) -> str:
+    """Return what a turn did, in words: laps, seeds captured, holes taken."""
     if turn.endless:
         return "an endless relay; every seed goes back"
     parts = [f"{turn.laps} lap{'s' * (turn.laps != 1)}"]

@@ -1,6 +1,6 @@
 """`mancala train`: train an agent by self-play.
 
-Its words go to :mod:`mancala_env.training.run` as they are: a configuration has a hundred options.
+:mod:`mancala_env.training.run` parses the arguments: a configuration has a hundred options.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ HELP = "train an agent by self-play"
 
 
 def run(words: Sequence[str]) -> int:
-    """Train; returns the exit status.
+    """Train an agent and return the exit status.
 
     Raises:
-        ImportError: The extra "train" is not installed.
+        ImportError: If the extra "train" is not installed.
     """
     with needing("training", "train"):
         from mancala_env.training import run

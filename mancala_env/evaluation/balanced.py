@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
-from mancala_env._util.package_data import rulesets_with, shipped_file
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
+from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import InvalidPosition, MancalaError
@@ -30,13 +30,14 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
     Raises:
         NoBalancedOpenings: There are none; the message says for which there are.
     """
-    file = shipped_file("openings", ruleset.name)
+    file = bundled_file("openings", ruleset.name)
     if not has_balanced_openings(ruleset):
         listed = ", ".join(rulesets_with("openings"))
         raise NoBalancedOpenings(f"no balanced openings of {ruleset.name}; there are some of: {listed}")
     try:
         data = read_arrays(
-            file, {"games": Numbers("uint64", (None, NUM_COLUMNS)), "margins": Numbers("float32", (None,))}
+            file,
+            {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": ArrayFormat("float32", (None,))},
         )
         games = check_games(ruleset, data["games"])
     except (InvalidArchive, InvalidPosition) as error:

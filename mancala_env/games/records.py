@@ -551,7 +551,7 @@ def _unescaped(text: str) -> str:
 
 def dials_of(ruleset: Ruleset) -> list[str]:
     """Write every dial of a ruleset as a record and a link have it: `row_width=6`, `captures_last=yes`."""
-    return [f"{dial}={_dial_text(value)}" for dial, value in ruleset.dials.items()]
+    return [f"{dial}={_dial_text(value)}" for dial, value in ruleset.options.items()]
 
 
 def _dial_text(value: Any) -> str:
@@ -571,7 +571,7 @@ def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
     given: dict[str, Any] = {
         word.lower(): headers[word] for word in ("Title", "Region", "Source") if word in headers
     }
-    kinds = {dial: type(value) for dial, value in Ruleset().dials.items()}
+    kinds = {dial: type(value) for dial, value in Ruleset().options.items()}
     for word in words_of(headers.get("Dials", "")):
         dial, _, text = word.partition("=")
         if dial not in kinds:

@@ -26,8 +26,8 @@ from mancala_env._util.archives import (
     NoMember,
     first_line,
     opened,
+    run_folder_hint,
     tensors_only,
-    what_a_folder_is,
 )
 from mancala_env._util.checks import is_whole
 from mancala_env.engine.episode import encode_rounds
@@ -282,7 +282,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
     """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
-    theirs, ours = identity.ruleset.dials, ruleset.dials
+    theirs, ours = identity.ruleset.options, ruleset.options
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])
         raise InvalidCheckpoint(
@@ -298,7 +298,7 @@ def _read_member(path: str | Path, member: str, most: int, least: int = 0) -> by
 def _of_member(path: str | Path, member: str, ask: Callable[[Archive], _Answer]) -> _Answer:
     if not exists(path):
         raise InvalidCheckpoint(f"there is no checkpoint {str(path)!r}")
-    if wrong := what_a_folder_is(path):
+    if wrong := run_folder_hint(path):
         raise InvalidCheckpoint(wrong)
     try:
         with opened(path) as archive:

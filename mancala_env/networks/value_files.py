@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mancala_env._util import tensors
 from mancala_env._util.archives import first_line
-from mancala_env._util.package_data import rulesets_with, shipped_file
+from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.networks.value import (
     MINE,
     MOST_SEEDS,
@@ -121,7 +121,7 @@ def shipped_network(ruleset: Ruleset) -> Path:
         NoValueNetwork: There is none; the message says what to do.
     """
     for name in rulesets_with("value"):
-        path = shipped_file("value", name)
+        path = bundled_file("value", name)
         if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
             return path
     raise NoValueNetwork(
@@ -133,7 +133,7 @@ def shipped_network(ruleset: Ruleset) -> Path:
 
 def _dials_of_a_round(ruleset: Ruleset) -> dict[str, str | int | bool]:
     """Return what decides how a round plays: how the next one is set up is nothing to a network of rounds."""
-    return {name: value for name, value in ruleset.dials.items() if name != "match"}
+    return {name: value for name, value in ruleset.options.items() if name != "match"}
 
 
 def _read_texts(path: str | Path) -> tuple[Ruleset, ValueNetworkConfig, dict[str, str]]:

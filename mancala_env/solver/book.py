@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     NORTH,
@@ -42,10 +42,10 @@ UNKNOWN = -32768
 """Stands where a book has no value."""
 # What a file holds. Fifteen turns are millions of positions in the smallest game of the catalogue.
 _ARRAYS = {
-    "turns": Numbers("int64", ()),
-    "rests": Numbers("int16", (None,)),
-    "checksum": Numbers("int64", ()),
-    "line": Numbers("int8", (None,)),
+    "turns": ArrayFormat("int64", ()),
+    "rests": ArrayFormat("int16", (None,)),
+    "checksum": ArrayFormat("int64", ()),
+    "line": ArrayFormat("int8", (None,)),
 }
 _MOST_TURNS = 15
 

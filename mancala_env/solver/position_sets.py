@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, MancalaError
@@ -81,9 +81,9 @@ class PositionSet:
             data = read_arrays(
                 file,
                 {
-                    "games": Numbers("uint64", (None, NUM_COLUMNS)),
-                    "phase": Numbers("int8", (None,)),
-                    "action_values": Numbers("int16", (None, None)),
+                    "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
+                    "phase": ArrayFormat("int8", (None,)),
+                    "action_values": ArrayFormat("int16", (None, None)),
                 },
             )
             games = check_games(ruleset, data["games"])

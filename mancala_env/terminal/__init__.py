@@ -1,1 +1,10 @@
-"""The games in a terminal: a board to click and type on, and a plain program that talks in lines."""
+"""Playing in a terminal: on a board with keys and mouse, or as plain lines of text.
+
+| module | content |
+|---|---|
+| `game` | `InteractiveGame`: players, turns played, undo and recording, without a screen |
+| `hints` | `Analyst`: exact values and hints, computed in a thread |
+| `app` | `PlayApp`: the board as a Textual program |
+| `board_drawing` | the board drawn in character cells |
+| `plain` | `PlainPlay`: the game as lines of text, also for screen readers |
+"""

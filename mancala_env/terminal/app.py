@@ -1,4 +1,4 @@
-"""The board in a terminal: a Textual program with keys and mouse, seeds in motion, values and hints."""
+"""The board in the terminal: a Textual program with keys, mouse, animated seeds, values and hints."""
 
 import asyncio
 import threading
@@ -29,14 +29,14 @@ from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
 from mancala_env.render.motion import SEED_SECONDS, caption, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
-from mancala_env.terminal.cells import Cell, Plan, View, draw
-from mancala_env.terminal.game import HUMAN, Game
+from mancala_env.terminal.board_drawing import BoardLayout, BoardView, Cell, draw
+from mancala_env.terminal.game import HUMAN, InteractiveGame
 from mancala_env.terminal.hints import Analysis, Analyst
 
 TURNS_FROM = 110
-"""Columns from which the list of turns stands beside the board."""
+"""Minimum width of the terminal, in columns, for the list of turns beside the board."""
 _LEAST_STATUS = len("▼ South to move")
-_WAIT_SECONDS = 2.0  # between rounds, where nobody is there to press a key
+_WAIT_SECONDS = 2.0  # between rounds of two agents
 
 HELP = """\
 [b]Sow[/b]      click a hole, or press its number (0, - and = are 10, 11 and 12);
@@ -72,7 +72,7 @@ def _theme(name: str, palette: Palette) -> Theme:
 
 
 def _with_inked_spaces(row: list[Cell]) -> Iterator[Cell]:
-    """Yield the cells of a row, spaces looking as what is before them, so that they can be drawn together."""
+    """Yield the cells of a row; spaces take the style of the cell before them, which gives fewer segments."""
     before = None
     for cell in row:
         is_plain = cell.letter == " " and not (cell.reverse or cell.underline)
@@ -88,7 +88,7 @@ def _style(palette: Palette, looks: tuple[Any, ...]) -> Style:
 
 
 class Board(Widget):
-    """The board; says which hole was clicked."""
+    """The board as a widget; posts a message when a hole is clicked or pointed at."""
 
     class Clicked(Message):
         """A hole was clicked."""
@@ -107,17 +107,17 @@ class Board(Widget):
     def __init__(self, position: Position) -> None:
         super().__init__(id="board")
         self.ruleset = position.ruleset
-        self.view = View(position.state)
+        self.view = BoardView(position.state)
         self._strips: list[Strip] | None = None
         self._drawn_size = self.size
 
-    def show(self, view: View) -> None:
-        """Show something else."""
+    def show(self, view: BoardView) -> None:
+        """Show another view."""
         self.view = view
         self.repaint()
 
     def repaint(self) -> None:
-        """Draw again, in the colours of the day."""
+        """Draw the board again, in the colours of the current theme."""
         self._strips = None
         self.refresh()
 
@@ -143,34 +143,34 @@ class Board(Widget):
         return strips
 
     def hole_at(self, x: int, y: int) -> int:
-        """Return the hole at a column and row; -1 where there is none."""
-        return Plan(self.ruleset, self.size.width, self.size.height).hole_at(x, y)
+        """Return the hole at a column and row; -1 outside of holes."""
+        return BoardLayout(self.ruleset, self.size.width, self.size.height).hole_at(x, y)
 
     def on_click(self, event: Click) -> None:
-        """Say which hole was clicked."""
+        """Post the hole that was clicked."""
         hole = self.hole_at(event.x, event.y)
         if hole >= 0:
             self.post_message(self.Clicked(hole))
 
     def on_mouse_move(self, event: MouseMove) -> None:
-        """Say which hole the mouse is over."""
+        """Post the hole under the mouse."""
         hole = self.hole_at(event.x, event.y)
         if hole >= 0:
             self.post_message(self.Pointed(hole))
 
 
 class Status(Static):
-    """A line that says what is going on, with the counts beside it if there is room for both."""
+    """The status line, with the counts if there is room for both."""
 
     _what, _counts = "", ""
 
     def show(self, what: str, counts: str) -> None:
-        """Show something else."""
+        """Show another status and other counts."""
         self._what, self._counts = what, counts
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Write as much as fits."""
+        """Show as much as fits."""
         width = self.size.width
         room = width - len(self._counts) - 1
         if room < _LEAST_STATUS:
@@ -180,21 +180,21 @@ class Status(Static):
 
 
 class Help(ModalScreen[None]):
-    """What the keys do."""
+    """The help screen: the keys and what they do."""
 
     BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,space", "app.pop_screen", "Close")]
 
     def compose(self) -> ComposeResult:
-        """Show the text."""
+        """Lay out the text."""
         yield Static(HELP, id="help")
 
     def on_click(self) -> None:
-        """Close."""
+        """Close the help screen."""
         self.app.pop_screen()
 
 
-class Answer(Message):
-    """What a thread has found out, with what is to be done with it in the program's own thread."""
+class ThreadResult(Message):
+    """The result of a thread, as a function that the program's own thread calls."""
 
     def __init__(self, take: Callable[[], None]) -> None:
         super().__init__()
@@ -205,9 +205,9 @@ class PlayApp(App[None]):
     """A game on a board in the terminal.
 
     Attributes:
-        stage: What is going on: "choose" a person is to move, "think" an agent is, "move" seeds are moving,
-            "round" a round is over and the next one waits, "over" the game is.
-        analyst: Who knows values and hints.
+        stage: "choose": a person is to move. "think": an agent is to move. "move": seeds are moving.
+            "round": a round is over and the next has not begun. "over": the game is over.
+        analyst: Computes values and hints.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -240,7 +240,7 @@ class PlayApp(App[None]):
         *(Binding(key, f"sow({(int(key) - 1) % 10})", f"Sow {key}", show=False) for key in "1234567890"),
         Binding("plus", "faster", "Faster", show=False),
         Binding("underscore", "slower", "Slower", show=False),
-        # Also the eleventh and twelfth key of the row of digits, on a board that has as many holes.
+        # On a board with 12 holes per row, also the keys of holes 11 and 12.
         Binding("minus", "sow_or(10, 'slower')", "Slower", show=False),
         Binding("equals_sign", "sow_or(11, 'faster')", "Faster", show=False),
         Binding("enter", "go_on", "Sow", show=False),
@@ -251,18 +251,18 @@ class PlayApp(App[None]):
 
     def __init__(
         self,
-        game: Game,
+        game: InteractiveGame,
         seed_seconds: float = SEED_SECONDS,
         values_seconds: float = 10.0,
         record: str | None = None,
     ) -> None:
-        """Set the board up.
+        """Set up the board.
 
         Args:
             game: The game, which may have begun.
-            seed_seconds: What a seed takes to fall; 0 for no motion.
-            values_seconds: What the solver is given for a position.
-            record: The file that the game will be added to by whoever runs the program; for what "w" says.
+            seed_seconds: Duration of each falling seed; 0 for no animation.
+            values_seconds: Time limit of the solver per position, in seconds.
+            record: File that the caller appends the game to at the end; the key "w" then only names it.
         """
         super().__init__()
         self.game = game
@@ -274,18 +274,18 @@ class PlayApp(App[None]):
         self._has_values = False
         self._hint: int | None = None
         self._cursor = -1
-        self._asked = 0  # counts what has been asked of threads; an answer to an older question is dropped
+        self._asked = 0  # number of the last request to a thread; results of older requests are dropped
         self._moments: Iterator[Moment] = iter(())
         self._is_paused = False
         self._pace = 1.0
         self._events: asyncio.AbstractEventLoop | None = None
-        self._beat = 0  # counts what the clock was set to; what it was set to before is dropped
+        self._beat = 0  # number of the last timer; older timers are dropped
         for name, palette in (("dark", DARK), ("light", LIGHT)):
             self.register_theme(_theme(name, palette))
         self.theme = "mancala-dark"
 
     def compose(self) -> ComposeResult:
-        """Lay the screen out."""
+        """Lay out the screen."""
         yield Static(self.game.title, id="title", markup=False)
         with Horizontal(id="middle"):
             yield Board(self.game.position)
@@ -296,29 +296,27 @@ class PlayApp(App[None]):
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Begin the game."""
         self._events = asyncio.get_running_loop()
         self._go_on()
 
     def end_soon(self) -> None:
-        """End the program; a handler of signals may call this."""
-        if self._events is None:  # it has hardly begun
+        """End the program; signal handlers may call this."""
+        if self._events is None:  # the event loop has not started
             raise KeyboardInterrupt
         self._events.call_soon_threadsafe(self.exit)
 
     def on_resize(self, event: Resize) -> None:
-        """Show the list of turns where there is room."""
-        # The screen below a help text is laid out, too.
+        """Show the list of turns if there is room."""
+        # Screen 0 is the game's, also while the help screen covers it.
         self.screen_stack[0].set_class(event.size.width >= TURNS_FROM, "wide")
 
     @property
     def _board(self) -> Board:
         return self.query_one("#board", Board)
 
-    # What goes on
-
     def _go_on(self) -> None:
-        """Let whoever is to move choose."""
+        """Start the next turn: wait for a person, or let an agent choose."""
         self._asked += 1
         self._hint, self._analysis, self._cursor = None, None, -1
         if self.game.is_over:
@@ -343,7 +341,7 @@ class PlayApp(App[None]):
             self._play(action)
 
     def _play(self, action: int) -> None:
-        """Play a turn, and set the seeds in motion."""
+        """Play a turn and start its animation."""
         self._asked += 1
         self.analyst.ask(None)
         self._hint, self._analysis, self._cursor = None, None, -1
@@ -359,7 +357,7 @@ class PlayApp(App[None]):
             self._next_moment()
 
     def _next_moment(self) -> None:
-        """Show what happens next in a turn."""
+        """Show the next moment of a turn."""
         moment = next(self._moments, None)
         if moment is None:
             self._end_of_turn()
@@ -368,7 +366,7 @@ class PlayApp(App[None]):
         event = moment.event
         hand = (moment.source, moment.in_hand) if moment.source >= 0 else None
         falling = event.hole if event.kind in ("drop", "relay", "own") else -1
-        self._board.show(View(moment.state, hand=hand, falling=falling))
+        self._board.show(BoardView(moment.state, hand=hand, falling=falling))
         self._status(moment.state.player[0], caption(self.game.ruleset, timeline, moment))
         if not self._is_paused:
             self._after(moment.seconds / self._pace, self._next_moment)
@@ -387,54 +385,52 @@ class PlayApp(App[None]):
         self._go_on_by_itself()
 
     def _go_on_by_itself(self) -> None:
-        """Begin the next round after a while, where nobody is there to press a key."""
+        """Begin the next round after a pause, if both players are agents."""
         if not self.game.has_human and not self._is_paused:
             self._after(_WAIT_SECONDS, self._go_on)
 
     def _after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Do something after a while, unless something else comes before it."""
-        # Not a timer of Textual's: one that is late from the start never strikes.
+        """Call a function after some seconds, unless another timer replaces this one."""
+        # Not Textual's timer, which never fires if it is late from the start.
         self._stop_clock()
         beat = self._beat
-        answer = Answer(lambda: act() if beat == self._beat else None)
+        answer = ThreadResult(lambda: act() if beat == self._beat else None)
         asyncio.get_running_loop().call_later(seconds, self.post_message, answer)
 
     def _stop_clock(self) -> None:
         self._beat += 1
 
     def _in_thread(self, work: Callable[[], Any], take: Callable[[Any], None]) -> None:
-        """Work in a thread of its own; its answer is taken where nothing else has been asked since."""
+        """Run work in a thread and pass its result to `take`, unless there was a newer request."""
         asked = self._asked
 
         def run() -> None:
             try:
                 found = work()
-            except Exception as error:  # shown by the program rather than lost with the thread
-                self.post_message(Answer(lambda error=error: self._fail(error)))
+            except Exception as error:  # raised again in the program's own thread
+                self.post_message(ThreadResult(lambda error=error: self._fail(error)))
             else:
-                self.post_message(Answer(lambda: take(found) if asked == self._asked else None))
+                self.post_message(ThreadResult(lambda: take(found) if asked == self._asked else None))
 
-        # A daemon: a program that is quit does not wait for a search.
+        # A daemon thread does not delay the end of the program.
         threading.Thread(target=run, name="mancala-play", daemon=True).start()
 
     def _fail(self, error: Exception) -> None:
         raise error
 
-    def on_answer(self, answer: Answer) -> None:
-        """Take what a thread has found."""
-        answer.take()
-
-    # What is shown
+    def on_thread_result(self, result: ThreadResult) -> None:
+        """Handle the result of a thread."""
+        result.take()
 
     def _show(self) -> None:
-        """Show the position that is to be moved in, or that a round ended in."""
+        """Show the current position, or the position in which a round ended."""
         step = self.game.steps[-1] if self.game.steps else None
         position = self._shown()
         legal = self._legal() if self.stage == "choose" else ()
         last: tuple[int, ...] = ()
         if step is not None and step.after.round == position.round:
             last = _ends_of(self.game.timelines[-1])
-        view = View(position.state, legal, self._cursor, last, badges=self._badges(position))
+        view = BoardView(position.state, legal, self._cursor, last, badges=self._badges(position))
         self._board.show(view)
         self._status(position.player, self._status_of(position))
 
@@ -474,7 +470,7 @@ class PlayApp(App[None]):
         self.query_one("#status", Status).show(line, f"South {south} : {north} North")
 
     def _shown(self) -> Position:
-        """Return the position that is shown, or that seeds are moving from."""
+        """Return the position on the board; during an animation, the position before the turn."""
         if not self.game.steps or self.stage in ("choose", "think"):
             return self.game.position
         step = self.game.steps[-1]
@@ -493,15 +489,13 @@ class PlayApp(App[None]):
     def _say(self, text: str) -> None:
         self.query_one("#said", Static).update(text)
 
-    # Values and hints
-
     def _ask_values(self) -> None:
         if self._has_values and self.stage == "choose":
             self.analyst.ask(self.game.position)
 
     def _found(self, analysis: Analysis) -> None:
-        """Take what the analyst has found, in its thread."""
-        self.post_message(Answer(lambda: self._take_values(analysis)))
+        """Receive the analyst's results, in its thread."""
+        self.post_message(ThreadResult(lambda: self._take_values(analysis)))
 
     def _take_values(self, analysis: Analysis) -> None:
         is_wanted = self._has_values and self.stage == "choose"
@@ -511,7 +505,7 @@ class PlayApp(App[None]):
             self._show()
 
     def action_values(self) -> None:
-        """Show values, or no more."""
+        """Switch values on or off."""
         self._has_values = not self._has_values
         self._analysis = None
         if self._has_values:
@@ -525,7 +519,7 @@ class PlayApp(App[None]):
     def action_hint(self) -> None:
         """Ask for a hint."""
         if self.stage != "choose":
-            self._say("A hint is for a person who is to move.")
+            self._say("Hints are available when it is your turn.")
             return
         position = self.game.position
         if self._analysis is not None and self._analysis.best:
@@ -541,15 +535,13 @@ class PlayApp(App[None]):
             self._ask_values()
         self._show()
 
-    # Keys and mouse
-
     def action_sow(self, action: int) -> None:
         """Sow a hole by its number."""
         if self.stage == "choose":
             self._choose(action)
 
     def action_sow_or(self, action: int, otherwise: str) -> None:
-        """Sow a hole if the board has as many, or go faster or slower."""
+        """Sow a hole if the board has one of that number; otherwise go faster or slower."""
         if self.stage == "choose" and action < self.game.ruleset.row_width:
             self._choose(action)
         elif otherwise == "faster":
@@ -565,7 +557,7 @@ class PlayApp(App[None]):
             self.action_go_on()
 
     def on_board_pointed(self, pointed: Board.Pointed) -> None:
-        """Light the hole the mouse is over."""
+        """Move the cursor to the hole under the mouse."""
         if self.stage == "choose" and pointed.hole in self._legal() and pointed.hole != self._cursor:
             self._cursor = pointed.hole
             self._show()
@@ -579,7 +571,7 @@ class PlayApp(App[None]):
             self._play(action)
 
     def action_cursor(self, by: int) -> None:
-        """Go to the next hole that can be sown, as they are drawn."""
+        """Move the cursor to the next legal hole, in the order they are drawn."""
         if self.stage != "choose":
             return
         holes = sorted(self._legal(), key=lambda hole: square_of(self.game.ruleset, hole))
@@ -599,13 +591,13 @@ class PlayApp(App[None]):
             self.action_skip()
 
     def action_skip(self) -> None:
-        """Show where the turn leads."""
+        """Skip to the end of the turn."""
         if self.stage == "move":
             self._is_paused = False
             self._end_of_turn()
 
     def action_pause(self) -> None:
-        """Stop the seeds, or let them go on; between rounds there are none to stop, and a person goes on."""
+        """Pause or resume the animation; between rounds, begin the next round if a person plays."""
         if self.stage == "round" and self.game.has_human:
             self._go_on()
             return
@@ -618,16 +610,16 @@ class PlayApp(App[None]):
         self._say("Stopped: . moves one seed, Space goes on." if self._is_paused else "")
 
     def action_one_step(self) -> None:
-        """Move one seed, while they are stopped."""
+        """Move one seed while the animation is paused."""
         if self.stage == "move" and self._is_paused:
             self._next_moment()
 
     def action_faster(self) -> None:
-        """Let seeds fall twice as fast."""
+        """Double the speed of the animation."""
         self._pace = min(self._pace * 2, 8.0)
 
     def action_slower(self) -> None:
-        """Let seeds take twice as long to fall."""
+        """Halve the speed of the animation."""
         self._pace = max(self._pace / 2, 1 / 8)
 
     def action_undo(self) -> None:
@@ -644,37 +636,37 @@ class PlayApp(App[None]):
         )
 
     def action_save(self) -> None:
-        """Write the game into a file."""
+        """Append the game to games.txt, or name the file of --record."""
         if self._record is not None:
-            self._say(f"The game goes into {self._record} when you quit.")
+            self._say(f"The game is saved in {self._record} when you quit.")
             return
         try:
             self.game.save("games.txt")
         except (InvalidRecord, OSError) as error:
             self._say(f"Not saved: {error}")
         else:
-            self._say("Added to games.txt; mancala replay games.txt shows it.")
+            self._say("Saved in games.txt; show it with mancala replay games.txt.")
 
     def action_colours(self) -> None:
-        """Change between light and dark."""
+        """Switch between the light and the dark theme."""
         self.theme = "mancala-light" if self.current_theme.dark else "mancala-dark"
         self._board.repaint()
 
     def action_help(self) -> None:
-        """Show what the keys do."""
+        """Show the help screen."""
         self.push_screen(Help())
 
 
 def _ends_of(timeline: Timeline) -> tuple[int, ...]:
-    """Return where a turn started and where its last seed fell."""
+    """Return the first hole of a turn and the hole of its last seed."""
     if any(event.kind == "put_back" for event in timeline.events):
         return (timeline.hole,)
     fell = [event.hole for event in timeline.events if event.kind == "drop"]
     return (timeline.hole, fell[-1])
 
 
-def _in_short(game: Game, step: Step, timeline: Timeline) -> str:
-    """Say a turn in a line of the list."""
+def _in_short(game: InteractiveGame, step: Step, timeline: Timeline) -> str:
+    """Return a turn as a line of the list of turns."""
     laps = f"{timeline.laps} lap{'s' * (timeline.laps != 1)}"
     won = [f"+{event.seeds}" for event in timeline.events if event.kind == "store"]
     taken = [place_name(game.ruleset, event.hole) for event in timeline.events if event.kind == "own"]

@@ -1,4 +1,4 @@
-"""A game between people and agents, without a screen: whose turn it is, what was played, taking back."""
+"""A game between people and agents, without a screen: turns, undo and recording."""
 
 import secrets
 from datetime import date
@@ -18,17 +18,17 @@ from mancala_env.rulesets import Ruleset
 HUMAN = "human"
 
 
-class Game:
-    """A game that is being played.
+class InteractiveGame:
+    """A game in progress between people and agents.
 
     Attributes:
         ruleset: The ruleset.
         players: The agent in each seat, South and North; None for a person.
-        names: What each is called: the spec, or the person's name.
-        rounds: The round the game goes up to, or "match".
-        seed: Seed of the agents.
+        names: Name of each player: the spec, or the person's name.
+        rounds: Last round of the game, or "match".
+        seed: Random seed of the agents.
         steps: The turns played.
-        timelines: What happened in each of them.
+        timelines: The events of each turn.
     """
 
     def __init__(
@@ -40,19 +40,19 @@ class Game:
         rounds: Rounds | None = None,
         seed: int | None = None,
     ) -> None:
-        """Seat the players.
+        """Create the players and the start position.
 
         Args:
-            ruleset: The game, or the position to start from.
-            south: Who plays South: "human", "human:NAME", or the spec of an agent.
-            north: Who plays North.
-            rounds: The round to play up to, or "match"; None: the one that it starts in.
-            seed: Seed of the agents; None draws one.
+            ruleset: The ruleset, or the position to start from.
+            south: Player of South: "human", "human:NAME", or the spec of an agent.
+            north: Player of North, like `south`.
+            rounds: Last round to play, or "match"; None for the round of the start position.
+            seed: Random seed of the agents; None for a random one.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            InvalidSpec: A spec names no agent, or the agent cannot play the ruleset.
-            MancalaError: Another argument is out of range.
+            InvalidRuleset: If the ruleset is unknown.
+            InvalidSpec: If a spec is invalid, or the agent cannot play the ruleset.
+            MancalaError: If another argument is out of range.
         """
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset
@@ -60,7 +60,7 @@ class Game:
         self._replay = Replay(self._start, self.rounds)
         if self.rounds != "match" and self.rounds < self._start.round:
             raise InvalidArgument(
-                f"the game starts in round {self._start.round}, so rounds must be that or more, or 'match', "
+                f"the game starts in round {self._start.round}, so rounds must be at least that, or 'match', "
                 f"not {rounds!r}"
             )
         self.seed = secrets.randbits(32) if seed is None else seed
@@ -83,7 +83,7 @@ class Game:
 
     @property
     def position(self) -> Position:
-        """The position to move in, or the one the game ended in; a copy."""
+        """A copy of the current position."""
         return self._replay.position.copy()
 
     @property
@@ -93,7 +93,7 @@ class Game:
 
     @property
     def agent_to_move(self) -> Agent | None:
-        """The agent that is to move; None where it is a person, or the game is over."""
+        """The agent to move; None if a person is to move or the game is over."""
         return None if self.is_over else self.players[self._replay.position.player]
 
     @property
@@ -107,22 +107,22 @@ class Game:
         return None in self.players
 
     def play(self, action: int) -> Step:
-        """Play a turn of the player to move.
+        """Play an action of the player to move.
 
         Raises:
-            IllegalMove: It is not legal; the message says why.
+            IllegalMove: If the action is illegal; the message says why.
         """
         before = self._replay.position
         if self.is_over:
-            raise IllegalMove(f"the game is over ({before.end}); there is nothing to play")
-        timeline = before.timeline(action)  # says why where it is not legal
+            raise IllegalMove(f"action {action} cannot be played: the game is over ({before.end})")
+        timeline = before.timeline(action)  # raises IllegalMove with the reason
         step = self._replay.play(RecordedTurn(before.player, int(action)))
         self.steps.append(step)
         self.timelines.append(timeline)
         return step
 
     def undo(self) -> int:
-        """Take turns back to where a person chose last, and return how many: 0 where there is nothing."""
+        """Take back all turns since a person's last choice, included; return their number."""
         keep = len(self.steps) - 1
         while keep >= 0 and self.players[self.steps[keep].turn.player] is not None:
             keep -= 1
@@ -148,26 +148,26 @@ class Game:
         )
 
     def outcome(self) -> Outcome:
-        """Return how the game stands."""
+        """Return the outcome so far."""
         return self.record().verify()
 
     def save(self, path: str | Path) -> None:
-        """Add the game at the end of a file of records.
+        """Append the game to a file of game records.
 
         Raises:
-            InvalidRecord: It is a file of something else.
-            OSError: The file cannot be written.
+            InvalidRecord: If the file exists and does not contain game records.
+            OSError: If the file cannot be written.
         """
         write_games(path, [self.record()], append=True)
 
     @property
     def title(self) -> str:
-        """What is played, and by whom."""
+        """The ruleset, the length and the players, in one line."""
         length = {1: "", "match": ", a match"}.get(self.rounds, f", up to round {self.rounds}")
         return f"{self.ruleset.title}{length}: {self.names[0]} (South) - {self.names[1]} (North)"
 
     def result(self) -> str:
-        """Say how the game has ended, or that it has not."""
+        """Return the result of the game as a sentence."""
         outcome = self.outcome()
         if not outcome.is_over:
             return "The game is not over."

@@ -1,4 +1,4 @@
-"""What perfect play makes of a position, found in a thread of its own: values and hints."""
+"""Exact values and hints for a position, computed in a background thread."""
 
 import threading
 from collections.abc import Callable
@@ -10,22 +10,24 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.solver.exact import Progress, Solution, Solver
 
 HINT_SPEC = "minimax:0.5s"
-"""Who is asked for a hint where the solver is not quick enough."""
+"""Agent that gives a hint if the solver exceeds its time limit."""
 HINT_SECONDS = 1.0
-"""What the solver is given for a hint."""
+"""Time limit of the solver for a hint, in seconds."""
 _MEMORY_MB = 256
 
 
 class Analysis(NamedTuple):
-    """What is known of a position. A lead is the count of the player to move minus the opponent's.
+    """The solver's results for a position.
+
+    A lead is the count of the player to move minus the opponent's, in seeds.
 
     Attributes:
         position: The position.
-        leads: Action -> lead at the end of the round with best play, where it is known exactly.
-        lower: The best lead is at least this.
-        upper: The best lead is at most this.
-        is_done: Whether nothing more will come: it is solved, or time is up.
-        seconds: Seconds it took so far.
+        leads: Lead at the end of the round with best play, by action; only exact values.
+        lower: Lower bound on the best lead.
+        upper: Upper bound on the best lead.
+        is_done: Whether the results are final: the position is solved, or time is up.
+        seconds: Time spent so far.
     """
 
     position: Position
@@ -42,13 +44,13 @@ class Analysis(NamedTuple):
 
     @property
     def best(self) -> tuple[int, ...]:
-        """The actions that lead to the best lead, where that is known."""
+        """The optimal actions; empty while the best lead is unknown."""
         if self.lower != self.upper:
             return ()
         return tuple(action for action, lead in self.leads.items() if lead == self.lower)
 
     def __str__(self) -> str:
-        """What it says, in words."""
+        """Return the results as a sentence."""
         who = ("South", "North")[self.position.player]
         if self.lower == self.upper:
             return f"With best play {who} ends the round {_ahead(self.lower)}."
@@ -65,28 +67,28 @@ def _ahead(lead: int) -> str:
 
 
 class _Dropped(Exception):
-    """Somebody asked about another position."""
+    """Ends an analysis because another position was requested."""
 
 
 class Analyst:
-    """Answers questions about positions of a ruleset, the latest one first; what it proves it keeps.
+    """Analyses positions of a ruleset in a thread; a new request replaces the previous one.
 
-    It works in a daemon thread, so a program ends whether or not it has an answer.
+    Proofs are kept between requests. The thread is a daemon: it does not keep the program alive.
 
     Attributes:
-        time_limit: Seconds a position may take.
-        hint_seconds: Seconds a hint may take, before a quick search is asked instead.
+        time_limit: Time limit per position, in seconds.
+        hint_seconds: Time limit of the solver for a hint, in seconds; after it a quick search gives the hint.
     """
 
     def __init__(
         self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], None] | None = None
     ) -> None:
-        """Get ready.
+        """Create the solver; the thread starts with the first request.
 
         Args:
             ruleset: The ruleset.
-            time_limit: Seconds a position may take.
-            answered: Called from the thread with what is known, a few times a second and when it is done.
+            time_limit: Time limit per position, in seconds.
+            answered: Called in the thread with the results, several times per second and at the end.
         """
         self.time_limit = time_limit
         self.hint_seconds = min(HINT_SECONDS, time_limit)
@@ -98,7 +100,7 @@ class Analyst:
         self._thread: threading.Thread | None = None
 
     def ask(self, position: Position | None) -> None:
-        """Ask about a position in place of what was asked before; None only drops that."""
+        """Request an analysis in place of the previous request; None only cancels that."""
         with self._has_asked:
             self._asked = None if position is None else position.copy()
             self._has_asked.notify()
@@ -137,23 +139,23 @@ class Analyst:
         return _analysis(position, solution)
 
     def solve(self, position: Position, time_limit: float | None = None) -> Analysis:
-        """Return what is known of a position after waiting for it; drops what was asked."""
+        """Analyse a position and return the final results; cancels the previous request."""
         self.ask(None)
         with self._is_solving:
             solution = self._solver.solve(position, time_limit=time_limit or self.time_limit, with_line=False)
         return _analysis(position, solution)
 
     def hint(self, position: Position) -> tuple[int, str]:
-        """Return an action to play and why: an exact one, or what a quick search would play."""
+        """Return an action and a reason for it: an optimal one, or the choice of a quick search."""
         found = self.solve(position, self.hint_seconds)
         if found.best:
             return found.best[0], str(found)
         agent = agents.make(HINT_SPEC, position.ruleset, seed=0, num_threads=1)
-        return agent.choose(position), f"That is what {HINT_SPEC} would play; it is not proved."
+        return agent.choose(position), f"This is the choice of {HINT_SPEC}; it is not proved to be optimal."
 
 
 def _lead(position: Position) -> int:
-    """Return what the player to move is ahead by in the stores."""
+    """Return the lead of the player to move in the stores, in seeds."""
     return position.stores[position.player] - position.stores[1 - position.player]
 
 

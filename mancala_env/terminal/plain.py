@@ -1,7 +1,7 @@
-"""A game in lines of text: for a pipe, a terminal without colour or cursor, and a screen reader.
+"""A game as lines of text: for pipes, simple terminals and screen readers.
 
-Everything is said in words: what each turn does, lap by lap, and how the board stands. A line of input is a
-hole or a command; the end of the input ends the program.
+The board and each turn, lap by lap, are described in words. A line of input is a hole or a command; the end
+of the input ends the program.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,24 +16,33 @@ from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import InvalidRecord, Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
-from mancala_env.terminal.game import Game
+from mancala_env.terminal.game import InteractiveGame
 from mancala_env.terminal.hints import Analyst
 
 HELP = (
     "A number or a turn, such as 3 or S3: sow that hole.",
-    "board: draw the board. where: say it again in words.",
-    "undo: take your last turn back. hint: what to play. values: what each turn leads to with best play.",
-    "save FILE: add the game to a file of records. help: this. quit: stop.",
+    "board: draw the board. where: describe the board in words.",
+    "undo: take your last turn back. hint: suggest a turn. values: your final lead after each turn with best "
+    "play.",
+    "save FILE: append the game to a file of game records. help: show this text. quit: stop.",
 )
 _SHORT = {"b": "board", "w": "where", "u": "undo", "h": "hint", "v": "values", "?": "help", "q": "quit"}
 
 
 class PlainPlay:
-    """The plain program: a game, where its input comes from and where its lines go."""
+    """A game controlled by lines of input and described by lines of output."""
 
     def __init__(
-        self, game: Game, lines: Iterable[str], output: TextIO, values_seconds: float = 10.0
+        self, game: InteractiveGame, lines: Iterable[str], output: TextIO, values_seconds: float = 10.0
     ) -> None:
+        """Set up the commands.
+
+        Args:
+            game: The game.
+            lines: Lines of input.
+            output: File that the lines are printed to.
+            values_seconds: Time limit of the solver per position, in seconds.
+        """
         self.game = game
         self._lines = iter(lines)
         self._output = output
@@ -52,7 +61,7 @@ class PlainPlay:
         """Play until the game is over or the input ends."""
         self._say(f"{self.game.title}.")
         if self.game.has_human:
-            self._say("Type a hole, or help.")
+            self._say("Type a hole, or type help.")
         is_board_known = False
         while not self.game.is_over:
             agent = self.game.agent_to_move
@@ -76,7 +85,7 @@ class PlainPlay:
             print(line, file=self._output, flush=True)
 
     def _obey(self, words: str) -> bool:
-        """Do what a line of input says; tells whether the board is another one now."""
+        """Execute a line of input; return whether the position has changed."""
         name, _, rest = words.partition(" ")
         command = self._commands.get(_SHORT.get(name.lower(), name.lower()))
         before = len(self.game.steps)
@@ -85,9 +94,7 @@ class PlainPlay:
         elif words:
             action = action_of(self.game.position, words)
             if action is None:
-                self._say(
-                    f"{words!r} is neither a hole nor a command. {HELP[0]} help says what else there is."
-                )
+                self._say(f"{words!r} is neither a hole nor a command. {HELP[0]} help lists the commands.")
             else:
                 try:
                     self._play(action)
@@ -124,7 +131,7 @@ class PlainPlay:
 
     def _save(self, path: str) -> None:
         if not path:
-            self._say("Say a file: save games.txt")
+            self._say("Name a file, for example: save games.txt")
             return
         try:
             self.game.save(Path(path))
@@ -135,7 +142,7 @@ class PlainPlay:
 
 
 def action_of(position: Position, words: str) -> int | None:
-    """Return the action that a person means by "3", "S3" or "s3"; None where it is none of the kind."""
+    """Parse "3", "S3" or "s3" as an action of the player to move; return None for other texts."""
     text = words.upper().removeprefix("SN"[position.player])
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= position.ruleset.num_holes:
         return None
@@ -143,21 +150,21 @@ def action_of(position: Position, words: str) -> int | None:
 
 
 def legal_in_words(position: Position) -> str:
-    """Say which holes the player to move may sow."""
+    """Return the legal turns of the player to move, as a sentence."""
     return f"Legal: {', '.join(turn_text(position.player, action) for action in position.legal_actions)}."
 
 
 def board_in_words(position: Position) -> str:
-    """Say how the board stands."""
+    """Return a description of the board."""
     legal = [hole_of(position.ruleset, position.player, action) for action in position.legal_actions]
     return scene.in_words(position.ruleset, position.state, 0, legal)
 
 
-def turn_in_words(game: Game, step: Step, timeline: Timeline) -> list[str]:
-    """Say what a turn did, and where it ended a round, how."""
+def turn_in_words(game: InteractiveGame, step: Step, timeline: Timeline) -> list[str]:
+    """Return a description of a turn and, if it ended a round, of the round's result."""
     said = [f"{step.number}. {step.turn}.", *in_words(game.ruleset, timeline)]
     if timeline.events[-1].kind == "next":
-        said.pop()  # whose turn it is is said with the board
+        said.pop()  # the description of the board names the next player
     if step.after.is_over:
         south, north = step.after.counts
         said.append(f"Round {step.after.round} ends: South {south}, North {north}.")

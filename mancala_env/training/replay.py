@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.holdout import rows_to_learn
 from mancala_env.engine.state import NUM_COLUMNS, PLAYER_COLUMN, SOUTH
@@ -181,9 +181,9 @@ class Replay:
         if not path.exists():
             return
         wanted = {
-            "games": Numbers("uint64", (None, NUM_COLUMNS)),
-            "targets": Numbers("float32", (None, self._observer.num_actions)),
-            "values": Numbers("float32", (None,)),
+            "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
+            "targets": ArrayFormat("float32", (None, self._observer.num_actions)),
+            "values": ArrayFormat("float32", (None,)),
         }
         try:
             found = read_arrays(path, wanted, most=max(self._num_bytes, _ALWAYS_READ))

@@ -1,1 +1,11 @@
-"""The page that plays and studies in a browser, and the server that adds what a browser cannot do."""
+"""The browser page for playing and studying, and its server.
+
+The page is static: HTML, CSS, JavaScript, `mancala.wasm` with the engine, texts and networks. It works
+without the server, which adds checkpoints, agents in Python and a large solver.
+
+| module | content |
+|---|---|
+| `server` | `new_app`: serves the page, and answers requests over a WebSocket |
+| `requests` | parsing and checking of requests, and their limits |
+| `analysis` | `AnalysisService`: agents and solvers shared by all pages |
+"""

@@ -1,7 +1,7 @@
-"""What the pages of a server share: agents, solvers, and the cores they run on.
+"""Agents and solvers that the pages of a server share, and the threads they run on.
 
-Nothing of a game is kept here: a page sends the position with every request. So no state is lost when a page
-reloads or the server starts again, and any number of pages can play against one agent.
+The server keeps no state of games: a page sends the position with every request. So a page can be reloaded
+and the server restarted at any time, and any number of pages can play against one agent.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ _FIRST_SLICE, _LONGEST_SLICE = 0.05, 1.0
 _Kept = TypeVar("_Kept")
 
 
-class _Shelf(Generic[_Kept]):
-    """What was made last, each with a lock: an agent or a solver serves one request at a time."""
+class _LockedCache(Generic[_Kept]):
+    """A cache of recently used agents or solvers, each with a lock for one request at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -47,27 +47,32 @@ class _Shelf(Generic[_Kept]):
         return self._kept[key]
 
 
-class House:
-    """Agents and solvers for many pages, a thread a core."""
+class AnalysisService:
+    """Chooses actions and analyses positions for many pages, on a pool of threads."""
 
     def __init__(self, memory_mb: float = 1024, num_workers: int | None = None) -> None:
-        """Set up.
+        """Create the threads.
 
         Args:
-            memory_mb: Most megabytes of a solver's table; at most four solvers are kept.
-            num_workers: Requests worked on at the same moment; None: one for each core.
+            memory_mb: Maximum size of a solver's transposition table in MB; at most four solvers are kept.
+            num_workers: Maximum number of requests processed in parallel; None for one per core.
         """
         self._memory_mb = memory_mb
         self._workers = num_workers or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="mancala-serve")
-        self._agents: _Shelf[Agent] = _Shelf(_MOST_AGENTS)
-        self._solvers: _Shelf[Solver] = _Shelf(_MOST_SOLVERS)
+        self._agents: _LockedCache[Agent] = _LockedCache(_MOST_AGENTS)
+        self._solvers: _LockedCache[Solver] = _LockedCache(_MOST_SOLVERS)
 
     async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
-        """Return the action an agent chooses in a position of a game of so many rounds.
+        """Return the action that an agent chooses.
+
+        Args:
+            spec: Spec of the agent.
+            position: The position.
+            rounds: Number of rounds of the game, or "match".
 
         Raises:
-            MancalaError: The agent cannot be made, or cannot play this ruleset or so many rounds.
+            MancalaError: If the agent cannot be created, or cannot play the ruleset or the number of rounds.
         """
         key = (str(spec), _stamp(spec), position.ruleset)
         agent, lock = self._agents.find(key) or self._agents.keep(
@@ -78,10 +83,17 @@ class House:
             return await self._run(lambda: agent.choose(position))
 
     async def analyse(self, position: Position, seconds: float) -> AsyncIterator[Solution]:
-        """Yield what is proved of a position, in slices that grow, until all is exact or time is up.
+        """Analyse a position in time slices of growing length, until all values are exact or time is up.
 
-        Several analyses of one ruleset take turns. Each has a solver of its own on the table of the ruleset:
-        a cancelled analysis ends its own solver only, and what it proved stays.
+        Analyses of one ruleset take turns. Each has its own solver on the shared table of the ruleset, so a
+        cancelled analysis stops only its own solver, and its proofs are kept.
+
+        Args:
+            position: The position.
+            seconds: Time limit.
+
+        Yields:
+            The solution so far, after each slice.
         """
         kept, lock = self._solver(position.ruleset)
         end = time.monotonic() + seconds
@@ -107,8 +119,8 @@ class House:
     async def _run(self, work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
         """Run work in a thread and return its result.
 
-        A caller that is cancelled waits until the work ends, because the next request uses the same agent or
-        solver. It does so also when it is cancelled twice: a page cancels a request, and then closes.
+        A cancelled caller waits until the work ends, because the next request uses the same agent or solver.
+        It may be cancelled twice, when a page cancels a request and then closes.
         """
         running = asyncio.wrap_future(self._pool.submit(work))
         try:
@@ -123,10 +135,10 @@ class House:
             raise
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _stamp(spec: Spec) -> tuple[Any, ...]:
-    """Return what changes with the files of a spec: a checkpoint that was trained on is another agent."""
+    """Return times and sizes of a spec's files; a checkpoint that has changed is another agent."""
     return tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in spec.files)

@@ -1,15 +1,16 @@
-"""What a page may ask of the server, checked: a position, an agent, a time.
+"""Requests of pages to the server: parsing, checks and limits.
 
-A request is a JSON object with a whole number ``id``, which every answer to it carries, and ``do``:
+A request is a JSON object with a whole number ``id``, which is repeated in every answer, and ``do``:
 
 ==========  ================================================================================================
-about       which agents and checkpoints there are, and the limits
-choose      ``position`` (text of :mod:`mancala_env.games.notation`; ``dials`` for a ruleset of one's own),
-            ``agent`` (a spec without files), for a trained one ``checkpoint`` (a name that ``about``
-            lists), and ``rounds`` of the game (1 by default, or "match"): the agent's action
-analyse     ``position``, ``seconds``: bounds of the exact value of every action, again and again until they
-            are exact or time is up
-cancel      ``of``: the id of a request that is to end
+about       Returns the available agents and checkpoints, and the limits.
+choose      Returns the action of an agent. ``position`` is a text of :mod:`mancala_env.games.notation`,
+            ``dials`` the rule options of a ruleset outside the catalogue, ``agent`` a spec without files,
+            ``checkpoint`` the name of a checkpoint that ``about`` lists, ``rounds`` 1 (default), more, or
+            "match".
+analyse     Returns bounds on the exact value of every action of ``position``, repeatedly until they are
+            exact or ``seconds`` have passed.
+cancel      Cancels the request with the id ``of``.
 ==========  ================================================================================================
 """
 
@@ -27,28 +28,28 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 _MOST_ID = 2**53
-# Kinds, and a budget: no path of a file can be written like this.
+# A kind of agent and a budget; paths of files do not match.
 _PLAIN_SPEC = re.compile(r"[a-z+]{1,20}(:[0-9.]{1,12}s?)?")
 _DIALS = {field.name for field in fields(Ruleset)}
 
 
 class BadRequest(MancalaError):
-    """A request that cannot be answered; the message says what would be right."""
+    """An invalid request; the message says what is valid."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one page may ask for.
+    """Limits of a page's requests.
 
     Attributes:
-        seconds: Most seconds an agent may search one position.
-        depth: Deepest search by turns.
-        simulations: Most simulations of a tree search.
-        analysis_seconds: Most seconds of an analysis.
-        sessions: Pages connected at once.
-        at_once: Requests of a page that are worked on at once.
-        a_second: Requests of a page in a second, for longer than a moment.
-        message_bytes: Longest request.
+        seconds: Maximum time of an agent for one action, in seconds.
+        depth: Maximum depth of a minimax search, in turns.
+        simulations: Maximum number of simulations of a tree search.
+        analysis_seconds: Maximum time of an analysis, in seconds.
+        sessions: Maximum number of connected pages.
+        at_once: Maximum number of parallel requests of a page.
+        a_second: Maximum number of requests per second of a page; short bursts may exceed it.
+        message_bytes: Maximum size of a request in bytes.
     """
 
     seconds: float = 10.0
@@ -62,19 +63,19 @@ class Limits:
 
 
 def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
-    """Return a request as a dict with a whole `id` and a known `do`.
+    """Parse a request with a valid `id` and `do`.
 
     Raises:
-        BadRequest: It is none.
+        BadRequest: If the text is not such a request.
     """
     if len(text) > limits.message_bytes:
-        raise BadRequest(f"a request has at most {limits.message_bytes} bytes, not {len(text)}")
+        raise BadRequest(f"a request must have at most {limits.message_bytes} bytes, not {len(text)}")
     try:
         request = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise BadRequest('a request is a JSON object, such as {"id": 1, "do": "about"}') from error
+        raise BadRequest('a request must be a JSON object, such as {"id": 1, "do": "about"}') from error
     if not isinstance(request, dict):
-        raise BadRequest(f"a request is a JSON object, not a {type(request).__name__}")
+        raise BadRequest(f"a request must be a JSON object, not a {type(request).__name__}")
     request["id"] = _whole(request, "id", 0, _MOST_ID)
     do = request.get("do")
     if do not in ("about", "choose", "analyse", "cancel"):
@@ -83,7 +84,7 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
 
 
 def id_of(text: str | bytes) -> int | None:
-    """Return the id of a request that may be a bad one; None where it has none."""
+    """Return the id of a request that may be invalid; None without a valid id."""
     try:
         request = json.loads(text)
     except (ValueError, RecursionError):
@@ -93,17 +94,17 @@ def id_of(text: str | bytes) -> int | None:
 
 
 def position_of(request: dict[str, Any]) -> Position:
-    """Return the running position that a request is about.
+    """Return the position of a request.
 
     Raises:
-        MancalaError: There is none, or its round is over.
+        MancalaError: If the position is missing or invalid, or its round is over.
     """
     text = request.get("position")
     if not isinstance(text, str):
-        raise BadRequest(f"position must be a text, such as mancala show prints it, not {_short(text)}")
+        raise BadRequest(f"position must be a text as printed by mancala show, not {_short(text)}")
     position = Position.from_text(text, _ruleset_of(request))
     if position.is_over:
-        raise BadRequest(f"the round is over ({position.end}); there is nothing to choose")
+        raise BadRequest(f"the round is over ({position.end}); no action can be chosen")
     return position
 
 
@@ -113,34 +114,36 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
         return None
     if not isinstance(dials, dict) or not set(dials) <= _DIALS:
         raise BadRequest(
-            f"dials must be an object with some of {', '.join(sorted(_DIALS))}, not {_short(dials)}"
+            f"dials must be an object with keys from {', '.join(sorted(_DIALS))}, not {_short(dials)}"
         )
     try:
         return Ruleset(**dials)
-    except TypeError as error:  # a list where a word should be
-        raise BadRequest(f"dials must be words, numbers and true or false, not {_short(dials)}") from error
+    except TypeError as error:  # a value is a list or an object
+        raise BadRequest(
+            f"values of dials must be texts, numbers or booleans, not {_short(dials)}"
+        ) from error
 
 
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
-    """Return how long an analysis may take.
+    """Return the time limit of an analysis, in seconds.
 
     Raises:
-        BadRequest: No such number.
+        BadRequest: If it is not a number in range.
     """
     value = request.get("seconds", limits.analysis_seconds)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= limits.analysis_seconds:
         raise BadRequest(
-            f"seconds must be a number above 0, at most {limits.analysis_seconds:g}, not {_short(value)}"
+            f"seconds must be a number above 0 and at most {limits.analysis_seconds:g}, not {_short(value)}"
         )
     return float(value)
 
 
 def rounds_of(request: dict[str, Any]) -> Rounds:
-    """Return how many rounds the game lasts that a position is of.
+    """Return the number of rounds of the game, or "match".
 
     Raises:
-        MancalaError: No such number.
+        MancalaError: If the value is invalid.
     """
     rounds = request.get("rounds", 1)
     encode_rounds(rounds)
@@ -148,33 +151,33 @@ def rounds_of(request: dict[str, Any]) -> Rounds:
 
 
 def cancelled_id(request: dict[str, Any]) -> int:
-    """Return the id of the request that is to end.
+    """Return the id of the request to cancel.
 
     Raises:
-        BadRequest: No such number.
+        BadRequest: If the id is missing or invalid.
     """
     return _whole(request, "of", 0, _MOST_ID)
 
 
 def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offered: tuple[str, ...]) -> Spec:
-    """Return the spec of the agent that a request asks for.
+    """Return the spec of the agent of a request.
 
     Args:
         request: The request.
-        limits: What it may ask for.
-        folder: Where checkpoints may come from; None: there are none.
-        offered: Specs that whoever started the server offers, as they are.
+        limits: Limits of the search.
+        folder: Folder of the checkpoints; None for no checkpoints.
+        offered: Further specs that the server offers; the limits do not apply to them.
 
     Raises:
-        MancalaError: No such agent, or not from here, or it would take too long.
+        MancalaError: If the agent is unknown, not available to pages, or exceeds the limits.
     """
     text, name = request.get("agent"), request.get("checkpoint")
     if name is None and isinstance(text, str) and text in offered:
         return Spec.parse(text)
     if not isinstance(text, str) or not _PLAIN_SPEC.fullmatch(text):
         raise BadRequest(
-            "agent must be a spec without files, such as minimax:6, or one of those offered, "
-            f"not {_short(text)}"
+            "agent must be a spec without files, such as minimax:6, or one that the server offers, not "
+            f"{_short(text)}"
         )
     if name is None:
         spec = Spec.parse(text)
@@ -185,7 +188,7 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
 
 
 def checkpoints_in(folder: Path | None) -> list[str]:
-    """Return the names of the checkpoints in a folder and those in it, at most a thousand, in order."""
+    """Return the sorted names of at most 1000 checkpoints in a folder and its subfolders."""
     if folder is None:
         return []
     root = folder.resolve()
@@ -199,30 +202,32 @@ def checkpoints_in(folder: Path | None) -> list[str]:
 def _checkpoint(folder: Path | None, name: Any) -> Path:
     names = checkpoints_in(folder)
     if folder is None or not isinstance(name, str) or name not in names:
-        there = f"there are {len(names)}; ask for them with about" if names else "none is served"
-        raise BadRequest(f"there is no checkpoint {_short(name)} here ({there})")
+        hint = f"about lists {len(names)}" if names else "the server has no checkpoints"
+        raise BadRequest(f"unknown checkpoint {_short(name)}; {hint}")
     return folder.resolve() / name
 
 
 def _within(spec: Spec, limits: Limits) -> Spec:
-    """Return a spec if it keeps the limits; a search without a bound gets one.
+    """Return a spec that keeps the limits; a search without a budget gets a time limit.
 
     Raises:
-        BadRequest: It would take too long.
+        BadRequest: If the budget exceeds the limits.
     """
     if spec.runs_code:
-        raise BadRequest(f"agent {spec.kind!r} is not for pages")
+        raise BadRequest(f"agent {spec.kind!r} is not available to pages, because it runs code")
     budget = spec.budget
     if budget is None:
-        takes_its_time = spec.kind in ("perfect", "perfect+traps")
-        return Spec.parse(f"{spec.kind}:{limits.seconds:g}s") if takes_its_time else spec
+        is_unlimited = spec.kind in ("perfect", "perfect+traps")
+        return Spec.parse(f"{spec.kind}:{limits.seconds:g}s") if is_unlimited else spec
     if math.isfinite(budget.seconds):
         if budget.seconds > limits.seconds:
-            raise BadRequest(f"agent {str(spec)!r}: at most {limits.seconds:g} seconds a position here")
+            raise BadRequest(f"agent {str(spec)!r}: the time must be at most {limits.seconds:g} seconds")
         return spec
     most = limits.simulations if "mcts" in spec.kind else limits.depth
     if budget.steps > most:
-        raise BadRequest(f"{budget} is too much here: at most {most}, or a time up to {limits.seconds:g}s")
+        raise BadRequest(
+            f"agent {str(spec)!r}: the budget must be at most {most}, or a time up to {limits.seconds:g}s"
+        )
     return spec
 
 
@@ -239,4 +244,4 @@ def _short(value: Any) -> str:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -1,9 +1,8 @@
-"""`mancala serve`: the page, and over a WebSocket what a browser cannot do.
+"""The server of `mancala serve`: the static page, and a WebSocket for agents and the solver.
 
-The page itself is static files and works without this. With it, trained checkpoints and agents in Python
-play, and a solver with gigabytes analyses. :mod:`mancala_env.web.requests` says what can be asked; every
-answer is a JSON object with the request's ``id`` and either ``error`` or what was asked for. An error that
-is the server's own fault also has ``failed``: the page then answers the request itself.
+Pages send the requests of :mod:`mancala_env.web.requests`. Each answer is a JSON object with the request's
+``id`` and either the result or ``error``. If the server itself fails, ``failed`` is also set, and the page
+answers the request with its own engine.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from mancala_env.agents import spec_forms
 from mancala_env.errors import MancalaError
 from mancala_env.version import __version__
 from mancala_env.web import requests
-from mancala_env.web.analysis import House
+from mancala_env.web.analysis import AnalysisService
 from mancala_env.web.requests import BadRequest, Limits
 
 PAGE = Path(__file__).parent
@@ -59,14 +58,14 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-# What WebSocket close codes mean: RFC 6455, section 7.4.
+# WebSocket close codes: RFC 6455, section 7.4.
 _POLICY, _TRY_LATER = 1008, 1013
 _MOST_ERRORS = 200
 _log = logging.getLogger(__name__)
 
 
 class _Page(StaticFiles):
-    """The page's files, and none of Python's."""
+    """Serves the page's files, but no Python files."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = "index.html" if path in ("", ".") else path
@@ -89,15 +88,15 @@ def new_app(
     """Return the server as an ASGI application.
 
     Args:
-        checkpoints: Folder whose checkpoints pages may play against; None: none.
-        agents: Specs offered as they are; `python:` ones run the file they name.
-        limits: What one page may ask for.
-        memory_mb: Most megabytes of a solver's table.
-        hosts: Names the server answers to; "*" for any.
-        page: Folder with the page.
+        checkpoints: Folder of checkpoints that pages can play against; None for none.
+        agents: Specs of further agents; a `python:` spec runs the file that it names.
+        limits: Limits of a page's requests.
+        memory_mb: Maximum size of a solver's transposition table in MB.
+        hosts: Host names that the server answers to; "*" for any.
+        page: Folder of the page.
     """
     limits = limits or Limits()
-    house = House(memory_mb)
+    service = AnalysisService(memory_mb)
     sessions: set[_Session] = set()
 
     def about() -> dict[str, Any]:
@@ -120,7 +119,7 @@ def new_app(
             await socket.close(_TRY_LATER)
             return
         await socket.accept()
-        this = _Session(socket, house, limits, checkpoints, agents, about)
+        this = _Session(socket, service, limits, checkpoints, agents, about)
         sessions.add(this)
         try:
             await this.serve()
@@ -130,7 +129,7 @@ def new_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        house.close()
+        service.close()
 
     return Starlette(
         routes=[
@@ -145,45 +144,43 @@ def new_app(
 
 
 def _is_own_origin(connection: HTTPConnection) -> bool:
-    """Tell whether a WebSocket is asked for by this server's own page, or by no page at all."""
+    """Return whether a connection comes from this server's own page, or not from a page at all."""
     origin = connection.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == connection.headers.get("host")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    message = {404: "there is no such page", 405: "this page is only read"}.get(
-        error.status_code, error.detail
-    )
+    message = {404: "page not found", 405: "this page can only be read"}.get(error.status_code, error.detail)
     return JSONResponse({"error": message}, error.status_code, headers=_HEADERS)
 
 
 async def _apologise(_: Request, error: Exception) -> Response:
     _log.error("a request failed", exc_info=error)
-    return JSONResponse({"error": "this request cannot be answered"}, 400, headers=_HEADERS)
+    return JSONResponse({"error": "internal error of the server"}, 400, headers=_HEADERS)
 
 
 class _Session:
-    """One page: its requests come in, its answers go out, in any order."""
+    """The connection of one page; requests are answered in any order."""
 
     def __init__(
         self,
         socket: WebSocket,
-        house: House,
+        service: AnalysisService,
         limits: Limits,
         checkpoints: Path | None,
         agents: tuple[str, ...],
         about: Any,
     ) -> None:
-        self._socket, self._house, self._limits = socket, house, limits
+        self._socket, self._service, self._limits = socket, service, limits
         self._checkpoints, self._agents, self._about = checkpoints, agents, about
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        # A bucket that fills with `a_second` requests each second, and holds three seconds' worth.
+        # Token bucket: `a_second` tokens are added per second, up to those of three seconds.
         self._allowed, self._filled = 3.0 * limits.a_second, time.monotonic()
         self._errors = 0
 
     async def serve(self) -> None:
-        """Answer until the page goes away, or has sent nothing but nonsense for too long."""
+        """Answer requests until the page disconnects, or sends too many invalid requests in a row."""
         try:
             while self._errors < _MOST_ERRORS:
                 text = await self._receive()
@@ -208,10 +205,10 @@ class _Session:
         return message.get("bytes", b"") if text is None else text
 
     async def _take(self, text: str | bytes) -> None:
-        """Start what a request asks for.
+        """Start the work of a request.
 
         Raises:
-            MancalaError: It cannot be.
+            MancalaError: If the request is invalid or exceeds a limit.
         """
         self._check_rate()
         request = requests.read(text, self._limits)
@@ -223,9 +220,9 @@ class _Session:
             await self._send({"id": number, "cancelled": task is not None})
             return
         if number in self._tasks:
-            raise BadRequest(f"request {number} is being worked on; give another its own id")
+            raise BadRequest(f"request {number} is still running; use another id")
         if len(self._tasks) >= self._limits.at_once:
-            raise BadRequest(f"at most {self._limits.at_once} requests at once; cancel one")
+            raise BadRequest(f"at most {self._limits.at_once} requests can run at once; cancel one")
         work = {"about": self._tell, "choose": self._choose, "analyse": self._analyse}[request["do"]]
         task = asyncio.create_task(self._answer(number, work(request)))
         self._tasks[number] = task
@@ -236,7 +233,7 @@ class _Session:
         self._allowed = min(3.0 * rate, self._allowed + rate * (now - self._filled))
         self._filled = now
         if self._allowed < 1:
-            raise BadRequest(f"too many requests: at most {rate} a second")
+            raise BadRequest(f"too many requests: at most {rate} per second")
         self._allowed -= 1
 
     async def _answer(self, number: int, work: Any) -> None:
@@ -250,11 +247,11 @@ class _Session:
             await self._send({"id": number, "error": f"this agent cannot play here: {_reason(error)}"})
         except Exception:
             _log.exception("request %d failed", number)
-            failure = {"error": "this request cannot be answered", "failed": True}
+            failure = {"error": "internal error of the server", "failed": True}
             await self._send({"id": number, **failure})
 
     def _without_folder(self, text: str) -> str:
-        """Say which checkpoint it is by the name that a page knows, not by where it lies."""
+        """Remove the server's folder from the paths of checkpoints in a text."""
         return text.replace(f"{self._checkpoints.resolve()}{os.sep}", "") if self._checkpoints else text
 
     async def _tell(self, request: dict[str, Any]) -> None:
@@ -265,7 +262,7 @@ class _Session:
         rounds = requests.rounds_of(request)
         spec = requests.spec_of(request, self._limits, self._checkpoints, self._agents)
         started = time.monotonic()
-        action = await self._house.choose(spec, position, rounds)
+        action = await self._service.choose(spec, position, rounds)
         seconds = round(time.monotonic() - started, 4)
         await self._send({"id": request["id"], "action": action, "seconds": seconds, "done": True})
 
@@ -273,7 +270,7 @@ class _Session:
         position = requests.position_of(request)
         seconds = requests.seconds_of(request, self._limits)
         started, nodes, last = time.monotonic(), 0, None
-        async for solution in self._house.analyse(position, seconds):
+        async for solution in self._service.analyse(position, seconds):
             nodes += solution.nodes
             last = {
                 "id": request["id"],
@@ -288,10 +285,10 @@ class _Session:
         await self._send({**(last or {"id": request["id"]}), "done": True})
 
     async def _send(self, answer: dict[str, Any]) -> None:
-        with suppress(RuntimeError, WebSocketDisconnect):  # the page is gone
+        with suppress(RuntimeError, WebSocketDisconnect):  # the page has disconnected
             await self._socket.send_text(json.dumps(answer))
 
 
 def _reason(error: Exception) -> str:
-    """Say why a file cannot be used, without where it lies."""
+    """Return the reason why a file cannot be used, without its path."""
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

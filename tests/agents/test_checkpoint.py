@@ -27,7 +27,7 @@ from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks.checkpoint import InvalidCheckpoint, load_network, read_identity
 from mancala_env.networks.policy import InvalidNetwork, NetworkConfig, build_network
 from mancala_env.observations import games_from
-from mancala_env.terminal.game import Game
+from mancala_env.terminal.game import InteractiveGame
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(
             ["random", "greedy", agent], "gabata_i", rounds="match", progress=lambda *_: played.append(0)
         ),
         lambda: MancalaEnv("gabata_i", opponent=agent, rounds="match"),
-        lambda: Game("gabata_i", str(path), rounds="match"),
+        lambda: InteractiveGame("gabata_i", str(path), rounds="match"),
     )
     for play in refused:
         with raises(InvalidCheckpoint, 5, "rounds='match'", 11, "--rounds match"):

@@ -9,7 +9,7 @@ from boards import position
 from error_checks import names, raises
 
 from mancala_env import Position, agents, rulesets
-from mancala_env._util.package_data import rulesets_with, shipped_file
+from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.agents import match
 from mancala_env.agents.match import (
     MatchMctsAgent,
@@ -145,7 +145,7 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
 @pytest.mark.parametrize("ruleset", rulesets_with("match"))
 def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
-    values = read_values(shipped_file("match", ruleset), rules)
+    values = read_values(bundled_file("match", ruleset), rules)
     _, is_over, leads = after_rounds(rules, finished_rounds(rules))
     assert (values[is_over] == np.sign(leads[is_over])).all()
     assert (np.abs(values[~is_over]) < 1).mean() > 0.5
@@ -169,7 +169,7 @@ def test_a_file_of_other_numbers_is_refused(tmp_path: Path, values, why):
 
 
 def test_values_of_other_rules_are_refused():
-    table = shipped_file("match", "leyla")
+    table = bundled_file("match", "leyla")
     with raises(NoMatchValues, "layli_goobalay", "match=loan"):
         agents.make(f"match+mcts:10:{table}", "layli_goobalay")
     same = replace(rulesets.lookup("leyla"), name="mine")
@@ -201,7 +201,7 @@ def test_a_table_of_a_file_plays_and_is_part_of_the_identity(tmp_path: Path):
     np.savez(path, values=np.linspace(-1, 1, 49, dtype=np.float32), dials=dials)
     mine = agents.make(f"match+mcts:10:{path}", "layli_goobalay")
     shipped = agents.make("match+mcts:10", "layli_goobalay")
-    named = agents.make(f"match+mcts:10:{shipped_file('match', 'layli_goobalay')}", "layli_goobalay")
+    named = agents.make(f"match+mcts:10:{bundled_file('match', 'layli_goobalay')}", "layli_goobalay")
     assert mine.choose(Position("layli_goobalay")) in range(6)
     assert shipped.entrant == named.entrant == entrant_of(shipped) != mine.entrant
     assert shipped.entrant.startswith("match+mcts:10:sha256:")

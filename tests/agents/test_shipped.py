@@ -8,7 +8,7 @@ import pytest
 from error_checks import raises
 
 from mancala_env import Batch, Position, agents, rulesets
-from mancala_env._util.package_data import rulesets_with, shipped_file
+from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import NoTrainedNetwork, entrant_of, shipped_policy
 from mancala_env.evaluation import measure_regret, play_matches, regret_difference, stored_ladder
@@ -41,7 +41,7 @@ def test_it_is_nearer_to_perfect_play_than_a_search_of_four_turns() -> None:
 def test_every_network_has_the_card_of_its_content(kind) -> None:
     assert set(rulesets_with(kind)) == set(OF_THE_SOURCES)
     for name in rulesets_with(kind):
-        path = shipped_file(kind, name)
+        path = bundled_file(kind, name)
         card = path.with_suffix(".md").read_text()
         assert hashlib.sha256(path.read_bytes()).hexdigest() in card, f"the card of {path.name} is of another"
         assert re.search(r"`mancala (train|grow-value) " + name, card)
@@ -53,7 +53,7 @@ def test_every_network_has_the_card_of_its_content(kind) -> None:
 def test_cards_rate_the_anchors_as_the_stored_ladder_does(kind) -> None:
     for name in rulesets_with(kind):
         ratings = stored_ladder(name).ratings()
-        path = shipped_file(kind, name).with_suffix(".md")
+        path = bundled_file(kind, name).with_suffix(".md")
         for anchor in ratings.names:
             row = " | ".join([f"`{anchor}`", *(f"{number:.0f}" for number in ratings.of(anchor))])
             assert f"| {row} |" in path.read_text(), path.name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mancala_env import agents
-from mancala_env._util.package_data import shipped_file
+from mancala_env._util.package_data import bundled_file
 from mancala_env.agents.base import Agent
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.games.batch import Batch
@@ -21,7 +21,7 @@ SPECS = ("trained", "policy+mcts:8", "value+minimax:2", "sample:{}")
 
 
 def made(ruleset: str) -> list[Agent]:
-    checkpoint = shipped_file("policy", ruleset)
+    checkpoint = bundled_file("policy", ruleset)
     return [agents.make(spec.format(checkpoint), ruleset, seed=1, num_threads=1) for spec in SPECS]
 
 

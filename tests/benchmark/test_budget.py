@@ -119,7 +119,7 @@ def test_core_minutes_are_what_this_process_computes_and_its_children_do():
 
 def test_a_process_that_nobody_waited_for_is_charged_and_hides_no_later_one(monkeypatch):
     seen = iter([1.0, 4.0, 1.5, 1.5, 3.5, 3.0, 3.5])  # the last fall is of one that ended as we looked
-    monkeypatch.setattr(budget_module, "_seconds_seen", lambda: next(seen))
+    monkeypatch.setattr(budget_module, "_read_seconds", lambda: next(seen))
     children = budget_module._Children()
     assert [children.seconds(0.0) for _ in range(5)] == [1.0, 4.0, 4.0, 6.0, 6.0]
 

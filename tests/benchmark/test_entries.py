@@ -348,7 +348,7 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     words = [str(tmp_path / "lacking.py"), str(tmp_path / "whole.py"), "--steps", "100"]
     assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out"), *OPTIONS]) == 1
     said = capsys.readouterr()
-    assert re.fullmatch(f"left out: {left_out}", said.err.splitlines()[0])
+    assert re.fullmatch(f"excluded: {left_out}", said.err.splitlines()[0])
     (contest,) = json.loads(said.out)["contests"]
     assert [each["entry"] for each in contest["entries"]] == ["whole"]
     # Without entries the results so far are shown.
@@ -390,8 +390,8 @@ TD = str(ROOT / "training" / "benchmark" / "td.py")
     ("words", "why"),
     [
         (["no.md", "--steps", "10"], "an entry is a Python file, such as training/benchmark/td.py"),
-        (["no.py", "--steps", "10"], "there is no entry 'no.py'"),
-        ([], "holds no results; name entries"),
+        (["no.py", "--steps", "10"], "no file 'no.py'"),
+        ([], "contains no results; name entries"),
         ([TD], "name a budget"),
         ([TD, "--core_minutes", "0"], "core_minutes must be above 0"),
         (

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mancala_env.benchmark.budget import Limit
-from mancala_env.benchmark.results import LINE, RESULTS, Key, Results, Row
+from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey
 from mancala_env.benchmark.scoring import Score, Scoring, regret_of_random
-from mancala_env.benchmark.summary import ALL, Outcome, plot_curves, write_report
+from mancala_env.benchmark.summary import ALL, BenchmarkSummary, plot_curves, write_report
 from mancala_env.errors import MancalaError
 from mancala_env.rulesets import lookup
 
@@ -20,7 +20,7 @@ MADE = {"commit": "abc", "machine": "one", "time": "now"}
 
 
 def key(entry="td", ruleset="layli_goobalay", seed=1, task="board", identity="1", limit=LIMIT):
-    return Key(entry, identity, task, ruleset, "rules", limit, seed, SCORING)
+    return RunKey(entry, identity, task, ruleset, "rules", limit, seed, SCORING)
 
 
 def row(of, regret, elo=100.0, steps=100, point=1):
@@ -43,7 +43,7 @@ def over(rows):
 def test_entries_stand_by_the_interquartile_mean_of_their_regret():
     rows = [row(key("good", seed=seed), regret) for seed, regret in enumerate((1, 2, 3, 4, 99))]
     rows += [row(key("bad", seed=seed), 5, elo=-50) for seed in range(5)]
-    outcome = Outcome(over(rows))
+    outcome = BenchmarkSummary(over(rows))
     (contest,) = outcome.contests()
     assert str(contest) == "layli_goobalay, board, 100 steps"
     good, bad = outcome.standings(contest)
@@ -58,7 +58,7 @@ def test_entries_stand_by_the_interquartile_mean_of_their_regret():
 def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     done, going = key(seed=1), key(seed=2)
     rows = [row(done, 4, steps=50, point=0), row(done, 2), row(going, 9, steps=50, point=0)]
-    outcome = Outcome(results_of(rows, [(done, "")]))
+    outcome = BenchmarkSummary(results_of(rows, [(done, "")]))
     (contest,) = outcome.contests()
     (found,) = outcome.standings(contest)
     assert (found.regret.value, found.seeds, found.steps) == (2, 1, 100)
@@ -71,67 +71,69 @@ def test_a_curve_leaves_out_points_at_which_not_all_its_seeds_were_measured():
     first, second = key(seed=1), key(seed=2)
     rows = [row(first, 7, steps=25, point=0), row(first, 4, steps=50, point=1), row(first, 2, point=2)]
     rows += [row(second, 6, steps=50, point=1), row(second, 4, point=2)]
-    outcome = Outcome(results_of(rows, [(first, ""), (second, "")]))
+    outcome = BenchmarkSummary(results_of(rows, [(first, ""), (second, "")]))
     (contest,) = outcome.contests()
     assert [(spent, regret.value) for spent, regret, _ in outcome.curve(contest, "td")] == [(50, 5), (100, 3)]
 
 
 def test_an_entry_has_one_colour_in_the_plots_of_all_contests():
-    def colours(outcome: Outcome) -> list[dict[Any, Any]]:
+    def colours(outcome: BenchmarkSummary) -> list[dict[Any, Any]]:
         plots = [plot_curves(outcome, contest, "regret").axes[0] for contest in outcome.contests()]
         return [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in plots]
 
     few, many = Limit("steps", 100), Limit("steps", 1000)
     rows = [row(key(name, limit=few), 2) for name in ("one", "two")] + [row(key("two", limit=many), 2)]
-    small, large = colours(Outcome(over(rows)))
+    small, large = colours(BenchmarkSummary(over(rows)))
     assert small["two"] == large["two"] != small["one"]
 
 
 def test_refused_runs_and_entries_since_changed_do_not_count():
     bad, old, new = key("bad"), key(identity="0"), key(identity="1")
     rows = [row(bad, 0), row(old, 0), row(new, 3)]
-    outcome = Outcome(results_of(rows, [(bad, "it cheated"), (old, ""), (new, "")]))
+    outcome = BenchmarkSummary(results_of(rows, [(bad, "it cheated"), (old, ""), (new, "")]))
     (found,) = outcome.standings(outcome.contests()[0])
     assert (found.entry, found.regret.value) == ("td", 3)
-    assert "1 measurements are of entries whose files have changed since; left out" in outcome.notes
+    assert "1 measurements are excluded: the files of their entries have changed" in outcome.notes
     assert "bad, seed 1, was refused: it cheated" in outcome.notes
 
 
 def test_the_file_of_an_entry_that_was_measured_last_counts():
     old, new = key(identity="0"), key(identity="1", seed=2)
     rows = [row(old, 9, steps=50, point=0), row(new, 3), row(old, 2)]
-    outcome = Outcome(results_of(rows, [(old, ""), (new, "")]))
+    outcome = BenchmarkSummary(results_of(rows, [(old, ""), (new, "")]))
     (found,) = outcome.standings(outcome.contests()[0])
     assert found.regret.value == 2
 
 
 def test_a_seed_that_another_version_made_anew_counts_once():
     old, new = key()._replace(version="0.1"), key()._replace(version="0.2")
-    line = key("minimax:2", task=LINE)
+    line = key("minimax:2", task=BASELINE)
     lines = [row(line._replace(version=each), 4) for each in ("0.1", "0.2")]
-    outcome = Outcome(over([row(old, 1), row(new, 3), *lines]))
+    outcome = BenchmarkSummary(over([row(old, 1), row(new, 3), *lines]))
     (contest,) = outcome.contests()
     (found,) = outcome.standings(contest)
     assert (found.seeds, found.regret.value) == (1, 3)
-    assert len(outcome.lines_of(contest)) == 1
-    assert "1 measurements were made anew with another version; left out" in outcome.notes
+    assert len(outcome.baselines_of(contest)) == 1
+    assert "1 measurements are excluded: they were repeated with another version" in outcome.notes
 
 
 def test_what_stands_twice_in_files_that_were_joined_counts_once(tmp_path):
-    line = Key("minimax:2", "minimax:2", LINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING)
+    line = RunKey(
+        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING
+    )
     rows = [row(line, 3, steps=0), row(key(), 4, steps=50, point=0), row(key(), 2)]
     results_of(rows, [(key(), "")], tmp_path / RESULTS)
     (tmp_path / RESULTS).write_bytes(2 * (tmp_path / RESULTS).read_bytes())
-    outcome = Outcome(Results.read(tmp_path / RESULTS))
-    assert outcome.lines == rows[:1]
+    outcome = BenchmarkSummary(Results.read(tmp_path / RESULTS))
+    assert outcome.baselines == rows[:1]
     assert outcome.rows == rows[1:]
 
 
 def test_one_ruleset_scored_in_two_ways_is_not_several_rulesets():
     ways = [SCORING, SCORING._replace(anchors=("greedy",))]
     rows = [row(key()._replace(scoring=way), 2) for way in ways]
-    assert [one.ruleset for one in Outcome(over(rows)).contests()] == ["layli_goobalay"] * 2
-    outcome = Outcome(over([*rows, *(row(key(ruleset="leyla", seed=seed), 1) for seed in (1, 2))]))
+    assert [one.ruleset for one in BenchmarkSummary(over(rows)).contests()] == ["layli_goobalay"] * 2
+    outcome = BenchmarkSummary(over([*rows, *(row(key(ruleset="leyla", seed=seed), 1) for seed in (1, 2))]))
     together = outcome.contests()[0]
     assert together.ruleset == ALL
     (found,) = outcome.standings(together)
@@ -142,7 +144,7 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
     names = ("layli_goobalay", "leyla")
     rows = [row(key(ruleset=name), 0.5 * regret_of_random(lookup(name))) for name in names]
     rows.append(row(key("elsewhere", ruleset="leyla"), 0))
-    outcome = Outcome(over(rows))
+    outcome = BenchmarkSummary(over(rows))
     together, *single = outcome.contests()
     assert [contest.ruleset for contest in single] == list(names)
     assert together.ruleset == ALL
@@ -153,17 +155,19 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
 
 def test_budgets_tasks_and_ways_of_scoring_are_contests_of_their_own():
     rows = [row(key(), 1), row(key(task="anything"), 1), row(key(limit=Limit("core_minutes", 3)), 1)]
-    assert "of one title" not in " ".join(Outcome(over(rows)).notes)
+    assert "equal titles" not in " ".join(BenchmarkSummary(over(rows)).notes)
     rows.append(row(key()._replace(scoring=SCORING._replace(games=4)), 1))
-    outcome = Outcome(over(rows))
+    outcome = BenchmarkSummary(over(rows))
     assert len(outcome.contests()) == 4
-    assert "of one title are of players scored in several ways" in " ".join(outcome.notes)
+    assert "equal titles differ in scoring" in " ".join(outcome.notes)
 
 
 def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
     rows = [row(key(name, seed=seed), 2 + seed / 9) for name in ("one", "two") for seed in range(3)]
-    line = Key("minimax:2", "minimax:2", LINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING)
-    outcome = Outcome(over([*rows, row(line, 3)]))
+    line = RunKey(
+        "minimax:2", "minimax:2", BASELINE, "layli_goobalay", "rules", Limit("steps", 0), 0, SCORING
+    )
+    outcome = BenchmarkSummary(over([*rows, row(line, 3)]))
     page = write_report(outcome, tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>")
     assert "http://" not in re.sub(r"http://(www\.w3\.org|purl\.org|creativecommons\.org)", "", page)
@@ -178,12 +182,12 @@ def test_a_report_is_one_page_with_plots_and_lines(tmp_path):
 
 def test_nothing_measured_makes_no_report(tmp_path):
     with pytest.raises(MancalaError):
-        write_report(Outcome(results_of([])), tmp_path / "report.html")
+        write_report(BenchmarkSummary(results_of([])), tmp_path / "report.html")
 
 
 def test_the_measurements_that_are_kept_bear_the_documentation_out() -> None:
     root = Path(__file__).resolve().parents[2]
-    outcome = Outcome(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
+    outcome = BenchmarkSummary(Results.read(root / "benchmarks" / "learning" / RESULTS)).as_dict()
     lines = (root / "docs" / "benchmark_results.md").read_text().splitlines()
     entries = [entry for contest in outcome["contests"] for entry in contest["entries"]]
     assert {entry["entry"] for entry in entries} == {

@@ -25,7 +25,7 @@ from mancala_env.benchmark import (
 )
 from mancala_env.benchmark.results import RESULTS, Results
 from mancala_env.benchmark.scoring import regret_of_random, scoring_of
-from mancala_env.benchmark.summary import Outcome
+from mancala_env.benchmark.summary import BenchmarkSummary
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.results_file import InvalidResults
@@ -53,14 +53,14 @@ def test_every_entry_task_and_seed_is_measured_at_its_points(tmp_path):
     assert len({row.score for row in rows}) == 1
     before = (tmp_path / RESULTS).read_bytes()
     said, _, _, _ = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
-    assert said == ["8 of 8 runs are done already"]
+    assert said == ["8 of 8 runs are already done"]
     assert (tmp_path / RESULTS).read_bytes() == before
 
 
 def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_entry(tmp_path):
     run([entry_of(tmp_path, HONEST)], tmp_path)
     said, _, results, _ = run([entry_of(tmp_path, HONEST)], tmp_path, seeds=2)
-    assert said[0] == "1 of 2 runs are done already"
+    assert said[0] == "1 of 2 runs are already done"
     assert len(results.all_rows()) == 6
     said, _, results, _ = run([entry_of(tmp_path, HONEST + "    # edited\n")], tmp_path, seeds=2)
     assert len(results.all_rows()) == 12
@@ -69,18 +69,21 @@ def test_more_seeds_are_added_to_what_is_there_and_a_changed_file_is_another_ent
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("    yield Point('random', 1001)", "took 1,001 environment steps, and its budget is 1 k steps"),
-        ("    for n in (10, 9):\n        yield Point(player(ruleset), n)", "never falls, not 9 after 10"),
-        ("    yield Point('random', 0)", "it learned from no step: a budget of 1 k steps is too small"),
-        ("    yield Point('random', -1)", "whole number of at least 1 that never falls, not -1"),
+        ("    yield Point('random', 1001)", "took 1,001 environment steps; its budget is 1 k steps"),
+        ("    for n in (10, 9):\n        yield Point(player(ruleset), n)", "never decreases, not 9 after 10"),
+        ("    yield Point('random', 0)", "a budget of 1 k steps is too small"),
+        ("    yield Point('random', -1)", "whole number of at least 1 that never decreases, not -1"),
         ("    yield Point('random', 1.5)", "not 1.5"),
         ("    yield 'random'", "must yield Point(player, steps), not 'random'"),
         ("    return\n    yield", "it yielded nothing to measure"),
         ("    return [Point('random', 1)]", "must be a generator that yields Points"),
         ("    yield Point('gready', 1)", "cannot play: no agent 'gready'"),
         ("    yield Point(agents.make('random', 'leyla'), 1)", "random plays leyla, not layli_goobalay"),
-        ("    yield Point('minimax:2', 1)", "plays by nobody knows what, and the task 'board' allows board"),
-        ("    yield Point(player(ruleset, 'afterstates'), 1)", "by the observation 'afterstates'"),
+        (
+            "    yield Point('minimax:2', 1)",
+            "unknown observation; the task 'board' allows board",
+        ),
+        ("    yield Point(player(ruleset, 'afterstates'), 1)", "uses the observation 'afterstates'"),
     ],
 )
 def test_what_breaks_the_terms_is_refused(body, why, tmp_path):
@@ -90,7 +93,7 @@ def test_what_breaks_the_terms_is_refused(body, why, tmp_path):
     assert why in (results.end(wanted.runs[0].key) or "")
     assert results.all_rows() == []
     assert broken == 0
-    assert run([entry_of(tmp_path, body)], tmp_path, tasks=["board"])[0] == ["1 of 1 runs are done already"]
+    assert run([entry_of(tmp_path, body)], tmp_path, tasks=["board"])[0] == ["1 of 1 runs are already done"]
 
 
 def test_core_minutes_beyond_the_budget_are_refused(tmp_path, monkeypatch):
@@ -125,7 +128,7 @@ def test_a_learner_that_breaks_off_is_tried_again_and_others_go_on(tmp_path, cap
     other = entry_of(tmp_path, HONEST, "other")
     said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
     assert count == 1
-    assert said[1] == "broken, anything, layli_goobalay, 1 k steps, seed 1: broke off: no more"
+    assert said[1] == "broken, anything, layli_goobalay, 1 k steps, seed 1: failed: no more"
     assert "RuntimeError: no more" in capsys.readouterr().err
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
     said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
@@ -139,9 +142,7 @@ def test_a_learner_that_ends_its_program_breaks_off_and_others_go_on(tmp_path):
         [quitting, entry_of(tmp_path, HONEST, "other")], tmp_path, tasks=["anything"]
     )
     assert count == 1
-    assert (
-        said[1] == "quitting, anything, layli_goobalay, 1 k steps, seed 1: broke off: it called sys.exit(3)"
-    )
+    assert said[1] == "quitting, anything, layli_goobalay, 1 k steps, seed 1: failed: it called sys.exit(3)"
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
 
 
@@ -268,7 +269,7 @@ def test_two_processes_do_not_write_one_file(tmp_path):
 def test_those_who_do_not_learn_are_measured_once_and_anchors_keep_their_rating(tmp_path):
     said, _, results, wanted = run([], tmp_path, limits=[], lines=["greedy", "minimax:1"])
     assert len(said) == 2
-    greedy, other = (results.rows(line.key)[0] for line in wanted.lines)
+    greedy, other = (results.rows(line.key)[0] for line in wanted.baselines)
     assert greedy.score.games == 0  # as stored
     assert other.score.games == 2
     assert run([], tmp_path, limits=[], lines=["greedy", "minimax:1"])[0] == []
@@ -276,7 +277,7 @@ def test_those_who_do_not_learn_are_measured_once_and_anchors_keep_their_rating(
 
 def test_the_lines_that_are_drawn_by_default_can_play_the_ruleset(tmp_path):
     lines = {
-        name: [line.spec for line in plan([], tmp_path, rulesets=[name], limits=[]).lines]
+        name: [line.spec for line in plan([], tmp_path, rulesets=[name], limits=[]).baselines]
         for name in ("layli_goobalay", "ludii_leyla")
     }
     assert lines["layli_goobalay"] == [*lines["ludii_leyla"], "value+minimax:4"]
@@ -292,7 +293,7 @@ def test_a_partial_copy_of_a_file_that_is_joined_ends_no_run_early(tmp_path):
     file.write_text(file.read_text() + first)
     with Results(file) as joined:
         assert joined.rows(key) == results.rows(key)
-        assert [each.steps for each in Outcome(joined).rows] == sorted(
+        assert [each.steps for each in BenchmarkSummary(joined).rows] == sorted(
             each.steps for each in results.rows(key)
         )
 
@@ -388,7 +389,7 @@ def test_what_is_named_twice_is_learned_once(tmp_path):
         "lines": ["greedy"] * 2,
     }
     wanted = plan_of([entry_of(tmp_path, HONEST)], tmp_path, **twice)
-    assert (len(wanted.runs), len(wanted.lines)) == (1, 1)
+    assert (len(wanted.runs), len(wanted.baselines)) == (1, 1)
 
 
 def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from mancala_env import cli, rulesets
 from mancala_env.benchmark.results import Results
-from mancala_env.benchmark.summary import ALL, Outcome, head_of, plot_curves
+from mancala_env.benchmark.summary import ALL, BenchmarkSummary, head_of, plot_curves
 from mancala_env.cli import tables
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "learning" / "results.jsonl"
@@ -26,7 +26,7 @@ def test_the_tables_of_evaluate_fit(terminal, capsys):
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 80
     number, signed = r"\d+\.\d+", r"[+-]?\d+\.\d+"
-    assert "Difference of regret over the same positions, seeds a move\n" in said
+    assert "Difference of regret over the same positions, seeds per move\n" in said
     for row in (
         r" > +value\+minimax:2 +\d+ +\d+ to \d+ +8 *",
         rf" value\+minimax:2 +value\+minimax:1 +\d/\d/\d +{number} +{number} to {number} +{signed} *",
@@ -40,7 +40,7 @@ def test_the_tables_of_a_benchmark_fit_and_leave_nothing_out(terminal, capsys):
     terminal(80)
     assert cli.main(["benchmark", "--folder", str(MEASURED.parent)]) == 0
     said = capsys.readouterr().out
-    outcome = Outcome(Results.read(MEASURED))
+    outcome = BenchmarkSummary(Results.read(MEASURED))
     for contest in outcome.contests():
         _, _, shown = said.partition(f"{contest}\n")
         for standing in outcome.standings(contest):
@@ -82,10 +82,10 @@ def test_the_rulesets_fit_without_their_sources(terminal, capsys):
 
 def test_regret_over_all_rulesets_is_in_shares_of_random_play(terminal, capsys):
     terminal(tables.PIPE_WIDTH)
-    outcome = Outcome(Results.read(MEASURED))
+    outcome = BenchmarkSummary(Results.read(MEASURED))
     contests = outcome.contests()
     assert {contest.ruleset == ALL for contest in contests} == {True, False}
     for contest in contests:
-        of = "share of random play's" if contest.ruleset == ALL else "seeds a move"
+        of = "share of random play's" if contest.ruleset == ALL else "seeds per move"
         assert f"mean regret ({of})" in head_of(contest)
         assert plot_curves(outcome, contest, "regret").axes[0].get_ylabel() == f"mean regret ({of})"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mancala_env._util.command_line import Parser
 from mancala_env.terminal.app import PlayApp
-from mancala_env.terminal.game import Game
+from mancala_env.terminal.game import InteractiveGame
 
 PICTURE = Path(__file__).parent.parent.parent / "docs" / "img" / "play.svg"
 
@@ -16,7 +16,7 @@ async def drawn() -> str:
 
     It carries the position before the turn, which the site links to.
     """
-    game = Game("gabata_i", "human:Amina", "minimax:6", seed=1)
+    game = InteractiveGame("gabata_i", "human:Amina", "minimax:6", seed=1)
     for _ in range(8):
         agent = game.agent_to_move
         game.play(game.position.legal_actions[-1] if agent is None else agent.choose(game.position))

@@ -7,7 +7,7 @@ from strategies import reached
 
 from mancala_env import Position, rulesets
 from mancala_env.engine.coordinates import hole_of, square_of
-from mancala_env.terminal.cells import Plan, View, draw
+from mancala_env.terminal.board_drawing import BoardLayout, BoardView, draw
 
 SIZES = [(60, 13), (80, 18), (120, 30), (200, 60)]
 
@@ -20,8 +20,8 @@ def legal_holes(position):
 @given(reached(), st.sampled_from(SIZES))
 def test_every_number_is_on_the_board(position, size):
     """Seeds of every hole and both stores can be read, whatever the ruleset and the size."""
-    canvas = draw(position.ruleset, View(position.state, legal_holes(position)), *size)
-    plan = Plan(position.ruleset, *size)
+    canvas = draw(position.ruleset, BoardView(position.state, legal_holes(position)), *size)
+    plan = BoardLayout(position.ruleset, *size)
     for hole, seeds in enumerate(position.seeds.tolist()):
         x, y = plan.corner(hole)
         rows = canvas.rows[y : y + plan.rows]
@@ -40,7 +40,7 @@ def test_every_number_is_on_the_board(position, size):
 @pytest.mark.parametrize("name", rulesets.names())
 def test_holes_do_not_overlap_and_are_found_where_they_are_drawn(name, size):
     ruleset = rulesets.lookup(name)
-    plan = Plan(ruleset, *size)
+    plan = BoardLayout(ruleset, *size)
     taken = {}
     for hole in range(ruleset.num_holes):
         x, y = plan.corner(hole)
@@ -57,7 +57,7 @@ def test_holes_do_not_overlap_and_are_found_where_they_are_drawn(name, size):
 
 def test_what_colour_tells_is_told_by_shape_too():
     position = Position.from_text("gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S")
-    canvas = str(draw(position.ruleset, View(position.state, legal_holes(position), last=(0,)), 80, 18))
+    canvas = str(draw(position.ruleset, BoardView(position.state, legal_holes(position), last=(0,)), 80, 18))
     assert "[S1]" in canvas
     assert "[S3]" not in canvas
     assert "S3" in canvas
@@ -68,17 +68,17 @@ def test_what_colour_tells_is_told_by_shape_too():
 
 
 def test_a_clockwise_board_is_mirrored():
-    assert "N6" in str(draw(rulesets.lookup("leyla"), View(Position("leyla").state), 80, 18))
+    assert "N6" in str(draw(rulesets.lookup("leyla"), BoardView(Position("leyla").state), 80, 18))
     for name, first in (("leyla", "S6"), ("layli_goobalay", "S1")):
         ruleset = rulesets.lookup(name)
-        text = str(draw(ruleset, View(Position(name).state), 80, 18))
+        text = str(draw(ruleset, BoardView(Position(name).state), 80, 18))
         (line,) = (line for line in text.splitlines() if "S3" in line)
         assert next(word for word in line.split() if word.startswith("S")) == first
 
 
 def test_territory_is_named_by_who_may_sow():
     position = Position("gabata_i", [4] * 12, territory=[0] * 8 + [1] * 4)
-    text = str(draw(position.ruleset, View(position.state, legal_holes(position)), 80, 18))
+    text = str(draw(position.ruleset, BoardView(position.state, legal_holes(position)), 80, 18))
     assert "[S7]" in text
     assert "[S8]" in text
     assert "N1 " not in text
@@ -86,5 +86,7 @@ def test_territory_is_named_by_who_may_sow():
 
 @pytest.mark.parametrize("size", [(1, 1), (10, 3), (30, 8), (52, 12)])
 def test_a_screen_too_small_shows_a_part(size):
-    canvas = draw(rulesets.lookup("layli_goobalay_long"), View(Position("layli_goobalay_long").state), *size)
+    canvas = draw(
+        rulesets.lookup("layli_goobalay_long"), BoardView(Position("layli_goobalay_long").state), *size
+    )
     assert (len(canvas.rows[0]), len(canvas.rows)) == size

@@ -9,7 +9,7 @@ from mancala_env import IllegalMove, InvalidRuleset, MancalaError, Position
 from mancala_env.agents import InvalidSpec
 from mancala_env.errors import InvalidArgument
 from mancala_env.games import records
-from mancala_env.terminal.game import Game
+from mancala_env.terminal.game import InteractiveGame
 from mancala_env.terminal.hints import Analyst
 
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
@@ -23,7 +23,7 @@ def finish(game):
 
 
 def test_a_game_is_recorded_as_it_was_played():
-    game = Game("leyla", "human:Amina", "greedy", rounds=2, seed=5)
+    game = InteractiveGame("leyla", "human:Amina", "greedy", rounds=2, seed=5)
     finish(game)
     record = game.record()
     assert (record.south, record.north, record.rounds, record.seed) == ("Amina", "greedy", 2, 5)
@@ -31,13 +31,13 @@ def test_a_game_is_recorded_as_it_was_played():
     assert game.outcome().is_over
     assert [step.number for step in game.steps] == list(range(1, len(game.steps) + 1))
     assert len(game.timelines) == len(game.steps)
-    again = Game("leyla", "human:Amina", "greedy", rounds=2, seed=5)
+    again = InteractiveGame("leyla", "human:Amina", "greedy", rounds=2, seed=5)
     finish(again)
     assert again.record() == record
 
 
 def test_undo_goes_back_to_where_a_person_chose():
-    game = Game("gabata_i", "human", "greedy", seed=1)
+    game = InteractiveGame("gabata_i", "human", "greedy", seed=1)
     assert game.undo() == 0
     before = game.position
     game.play(2)
@@ -52,7 +52,7 @@ def test_undo_goes_back_to_where_a_person_chose():
 
 
 def test_undo_works_across_the_end_of_a_round_and_of_the_game():
-    game = Game("leyla", rounds=2)
+    game = InteractiveGame("leyla", rounds=2)
     finish(game)
     boards = [step.before for step in game.steps]
     while boards:
@@ -62,7 +62,7 @@ def test_undo_works_across_the_end_of_a_round_and_of_the_game():
 
 
 def test_two_agents_leave_nothing_to_take_back():
-    game = Game("leyla", "random", "greedy", seed=1)
+    game = InteractiveGame("leyla", "random", "greedy", seed=1)
     finish(game)
     assert not game.has_human
     assert game.undo() == 0
@@ -71,25 +71,25 @@ def test_two_agents_leave_nothing_to_take_back():
 
 def test_a_game_from_a_later_round_goes_up_to_that_round_unless_told():
     later = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 22-22 S round=3")
-    assert Game(later).rounds == 3
+    assert InteractiveGame(later).rounds == 3
     study = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 0-0 S round=3")
-    assert Game(study).rounds == 3  # no round follows that would want the missing seeds
+    assert InteractiveGame(study).rounds == 3  # no round follows that would want the missing seeds
     for rounds in (1, 2):
         with raises(InvalidArgument, "round 3", "rounds", rounds):
-            Game(later, rounds=rounds)
-    game = Game(later, rounds=4)
+            InteractiveGame(later, rounds=rounds)
+    game = InteractiveGame(later, rounds=4)
     finish(game)
     assert game.outcome().rounds == 4
 
 
 def test_what_is_wrong_is_said():
     with pytest.raises(InvalidRuleset):
-        Game("leila")
+        InteractiveGame("leila")
     with pytest.raises(InvalidSpec):
-        Game("leyla", "gready")
+        InteractiveGame("leyla", "gready")
     with raises(MancalaError, "seed"):
-        Game("leyla", seed=-1)
-    game = Game(Position.from_text(NEAR_THE_END))
+        InteractiveGame("leyla", seed=-1)
+    game = InteractiveGame(Position.from_text(NEAR_THE_END))
     with pytest.raises(IllegalMove):
         game.play(0)
     finish(game)
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said():
 
 def test_a_game_is_added_to_a_file(tmp_path):
     file = tmp_path / "games.txt"
-    game = Game(Position.from_text(NEAR_THE_END))
+    game = InteractiveGame(Position.from_text(NEAR_THE_END))
     game.save(file)
     game.play(2)
     game.save(file)
@@ -110,12 +110,12 @@ def test_a_game_is_added_to_a_file(tmp_path):
 
 @pytest.mark.parametrize(("rounds", "said"), [(1, ""), (3, ", up to round 3"), ("match", ", a match")])
 def test_the_title_says_who_plays_what(rounds, said):
-    game = Game("leyla", "human:Amina", "human", rounds=rounds)
+    game = InteractiveGame("leyla", "human:Amina", "human", rounds=rounds)
     assert game.title == f"Leyla (Wegi){said}: Amina (South) - human (North)"
 
 
 def test_the_result_is_said():
-    game = Game(Position.from_text(NEAR_THE_END), "human:Amina")
+    game = InteractiveGame(Position.from_text(NEAR_THE_END), "human:Amina")
     assert game.result() == "The game is not over."
     finish(game)
     assert re.fullmatch(r"(South \(Amina\)|North) wins by \d+\.|The game is a draw\.", game.result())
@@ -129,7 +129,7 @@ def test_leads_are_what_the_rounds_end_with():
     found = Analyst(position.ruleset, 60).solve(position)
     assert found.is_exact
     for action, lead in found.leads.items():
-        after = Game(position)
+        after = InteractiveGame(position)
         after.play(action)
         while not after.is_over:  # best play from there
             best = Analyst(position.ruleset, 60).solve(after.position).best
@@ -164,4 +164,4 @@ def test_a_hint_is_proved_where_it_can_be_and_says_where_not():
     start = Position("layli_goobalay_long")
     action, why = Analyst(start.ruleset, 0.05).hint(start)
     assert action in start.legal_actions
-    assert "it is not proved" in why
+    assert "minimax:0.5s" in why

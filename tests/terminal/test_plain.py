@@ -11,7 +11,7 @@ import pytest
 
 from mancala_env import Position, cli
 from mancala_env.games import records
-from mancala_env.terminal.game import Game
+from mancala_env.terminal.game import InteractiveGame
 from mancala_env.terminal.plain import PlainPlay
 
 NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
@@ -25,10 +25,10 @@ def told(game, *lines):
 
 
 def test_a_turn_is_told_in_words():
-    said = told(Game("layli_goobalay"), "3")
+    said = told(InteractiveGame("layli_goobalay"), "3")
     assert said[:5] == [
         "Layli Goobalay: human (South) - human (North).",
-        "Type a hole, or help.",
+        "Type a hole, or type help.",
         "South to move. South's row in sowing order: 4, 4, 4, 4, 4, 4. "
         "North's row in sowing order: 4, 4, 4, 4, 4, 4. "
         "Stores: South 0, North 0. Legal: S1, S2, S3, S4, S5, S6.",
@@ -43,7 +43,7 @@ def test_a_turn_is_told_in_words():
 
 @pytest.mark.parametrize("words", ["3", "S3", "s3", " 3 \n"])
 def test_a_hole_may_be_written_as_people_do(words):
-    game = Game("layli_goobalay")
+    game = InteractiveGame("layli_goobalay")
     told(game, words)
     assert [str(step.turn) for step in game.steps] == ["S3"]
 
@@ -57,7 +57,7 @@ def test_a_hole_may_be_written_as_people_do(words):
         ("13", "'13' is neither a hole nor a command."),
         ("\x1b[2Jx", r"'\\x1b[2Jx' is neither a hole nor a command."),
         ("undo", "There is no turn to take back."),
-        ("save", "Say a file: save games.txt"),
+        ("save", "Name a file, for example: save games.txt"),
         ("save /nowhere/games.txt", "Not saved: "),
         ("hint", "Hint: S"),
         ("help", "A number or a turn, such as 3 or S3: sow that hole."),
@@ -65,7 +65,7 @@ def test_a_hole_may_be_written_as_people_do(words):
     ],
 )
 def test_what_is_asked_is_answered_and_changes_nothing(words, answer):
-    game = Game(Position.from_text(NEAR_THE_END))
+    game = InteractiveGame(Position.from_text(NEAR_THE_END))
     said = told(game, words)
     assert any(line.startswith(answer) for line in said), said
     assert game.position == Position.from_text(NEAR_THE_END)
@@ -73,14 +73,14 @@ def test_what_is_asked_is_answered_and_changes_nothing(words, answer):
 
 
 def test_values_are_told_turn_by_turn():
-    said = told(Game(Position.from_text(NEAR_THE_END)), "values")
+    said = told(InteractiveGame(Position.from_text(NEAR_THE_END)), "values")
     assert any(line.startswith("With best play South ends the round") for line in said)
     assert {line.partition(":")[0] for line in said} >= {"S3", "S6"}
 
 
 def test_undo_and_save(tmp_path):
     file = tmp_path / "games.txt"
-    game = Game("leyla", "human", "greedy", seed=1)
+    game = InteractiveGame("leyla", "human", "greedy", seed=1)
     said = told(game, "3", "undo", "2", f"save {file}", "quit", "1")
     assert "2 turns taken back." in said
     (record,) = records.read_games(file)
@@ -92,7 +92,7 @@ def test_undo_and_save(tmp_path):
 
 
 def test_rounds_are_announced():
-    game = Game("leyla", "greedy", "greedy", rounds=2, seed=1)
+    game = InteractiveGame("leyla", "greedy", "greedy", rounds=2, seed=1)
     said = told(game)
     counts = game.steps[-1].after.counts
     assert "Round 2 begins." in said
@@ -131,12 +131,15 @@ def test_a_whole_game_over_a_pipe_without_colour_is_recorded(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--ruleset", "leila"], "no ruleset 'leila'; did you mean 'leyla'"),
+        (["--ruleset", "leila"], "ruleset 'leila'; did you mean 'leyla'"),
         (["--north", "gready"], "gready"),
         (["--rounds", "0"], "rounds must be a whole number from 1 to 1000"),
         (["--seed", "-1"], "seed must be a whole number"),
         (["--start", "leyla 4,4/4,4 0-0 S"], "seeds must be 12 whole numbers"),
-        (["--start", Position("leyla").to_text(), "--ruleset", "gabata_i"], "--start is of leyla, not of"),
+        (
+            ["--start", Position("leyla").to_text(), "--ruleset", "gabata_i"],
+            "leyla, not of",
+        ),
         (["--values_seconds", "0"], "--values_seconds must be a number of seconds up to 3600, not 0.0"),
         (["--seed_seconds", "-1"], "--seed_seconds must be a number of seconds up to 3600, not -1.0"),
         (["--record", "/nowhere/games.txt"], "No such file or directory"),

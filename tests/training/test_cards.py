@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from error_checks import names
 
-from mancala_env._util.package_data import rulesets_with, shipped_file
+from mancala_env._util.package_data import bundled_file, rulesets_with
 from mancala_env.networks.checkpoint import as_tensors, load_network, read_identity
 from mancala_env.training.reproduce import made_by
 from tools.make_policy_cards import main
 
-SHIPPED = shipped_file("policy", "gabata_five_holes")
+SHIPPED = bundled_file("policy", "gabata_five_holes")
 
 
 def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", rulesets_with("policy"))
 def test_a_card_names_the_command_that_makes_its_network_by_the_configurations_of_today(name: str) -> None:
-    file = shipped_file("policy", name)
+    file = bundled_file("policy", name)
     way, how = made_by(read_identity(file))
     assert f"| {way} | `{how}` |" in file.with_suffix(".md").read_text()
 

@@ -102,12 +102,12 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("mancala_env.web.analysis.House.analyse", fail)
-    monkeypatch.setattr("mancala_env.web.analysis.House.choose", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.AnalysisService.analyse", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.AnalysisService.choose", fail)
     page = open_page("#study/layli_goobalay+0,3,0,0,0,2/1,0,2,0,0,1+19-20+S")
     page.get_by_text("All values are exact").wait_for(timeout=60_000)
     news = page.locator(".notice.news")
-    expect(news).to_contain_text("this request cannot be answered")
+    expect(news).to_contain_text("internal error of the server")
     page.get_by_role("link", name="Play").click()
     page.get_by_label("Opponent").select_option("served:small.zip")
     page.get_by_role("button", name="Start").click()

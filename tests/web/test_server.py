@@ -227,9 +227,18 @@ BAD = [
     ({"do": "choose", "position": LATE, "agent": "mcts:100s"}, "at most 10 seconds"),
     ({"do": "choose", "position": LATE, "agent": "python:/tmp/x.py:f"}, "without files"),
     ({"do": "choose", "position": LATE, "agent": "/etc/passwd"}, "without files"),
-    ({"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "../x.zip"}, "no checkpoint"),
-    ({"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "outside.zip"}, "no checkpoint"),
-    ({"do": "choose", "position": LATE, "agent": "sample", "checkpoint": "/etc/passwd"}, "no checkpoint"),
+    (
+        {"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "../x.zip"},
+        "unknown checkpoint",
+    ),
+    (
+        {"do": "choose", "position": LATE, "agent": "checkpoint", "checkpoint": "outside.zip"},
+        "unknown checkpoint",
+    ),
+    (
+        {"do": "choose", "position": LATE, "agent": "sample", "checkpoint": "/etc/passwd"},
+        "unknown checkpoint",
+    ),
     ({"do": "choose", "position": LATE, "agent": ["random"]}, "without files"),
     ({"do": "choose", "position": LATE, "dials": {"row_width": 99, "name": "x"}}, "row_width"),
     ({"do": "choose", "position": LATE, "dials": {"colour": "red"}}, "dials must be"),
@@ -323,7 +332,7 @@ def test_another_sites_name_for_this_machine_is_refused(server):
 def test_too_many_requests_a_second_are_told(server):
     with served(limits=Limits(a_second=5)) as slow:
         answers = talk(slow, *({"id": number, "do": "about"} for number in range(40)))
-    assert any("at most 5 a second" in answer.get("error", "") for answer in answers)
+    assert any("at most 5 per second" in answer.get("error", "") for answer in answers)
     assert any("version" in answer for answer in answers)
 
 

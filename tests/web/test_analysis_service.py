@@ -15,7 +15,7 @@ from mancala_env import Position
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
 from mancala_env.web import analysis as house_module
-from mancala_env.web.analysis import House, _Shelf
+from mancala_env.web.analysis import AnalysisService, _LockedCache
 
 CHECKPOINT = next((Path(__file__).parent.parent / "data").rglob("*.zip"))
 HARD = "layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S"
@@ -23,8 +23,8 @@ LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
 
 
 @pytest.fixture
-def house():
-    shared = House(memory_mb=8, num_workers=2)
+def service():
+    shared = AnalysisService(memory_mb=8, num_workers=2)
     yield shared
     shared.close()
 
@@ -35,16 +35,16 @@ async def until(holds: Callable[[], bool], task: asyncio.Task[Any]) -> None:
         await asyncio.sleep(0.005)
 
 
-async def exact(house: House, text: str) -> Any:
-    return [solution async for solution in house.analyse(Position.from_text(text), 60)][-1]
+async def exact(service: AnalysisService, text: str) -> Any:
+    return [solution async for solution in service.analyse(Position.from_text(text), 60)][-1]
 
 
-async def cancelled_analysis(house: House, after: int = 1) -> None:
+async def cancelled_analysis(service: AnalysisService, after: int = 1) -> None:
     """Analyse a hard position, and cancel in the midst of the slice that follows `after` answers."""
     answers: list[Any] = []
 
     async def analyse() -> None:
-        async for solution in house.analyse(Position.from_text(HARD), 60):
+        async for solution in service.analyse(Position.from_text(HARD), 60):
             answers.append(solution)
 
     task = asyncio.create_task(analyse())
@@ -56,25 +56,25 @@ async def cancelled_analysis(house: House, after: int = 1) -> None:
         await task
 
 
-def test_after_a_cancelled_analysis_its_ruleset_is_analysed(house: House) -> None:
+def test_after_a_cancelled_analysis_its_ruleset_is_analysed(service: AnalysisService) -> None:
     async def run() -> Any:
         for _ in range(3):
-            await cancelled_analysis(house)
-        return await exact(house, LATE)
+            await cancelled_analysis(service)
+        return await exact(service, LATE)
 
     assert asyncio.run(run()).is_exact
 
 
-def test_a_cancelled_analysis_leaves_another_of_the_same_ruleset_alone(house: House) -> None:
+def test_a_cancelled_analysis_leaves_another_of_the_same_ruleset_alone(service: AnalysisService) -> None:
     async def run() -> Any:
         bounds: list[Any] = []
 
         async def analyse() -> None:
-            async for solution in house.analyse(Position.from_text(HARD), 60):
+            async for solution in service.analyse(Position.from_text(HARD), 60):
                 bounds.append(solution)
 
         other = asyncio.create_task(analyse())
-        await cancelled_analysis(house, after=2)
+        await cancelled_analysis(service, after=2)
         before = len(bounds)
         while len(bounds) < before + 2:
             assert not other.done()
@@ -86,19 +86,19 @@ def test_a_cancelled_analysis_leaves_another_of_the_same_ruleset_alone(house: Ho
     asyncio.run(run())
 
 
-def test_what_one_analysis_proved_serves_the_next(house: House) -> None:
+def test_what_one_analysis_proved_serves_the_next(service: AnalysisService) -> None:
     async def run() -> tuple[Any, Any]:
-        await cancelled_analysis(house)
-        return await exact(house, LATE), await exact(house, LATE)
+        await cancelled_analysis(service)
+        return await exact(service, LATE), await exact(service, LATE)
 
     first, again = asyncio.run(run())
     assert again.nodes == 0
     assert again.action_values == first.action_values
 
 
-def test_an_analysis_ends_when_its_time_is_up(house: House) -> None:
+def test_an_analysis_ends_when_its_time_is_up(service: AnalysisService) -> None:
     async def run() -> list[Any]:
-        return [solution async for solution in house.analyse(Position.from_text(HARD), 0.2)]
+        return [solution async for solution in service.analyse(Position.from_text(HARD), 0.2)]
 
     found = asyncio.run(run())
     assert found
@@ -130,7 +130,7 @@ class _Slow(RandomAgent):
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[_Slow]:
-    """The agents that a house has made; the test says when the first answers, the others answer at once."""
+    """The agents that a service has made; the test says when the first answers, the others answer at once."""
     agents: list[_Slow] = []
 
     def make(spec: Any, ruleset: Any, **_: Any) -> _Slow:
@@ -145,18 +145,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[_Slow]:
 
 @pytest.mark.parametrize("num_cancels", [1, 2])
 def test_an_agent_is_not_given_to_another_request_before_it_is_done(
-    house: House, made: list[_Slow], num_cancels: int
+    service: AnalysisService, made: list[_Slow], num_cancels: int
 ) -> None:
     """A page that cancels and then goes away cancels twice."""
 
     async def run() -> None:
         position = Position("leyla")
-        first = asyncio.create_task(house.choose(Spec.parse("greedy"), position))
+        first = asyncio.create_task(service.choose(Spec.parse("greedy"), position))
         await until(lambda: bool(made) and made[0].entered.is_set(), first)
         for _ in range(num_cancels):
             first.cancel()
             await asyncio.sleep(0.02)
-        second = asyncio.create_task(house.choose(Spec.parse("greedy"), position))
+        second = asyncio.create_task(service.choose(Spec.parse("greedy"), position))
         await asyncio.sleep(0.1)
         made[0].go_on.set()
         assert await second in position.legal_actions
@@ -169,7 +169,7 @@ def test_an_agent_is_not_given_to_another_request_before_it_is_done(
 
 def test_an_agent_in_use_stays_and_the_oldest_one_that_is_not_goes() -> None:
     async def run() -> None:
-        shelf: _Shelf[str] = _Shelf(2)
+        shelf: _LockedCache[str] = _LockedCache(2)
         _, lock = shelf.keep("a", "A")
         async with lock:
             shelf.keep("b", "B")
@@ -186,7 +186,7 @@ def test_an_agent_in_use_stays_and_the_oldest_one_that_is_not_goes() -> None:
 
 def test_a_shelf_whose_things_are_all_in_use_still_keeps_the_new_one() -> None:
     async def run() -> None:
-        shelf: _Shelf[str] = _Shelf(1)
+        shelf: _LockedCache[str] = _LockedCache(1)
         _, lock = shelf.keep("a", "A")
         async with lock:
             _, other = shelf.keep("b", "B")
@@ -199,39 +199,39 @@ def test_a_shelf_whose_things_are_all_in_use_still_keeps_the_new_one() -> None:
     asyncio.run(run())
 
 
-def test_agents_are_kept_by_spec_and_ruleset(house: House, made: list[_Slow]) -> None:
+def test_agents_are_kept_by_spec_and_ruleset(service: AnalysisService, made: list[_Slow]) -> None:
     async def run() -> None:
-        first = asyncio.create_task(house.choose(Spec.parse("greedy"), Position("leyla")))
+        first = asyncio.create_task(service.choose(Spec.parse("greedy"), Position("leyla")))
         await until(lambda: bool(made), first)
         made[0].go_on.set()
         await first
         for spec, ruleset in (("greedy", "leyla"), ("random", "leyla"), ("greedy", "gabata_i")):
-            await house.choose(Spec.parse(spec), Position(ruleset))
+            await service.choose(Spec.parse(spec), Position(ruleset))
 
     asyncio.run(run())
     assert [agent.ruleset.name for agent in made] == ["leyla", "leyla", "gabata_i"]
 
 
-def test_an_agent_is_told_how_many_rounds_a_game_has(house: House, made: list[_Slow]) -> None:
+def test_an_agent_is_told_how_many_rounds_a_game_has(service: AnalysisService, made: list[_Slow]) -> None:
     async def run() -> None:
-        first = asyncio.create_task(house.choose(Spec.parse("greedy"), Position("leyla")))
+        first = asyncio.create_task(service.choose(Spec.parse("greedy"), Position("leyla")))
         await until(lambda: bool(made), first)
         made[0].go_on.set()
         await first
-        await house.choose(Spec.parse("greedy"), Position("leyla"), "match")
+        await service.choose(Spec.parse("greedy"), Position("leyla"), "match")
 
     asyncio.run(run())
     assert made[0].rounds == [1, "match"]
 
 
 def test_a_checkpoint_that_is_overwritten_is_another_agent(
-    house: House, made: list[_Slow], tmp_path: Path
+    service: AnalysisService, made: list[_Slow], tmp_path: Path
 ) -> None:
     path = tmp_path / "final.zip"
     spec = Spec.parse(str(path))
 
     async def choose() -> None:
-        task = asyncio.create_task(house.choose(spec, Position("layli_goobalay")))
+        task = asyncio.create_task(service.choose(spec, Position("layli_goobalay")))
         await until(lambda: bool(made), task)
         made[0].go_on.set()
         await task

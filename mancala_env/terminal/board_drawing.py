@@ -1,10 +1,15 @@
-"""A board drawn in the cells of a terminal, as large as there is room for; no terminal is needed to draw it.
+"""The board drawn in character cells, as large as the terminal allows; drawing needs no terminal.
 
-A :class:`Plan` says where the holes lie in so many columns and rows, :func:`draw` fills a :class:`Canvas`
-with letters and the roles of their colours (:mod:`mancala_env.render.colours`). Whatever a colour tells is
-told by a shape, too: a hole one may sow has brackets around its name (a line under it where there is no
-room); an owned one has a double line and a triangle down if it is South's, a heavy line and a triangle up if
-North's; the holes of the last turn have broken lines.
+:class:`BoardLayout` places the holes in a given number of columns and rows. :func:`draw` fills a
+:class:`Canvas` with characters and the roles of their colours (:mod:`mancala_env.render.colours`). All
+information is also visible without colour:
+
+| hole | marked by |
+|---|---|
+| legal | brackets around its name; an underline on a narrow board |
+| owned by South | double lines and a triangle that points down |
+| owned by North | heavy lines and a triangle that points up |
+| first or last hole of the last turn | broken lines |
 
 Symbols: W row width, H = 2W holes.
 """
@@ -20,16 +25,16 @@ from mancala_env.rulesets import Ruleset
 
 SEED = "●"
 TRAY = 12
-"""Columns of a store beside the board."""
+"""Width of a store beside the board, in columns."""
 MOST_COLUMNS = 11
-"""Of a hole; it is drawn no wider where there is more room."""
+"""Maximum width of a hole, in columns."""
 _GAP = 2
 _LINES = {"free": "╭─╮│╰╯", "last": "╭╌╮┆╰╯", SOUTH: "╔═╗║╚╝", NORTH: "┏━┓┃┗┛"}
 _TRIANGLES = "▼▲"
 
 
 class Cell(NamedTuple):
-    """A letter of the canvas and how it looks: roles of its colours, and whether it stands out."""
+    """A character of the canvas with the roles of its colours and its style."""
 
     letter: str = " "
     ink: str = "ink"
@@ -51,18 +56,18 @@ class Canvas:
         self.rows = [[Cell(ground="paper")] * width for _ in range(height)]
 
     def put(self, x: int, y: int, text: str, ink: str = "ink", ground: str = "", **looks: bool) -> None:
-        """Write a text from a column on; what does not fit is cut off."""
+        """Write a text from column x of row y; parts outside the canvas are cut off."""
         for i, letter in enumerate(text, x):
             if 0 <= i < self.width and 0 <= y < self.height:
                 self.rows[y][i] = Cell(letter, ink, ground or self.rows[y][i].ground, **looks)
 
     def fill(self, x: int, y: int, width: int, height: int, ground: str) -> None:
-        """Clear a rectangle to a ground."""
+        """Fill a rectangle with a background colour."""
         for row in range(y, y + height):
             self.put(x, row, " " * width, "ink", ground)
 
     def box(self, x: int, y: int, width: int, height: int, lines: str, ink: str, bold: bool) -> None:
-        """Draw a frame: corners, horizontal and vertical lines as in `lines`."""
+        """Draw a frame with the corner and line characters of `lines`."""
         left_top, across, right_top, down, left_bottom, right_bottom = lines
         self.put(x, y, left_top + across * (width - 2) + right_top, ink, bold=bold)
         self.put(x, y + height - 1, left_bottom + across * (width - 2) + right_bottom, ink, bold=bold)
@@ -75,17 +80,17 @@ class Canvas:
 
 
 @dataclass(frozen=True)
-class View:
-    """What is shown of a position.
+class BoardView:
+    """The contents of a drawn board: a position and its markings.
 
     Attributes:
         state: The position, B = 1.
-        legal: Holes that can be sown now.
-        cursor: The hole that Enter would sow; -1: none.
-        last: Holes of the last turn, marked: where it started and where its last seed fell.
-        hand: A hole that is being sown from, and the seeds still in hand, which lie in it yet; or None.
-        falling: The hole a seed has just fallen into; -1: none.
-        badges: By hole, a short text towards the middle of the board, and whether it stands out.
+        legal: Legal holes, marked.
+        cursor: The hole that Enter sows; -1: none.
+        last: First and last hole of the last turn, marked.
+        hand: The hole being sown and the number of seeds still in hand, which are drawn in it; or None.
+        falling: The hole into which a seed has just fallen; -1: none.
+        badges: A short text and whether it is highlighted, by hole; drawn towards the middle of the board.
     """
 
     state: State
@@ -97,23 +102,24 @@ class View:
     badges: Mapping[int, tuple[str, bool]] = field(default_factory=dict)
 
 
-class Plan:
-    """Where the holes of a ruleset lie in so many columns and rows.
+class BoardLayout:
+    """The places of holes and stores in a given number of columns and rows.
 
     Attributes:
-        has_trays: Whether the stores stand beside the board; otherwise in a line above and below it.
-        is_tall: Whether holes have room for seeds; otherwise they show their number alone.
-        columns: Of a hole, its frame included.
+        has_trays: Whether the stores are drawn beside the board; otherwise as lines above and below it.
+        is_tall: Whether seeds are drawn in the holes; otherwise only their number is.
+        columns: Width of a hole with its frame, in columns.
     """
 
     def __init__(self, ruleset: Ruleset, width: int, height: int) -> None:
+        """Compute the layout of a ruleset's board for `width` columns and `height` rows."""
         self.ruleset = ruleset
         self._squares = [square_of(ruleset, hole) for hole in range(ruleset.num_holes)]
         holes = ruleset.row_width
         self.has_trays = width >= 2 * (TRAY + 2) + 6 * holes
         room = width - (2 * (TRAY + 2) if self.has_trays else 2)
         self._pitch = max(4, min(MOST_COLUMNS + 2, room // holes))
-        # An odd number has a middle, and leaves a gap between two holes.
+        # An odd width has a middle column and leaves a gap between two holes.
         self.columns = self._pitch if self._pitch < 7 else min(MOST_COLUMNS, self._pitch - 1 | 1)
         self.is_tall = height >= 16 and self.columns >= 6
         self.rows = 5 if self.is_tall else 3
@@ -125,7 +131,7 @@ class Plan:
         self.top = max(0, (height - self.board_height) // 2)
 
     def corner(self, hole: int) -> tuple[int, int]:
-        """Return the upper left corner of a hole's frame: column, row."""
+        """Return the upper left corner of a hole's frame as (column, row)."""
         row, column = self._squares[hole]
         x = self.left + (TRAY + 2 if self.has_trays else 1) + column * self._pitch
         x += (self._pitch - self.columns) // 2
@@ -133,21 +139,21 @@ class Plan:
         return x, y + row * (self.rows + _GAP)
 
     def is_upper(self, hole: int) -> bool:
-        """Tell whether a hole is drawn in the upper row."""
+        """Return whether a hole is drawn in the upper row."""
         return self._squares[hole][0] == 0
 
     def label(self, hole: int) -> tuple[int, int]:
-        """Return the left end and the row of a hole's name."""
+        """Return the left end of a hole's name as (column, row)."""
         x, y = self.corner(hole)
         return x, y - 1 if self.is_upper(hole) else y + self.rows
 
     def badge(self, hole: int) -> tuple[int, int]:
-        """Return the left end and the row of a hole's badge."""
+        """Return the left end of a hole's badge as (column, row)."""
         x, y = self.corner(hole)
         return x, y + self.rows if self.is_upper(hole) else y - 1
 
     def hole_at(self, x: int, y: int) -> int:
-        """Return the hole at a column and a row of the canvas, its name included; -1 where there is none."""
+        """Return the hole at column x and row y, its name included; -1 outside of holes."""
         for hole in range(self.ruleset.num_holes):
             left, top = self.corner(hole)
             above = 1 if self.is_upper(hole) else 0
@@ -156,27 +162,27 @@ class Plan:
         return -1
 
     def tray(self, player: int) -> tuple[int, int]:
-        """Return the upper left corner of a player's store, at the end where their sowing leaves the row."""
+        """Return the upper left corner of a player's store, at the end of their row in sowing direction."""
         at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
         x = self.left + (self.board_width - TRAY - 1 if at_right else 1)
         return x, self.top + self._pad
 
     @property
     def tray_height(self) -> int:
-        """Rows of a store."""
+        """Height of a store, in rows."""
         return self.board_height - 2 * self._pad
 
 
-def draw(ruleset: Ruleset, view: View, width: int, height: int) -> Canvas:
-    """Draw a board into so many columns and rows.
+def draw(ruleset: Ruleset, view: BoardView, width: int, height: int) -> Canvas:
+    """Draw a board.
 
     Args:
         ruleset: The ruleset.
-        view: What is shown.
-        width: Columns, from 4W + 2.
-        height: Rows, from 12.
+        view: The position and its markings.
+        width: Columns, at least 4W + 2.
+        height: Rows, at least 12.
     """
-    plan = Plan(ruleset, width, height)
+    plan = BoardLayout(ruleset, width, height)
     canvas = Canvas(width, height)
     canvas.fill(plan.left, plan.top, plan.board_width, plan.board_height, "board")
     for player in (NORTH, SOUTH):
@@ -203,7 +209,7 @@ def draw(ruleset: Ruleset, view: View, width: int, height: int) -> Canvas:
     return canvas
 
 
-def _draw_hole(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
+def _draw_hole(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -> None:
     owner = int(view.state.owner[0, hole])
     seeds = int(view.state.seeds[0, hole])
     x, y = plan.corner(hole)
@@ -231,7 +237,7 @@ def _draw_hole(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
         canvas.put(x + (plan.columns - len(number)) // 2, y + 1, number, **looks)
 
 
-# Places of seeds in a hole, by the columns of its grid of three rows: row and column, as they fill.
+# Places (row, column) of seeds in a hole in the order they fill, by the width of its grid of three rows.
 _PLACES = {
     2: ((1, 0), (1, 1), (0, 1), (2, 0), (0, 0), (2, 1)),
     3: ((1, 1), (0, 2), (2, 0), (0, 0), (2, 2), (1, 0), (1, 2), (0, 1), (2, 1)),
@@ -240,14 +246,14 @@ _PLACES = {
 
 
 def _draw_seeds(canvas: Canvas, x: int, y: int, width: int, seeds: int) -> None:
-    """Draw seeds in fixed places, so that one that stays does not jump."""
+    """Draw seeds in fixed places, so that remaining seeds do not move."""
     columns = max(2, min(4, (width + 1) // 2))
     left = x + (width - (2 * columns - 1)) // 2
     for row, column in _PLACES[columns][: min(seeds, MAX_SEEDS_DRAWN)]:
         canvas.put(left + 2 * column, y + row, SEED, "seed")
 
 
-def _draw_label(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
+def _draw_label(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -> None:
     x, y = plan.label(hole)
     owner, sower = int(view.state.owner[0, hole]), int(view.state.territory[0, hole])
     if owner != NOBODY:
@@ -273,7 +279,7 @@ def _draw_label(canvas: Canvas, plan: Plan, view: View, hole: int) -> None:
     )
 
 
-def _draw_tray(canvas: Canvas, plan: Plan, player: int, stored: int) -> None:
+def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
     x, y = plan.tray(player)
     height = plan.tray_height
     canvas.fill(x + 1, y + 1, TRAY - 2, height - 2, "hole")
@@ -288,7 +294,7 @@ def _draw_tray(canvas: Canvas, plan: Plan, player: int, stored: int) -> None:
         canvas.put(x + 2 + 2 * column, y + height - 2 - row, SEED, "seed")
 
 
-def _draw_store_line(canvas: Canvas, plan: Plan, player: int, stored: int) -> None:
+def _draw_store_line(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
     y = plan.top + plan._pad if player == NORTH else plan.top + plan.board_height - 1 - plan._pad
     text = f"{_TRIANGLES[player]} {('South', 'North')[player]}'s store: {stored}"
     canvas.put(plan.left + 2, y, text, ROLES[player], bold=True)
