@@ -22,7 +22,10 @@ CHAPTERS = {
             "mancala_env.rulesets",
             "mancala_env.engine.coordinates",
             "mancala_env.games.notation",
-            "mancala_env.games.records",
+            "mancala_env.games.records.model",
+            "mancala_env.games.records.replay",
+            "mancala_env.games.records.reader",
+            "mancala_env.games.records.writer",
         ),
     ),
     "turns": Chapter(
