@@ -55,6 +55,7 @@ CHAPTERS = {
             "mancala_env.envs.gym",
             "mancala_env.envs.vector",
             "mancala_env.envs.sb3",
+            "mancala_env.envs.options",
             "mancala_env.envs.opponents",
             "mancala_env.envs.spaces",
             "mancala_env.envs.open_spiel",
