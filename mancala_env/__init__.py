@@ -12,6 +12,7 @@ South   4    4    4    4    4    4    store 0
 from mancala_env import rulesets
 from mancala_env.envs.families import register as _register_gymnasium_ids
 from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError
+from mancala_env.games import records
 from mancala_env.games.batch import Batch
 from mancala_env.games.position import Position, Turn
 from mancala_env.rulesets import Ruleset
@@ -27,6 +28,7 @@ __all__ = [
     "Ruleset",
     "Turn",
     "__version__",
+    "records",
     "rulesets",
 ]
 

@@ -16,8 +16,8 @@ from typing import Unpack
 
 from pettingzoo import AECEnv
 
-from mancala_env.envs.aec import MancalaAEC, Options, guarded
-from mancala_env.envs.options import RENDER_MODES
+from mancala_env.envs.aec import MancalaAEC, guarded
+from mancala_env.envs.options import RENDER_MODES, GameOptions
 from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
@@ -69,7 +69,7 @@ class raw_env(MancalaAEC):
     }
 
 
-def env(ruleset: str | Ruleset | None = None, **options: Unpack[Options]) -> AECEnv:
+def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
     """Make the environment, guarded as PettingZoo's classic games are; arguments are raw_env's.
 
     An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env._util.archives import InvalidArchive, Numbers, read_arrays
-from mancala_env._util.package_data import of_the_same_dials, rulesets_with
+from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
+from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env.agents.base import InvalidSpec
 from mancala_env.agents.searchers import MctsAgent
 from mancala_env.engine.jit.decorator import kernel
@@ -157,7 +157,7 @@ def shipped_values(ruleset: Ruleset) -> Path:
         NoMatchValues: No file is bundled for the ruleset.
     """
     _check_match(ruleset)
-    file = of_the_same_dials("match", ruleset)
+    file = bundled_file_for_options("match", ruleset)
     if file is None:
         raise NoMatchValues(
             f"no match values are bundled for {ruleset.name}, only for: {', '.join(rulesets_with('match'))}; "
@@ -188,7 +188,10 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     try:
         arrays = read_arrays(
             Path(file),
-            {"values": Numbers("float32", (ruleset.total_seeds + 1,)), "dials": Numbers("uint8", (None,))},
+            {
+                "values": ArrayFormat("float32", (ruleset.total_seeds + 1,)),
+                "dials": ArrayFormat("uint8", (None,)),
+            },
         )
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
         raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error

@@ -1,7 +1,7 @@
 """The games for two learners, as a PettingZoo AEC environment."""
 
 import warnings
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -10,26 +10,22 @@ from pettingzoo import AECEnv
 
 from mancala_env._util.checks import is_whole, one_of, seed_of
 from mancala_env.engine.coordinates import hole_of
-from mancala_env.engine.episode import Rounds, encode_episode
-from mancala_env.engine.holdout import OpeningSet
+from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
-from mancala_env.envs.families import ruleset_of
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import (
-    FirstPlayer,
-    Reward,
+    EnvOptions,
+    GameOptions,
     UnknownOption,
-    refuse_unknown,
-    render_mode_of,
     reset_options,
     starting_game,
     warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
-from mancala_env.observations import ObservationKind, Observer
+from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
 
 AGENTS = ("player_0", "player_1")
@@ -37,84 +33,69 @@ AGENTS = ("player_0", "player_1")
 _RESET_OPTIONS = ("position",)
 
 
-class Options(TypedDict, total=False):
-    """The keyword arguments of every PettingZoo environment here; see :class:`MancalaAEC`."""
-
-    rounds: Rounds
-    reward: Reward
-    first_player: FirstPlayer
-    opening_turns: int
-    opening_set: OpeningSet
-    observation: ObservationKind
-    flatten: bool
-    render_mode: str | None
-
-
 class MancalaAEC(AECEnv[str, Any, Any]):
-    """Two agents, ``player_0`` (South) and ``player_1`` (North), taking turns.
+    """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
-    The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` document the environment a game at a
-    time; this class plays all of them. It raises ``IllegalMove`` at an illegal action.
+    This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
+    the environments of each game. An illegal action raises ``IllegalMove``.
 
-    A turn is one call of a kernel, which plays it and writes what both agents may do and see.
+    One call of a kernel plays a turn, and writes the masks and observations of both agents.
 
     Attributes:
         ruleset: The ruleset.
         rounds: Most rounds of an episode, or "match".
-        observation_kind: What agents see; `metadata` names its version.
+        observation_kind: Kind of observation; `metadata` has its version.
         render_mode: None, "ansi", "svg", "rgb_array" or "human".
     """
 
     game: str | None = None
 
-    def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[Options]) -> None:
+    def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
-            ruleset: Name of a ruleset, or your own; None: the game's default.
-            options: ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
-                ``reward``: "outcome" (+1, 0, -1; the default) or "margin" (lead in the last count over all
-                seeds). ``first_player``: who starts round 1, 0 South (the default), 1 North, or "random" for
-                a draw at each reset. ``opening_turns``: uniformly random turns before the episode begins (0).
-                ``opening_set``: "all" of those openings (the default), or only those for "training", which
-                the arena holds none of. ``observation``: what agents see, "board" (the default), or what
-                each action leads to, "afterstates", "replies", "lines", "leaves" or "values"; see
-                :mod:`mancala_env.observations`. ``flatten``: whether that is one vector whatever is seen.
-                ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
+            ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
+            options: Any of these:
+
+                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
+                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
+                  count over all seeds.
+                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
+                  draw at each reset.
+                - ``opening_turns``: uniformly random turns before the episode begins (0).
+                - ``opening_set``: "all" of those openings (the default), or only those for "training",
+                  which no evaluation uses.
+                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
+                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
+                - ``flatten``: whether an observation is one vector, whatever its kind (False).
+                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 
         Raises:
-            InvalidRuleset: No such ruleset, or not one of the game.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
-            UnknownOption: No such argument; the message has the nearest.
-            ValueError: Another argument is out of range; the message says what would be right.
+            InvalidRuleset: The ruleset is unknown, or belongs to another game.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            UnknownOption: A keyword argument is unknown; the message suggests a name.
+            ValueError: Another argument is out of range; the message says what is valid.
         """
         super().__init__()
-        refuse_unknown("unexpected keyword argument", options, ("ruleset", *Options.__annotations__))
-        self.ruleset = ruleset_of(self.game, ruleset)
-        self.rounds: Rounds = options.get("rounds", 1)
-        episode = encode_episode(
-            self.rounds,
-            options.get("first_player", 0),
-            options.get("opening_turns", 0),
-            options.get("reward", "outcome"),
-            options.get("opening_set", "all"),
+        checked = EnvOptions.checked(
+            {"opening_turns": 0, **options},
+            ("ruleset", *GameOptions.__annotations__),
+            ruleset,
+            self.game,
         )
-        self._settings = kernels.encode_settings(self.ruleset, episode)
-        num_actions = self.ruleset.num_actions(self.rounds)
-        self._observer = Observer(
-            self.ruleset,
-            options.get("observation", "board"),
-            num_actions,
-            flatten=options.get("flatten", False),
-        )
+        self.ruleset = checked.ruleset
+        self.rounds: Rounds = checked.rounds
+        self._settings = kernels.encode_settings(self.ruleset, checked.episode)
+        self._observer = checked.observer()
         self.observation_kind: ObservationKind = self._observer.kind
         self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
-        self.render_mode = render_mode_of(options.get("render_mode"))
+        self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._is_drawn = self.render_mode not in (None, "ansi")
         self._last_turn: tuple[np.ndarray, int] | None = None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
+        num_actions = self.ruleset.num_actions(self.rounds)
         self._mask_shape = (2, num_actions)
         self._masks = np.zeros(self._mask_shape, np.int8)
         both = (2, *self._observer.shape)
@@ -137,7 +118,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
     @property
     def position(self) -> Position:
-        """The position, a copy; after the last step the one the episode ended in."""
+        """A copy of the position; after an episode, its final position."""
         if not self._is_started:
             raise AttributeError("position cannot be accessed before reset")
         return Position.from_games(self.ruleset, self._games)
@@ -154,17 +135,16 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """Start an episode.
 
         Args:
-            seed: Seed of the draw of the first player and of the opening; None goes on with the present
-                generator.
-            options: ``position``, a Position or its text, to start from. Others are ignored with a warning.
+            seed: Random seed of the first player and of the opening; None keeps the current generator.
+            options: ``position``: the start, a Position or its text. Others are ignored with a warning.
 
         Raises:
             InvalidPosition: An episode cannot start from `position`. Nothing has changed.
-            InvalidArgument: `seed` is no seed. Nothing has changed.
+            InvalidArgument: `seed` is invalid. Nothing has changed.
         """
         try:
             given = reset_options(options, _RESET_OPTIONS)
-        except UnknownOption as error:  # PettingZoo's api_test wants any option to be taken
+        except UnknownOption as error:  # PettingZoo's api_test passes options of its own
             warnings.warn(f"{error}; it is ignored", stacklevel=2)
             given = {name: value for name, value in dict(options or {}).items() if name in _RESET_OPTIONS}
         seed = seed_of(seed)
@@ -189,11 +169,11 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             self._show()
 
     def step(self, action: Any) -> None:
-        """Play the turn of `agent_selection`; None for an agent whose episode is over.
+        """Play an action of `agent_selection`; None for an agent whose episode is over.
 
         Raises:
             IllegalMove: The action is not legal; nothing has changed.
-            ResetNeeded: No episode was started.
+            ResetNeeded: :meth:`reset` was not called.
         """
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
@@ -213,14 +193,14 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             self._refuse(action)
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """Return what an agent sees, and their mask: all zeros where it is not their turn.
+        """Return the observation of an agent and their action mask.
 
-        Where it is not their turn they see the board all the same, but of their actions, none of which is
-        legal, all zeros.
+        The mask of the agent who does not move is all zeros. So is their observation of actions; their
+        observation of the board is complete.
 
         Raises:
-            InvalidArgument: There is no such agent.
-            ResetNeeded: No episode was started.
+            InvalidArgument: The agent is unknown.
+            ResetNeeded: :meth:`reset` was not called.
         """
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
@@ -232,11 +212,11 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
     def render(self) -> Any:
-        """Draw the position, the last turn's holes marked.
+        """Draw the position, with the holes of the last turn marked.
 
         Returns:
-            A text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height, width, 3]` of
-            "rgb_array". None of "human", which shows each turn in a window as it is played.
+            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
+            and "human" None, because a window shows each turn when it is played.
         """
         if self.render_mode is None:
             return warn_of_no_render_mode()
@@ -245,7 +225,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         return self._screen.show(self._seen_position()._replace(turns=(), ends=()), self._fps)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window of `render_mode` "human"."""
         if self._screen is not None:
             self._screen.close()
 
@@ -275,9 +255,9 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             self._show()
 
     def _turn(self, action: int) -> bool:
-        """Play an action, or none for -1, and renew what depends on the position; tells whether it was legal.
+        """Play an action, or only refresh the state for -1; return whether the action was legal.
 
-        Nothing is assigned before the kernel has played, so an exception finds a whole environment.
+        Attributes are assigned after the kernel call, so that an exception leaves a consistent environment.
         """
         masks = np.empty(self._mask_shape, np.int8)
         seen = None if self._seen_shape is None else np.empty(self._seen_shape, np.float32)
@@ -309,9 +289,9 @@ class MancalaAEC(AECEnv[str, Any, Any]):
 
 
 def guarded(env: MancalaAEC) -> AECEnv:
-    """Return an environment that behaves as in the wrappers of PettingZoo's classic games.
+    """Wrap an environment so that it behaves like PettingZoo's classic games.
 
-    An illegal action then loses the episode (reward -1) with a warning, one outside the action space is an
-    AssertionError, and a method called before ``reset()`` says so.
+    An illegal action loses the episode (reward -1) with a warning. An action outside the action space is an
+    AssertionError. A call before ``reset()`` raises an error.
     """
     return Guard(env)

@@ -1,6 +1,6 @@
-"""What environments draw: a position as text, SVG, pixels or in a window, the last turn's holes marked.
+"""Pictures of environments: text, SVG, pixels or a window, with the holes of the last turn marked.
 
-Nothing of it costs anything before somebody looks.
+Turns are written out only when a picture is drawn.
 """
 
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ from mancala_env.games.position import Position
 from mancala_env.render.motion import ends_of, steps
 from mancala_env.render.scene import Scene
 
-# In a window, in frames of `render_fps`: what a seed takes to fall, and at most what a turn takes.
+# Durations in a window, in frames of `render_fps`: a seed that falls, and the longest turn.
 _SEED_FRAMES, _TURN_FRAMES = 0.2, 4.0
 MOST_IN_A_WINDOW = 16
-"""Games that a window shows at once."""
+"""Most games that a window shows."""
 _GRID_WIDTH = 1280
 
 
 class PlayedTurn(NamedTuple):
-    """A turn: the position it was played in, and the action."""
+    """A turn: the position before it, and the action."""
 
     before: Position
     action: int
 
 
 class Seen(NamedTuple):
-    """A position to be drawn.
+    """A position to draw.
 
     Attributes:
         position: The position.
-        turns: The turns that led to it, as far as they are known.
-        ends: The holes of the last of them, where it left this position.
+        turns: The known turns that led to it.
+        ends: The holes of the last turn if it led directly to the position.
     """
 
     position: Position
@@ -49,12 +49,12 @@ class Seen(NamedTuple):
 
 
 def seen_after(begin: Position | None, holes: Sequence[int], now: Position) -> Seen:
-    """Return a position with the turns that led to it, or without any where they do not lead there.
+    """Return a position with the turns that led to it, or without turns if they lead elsewhere.
 
     Args:
-        begin: The position they were played from; None: nobody knows.
-        holes: Holes sown from, in order; new rounds are set up on the way.
-        now: Where they are said to have led.
+        begin: Position before the turns; None if unknown.
+        holes: Holes sown from, in order. New rounds are set up between them.
+        now: The position to draw.
     """
     if begin is None or not holes:
         return Seen(now)
@@ -84,7 +84,7 @@ def seen_of(duel: Duel, b: int, now: Position) -> Seen:
 
 
 def draw(render_mode: str, seen: Seen) -> Any:
-    """Return the picture of a position as a render mode other than "human" has it."""
+    """Return the picture of a position for a render mode other than "human"."""
     match render_mode:
         case "ansi":
             return str(seen.position)
@@ -97,14 +97,14 @@ def draw(render_mode: str, seen: Seen) -> Any:
 
 
 class Screen:
-    """The window of an environment, opened when something is shown.
+    """The window of an environment; it opens with the first picture.
 
     Attributes:
         window: The window.
     """
 
     def __init__(self, title: str) -> None:
-        """Open nothing yet."""
+        """Prepare the window without opening it."""
         from mancala_env.render.window import Window
 
         self.window: Window = Window(title)
@@ -124,7 +124,7 @@ class Screen:
             self.window.play(
                 frames_of_turn(turn.before, turn.action, seed_seconds=seconds, rest_seconds=1 / fps)
             )
-        if not seen.ends:  # else it has just been shown
+        if not seen.ends:  # otherwise the last frame of the turn shows it
             self.window.show(pixels_of(seen.scene()), 1 / fps)
 
     def show_many(self, seen: Sequence[Seen], fps: float) -> None:
@@ -140,7 +140,7 @@ class Screen:
 
 
 def tiles_of(seen: Sequence[Seen]) -> list[np.ndarray]:
-    """Return the pictures of positions as pixels, small where there are many to stand side by side."""
+    """Return the pictures of positions as pixels, smaller if there are several."""
     from mancala_env.render.pixels import WIDTH, pixels_of
 
     width = WIDTH if len(seen) == 1 else max(160, _GRID_WIDTH // ceil(sqrt(len(seen))))

@@ -1,6 +1,6 @@
-"""The three games as environments: which ruleset belongs to which family.
+"""The three games as environments: their rulesets, modules and Gymnasium ids.
 
-Nothing here imports PettingZoo, so that ``import mancala_env`` can register the Gymnasium ids.
+This module does not import PettingZoo, so that ``import mancala_env`` can register the Gymnasium ids.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from mancala_env.rulesets import Landing, Ruleset, lookup
 
 @dataclass(frozen=True)
 class Family:
-    """One game's environments: all rulesets with its landing, one of them the default.
+    """A game with its environments: all rulesets with the same landing.
 
     Attributes:
-        game: The game's name in words.
-        landing: What a finished lap does in every ruleset of the game.
-        default: The ruleset that is played when none is named.
+        game: Title of the game.
+        landing: The rule option `landing` of every ruleset of the game.
+        default: Name of the default ruleset.
         module: The PettingZoo module.
         gym_id: The Gymnasium id.
     """
@@ -32,10 +32,10 @@ class Family:
     gym_id: str
 
     def ruleset(self, ruleset: str | Ruleset | None) -> Ruleset:
-        """Return the ruleset of that name, the default for None; a Ruleset comes back as it is.
+        """Return the ruleset of a name, or the default for None; a Ruleset is returned unchanged.
 
         Raises:
-            InvalidRuleset: No such ruleset, or it belongs to another family; the message names that one.
+            InvalidRuleset: The ruleset is unknown, or belongs to another family, which the message names.
         """
         wanted = lookup(self.default if ruleset is None else ruleset)
         if wanted.landing != self.landing:
@@ -48,7 +48,7 @@ class Family:
         return wanted
 
     def ruleset_names(self) -> tuple[str, ...]:
-        """Return the catalogue's rulesets that are of this family, its default first."""
+        """Return the names of the family's rulesets in the catalogue, the default first."""
         names = [name for name in rulesets.names() if lookup(name).landing == self.landing]
         return tuple(sorted(names, key=lambda name: name != self.default))
 
@@ -60,7 +60,7 @@ FAMILIES = {
     "leyla": Family("Leyla", "pair", "leyla", "leyla_v0", "mancala/Leyla-v0"),
     "gabata": Family("Gabata", "weg", "gabata_i", "gabata_v0", "mancala/Gabata-v0"),
 }
-"""Every family by its short name, as `game=` of the environment classes takes it."""
+"""Families by the name that `game=` of the environment classes takes."""
 
 
 def register() -> None:
@@ -76,11 +76,15 @@ def register() -> None:
 
 
 def ruleset_of(game: str | None, ruleset: str | Ruleset | None) -> Ruleset:
-    """Return the ruleset to play in a game's environments; without a game any ruleset will do.
+    """Return the ruleset of an environment.
+
+    Args:
+        game: The game whose rulesets are allowed; None allows all.
+        ruleset: A ruleset or its name; None is the default of the game.
 
     Raises:
-        InvalidRuleset: No such ruleset, or not one of the game; the message says what would be right.
-        InvalidArgument: No such game.
+        InvalidRuleset: The ruleset is unknown, or belongs to another game.
+        InvalidArgument: The game is unknown.
     """
     if game is None:
         return lookup("layli_goobalay" if ruleset is None else ruleset)

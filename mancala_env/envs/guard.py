@@ -1,8 +1,8 @@
 """The three wrappers of PettingZoo's classic games in one, for speed.
 
-``OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(env)))`` passes every attribute up
-through three ``__getattr__``, and that costs more than a hundred turns of the engine. :class:`Guard` does
-what the three do, with their warnings and errors, over real properties.
+``OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(env)))`` passes every attribute
+through three ``__getattr__``, which takes longer than 100 turns of the engine. :class:`Guard` does the same,
+with the same warnings and errors, through properties.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _ILLEGAL_REWARD = -1.0
 
 
 def _of_the_env(name: str) -> Any:
-    """Return a property that reads and writes an attribute of the environment once it was reset."""
+    """Return a property for an attribute of the environment that exists after reset()."""
 
     def read(self: "Guard") -> Any:
         if not self._has_reset:
@@ -30,14 +30,14 @@ def _of_the_env(name: str) -> Any:
 
 
 def _is_in(space: Any, action: Any) -> bool:
-    """Tell whether an action is in a Discrete space, which takes True for one and fails at 2**63."""
+    """Return whether an action is in a Discrete space. The space itself accepts True and fails at 2**63."""
     if is_whole(action):
         return 0 <= action < space.n
     return not isinstance(action, bool) and space.contains(action)
 
 
 class Guard(OrderEnforcingWrapper):
-    """An environment in which an illegal action loses, with a warning, and the order of calls is enforced."""
+    """A wrapper in which an illegal action loses, with a warning, and the order of calls is checked."""
 
     agents = _of_the_env("agents")
     agent_selection = _of_the_env("agent_selection")
@@ -49,7 +49,7 @@ class Guard(OrderEnforcingWrapper):
     _cumulative_rewards = _of_the_env("_cumulative_rewards")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start an episode; see the environment's own method."""
+        """Start an episode; see the method of the environment."""
         self.env.reset(seed=seed, options=options)
         self._has_reset = self._has_updated = True
 
@@ -77,12 +77,12 @@ class Guard(OrderEnforcingWrapper):
             self._forfeit(env, agent)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return what the selected agent sees, and what the last turn brought."""
+        """Return observation, reward, termination, truncation and info of the selected agent."""
         _ = self.agent_selection  # raises before reset()
         return self.env.last(observe)
 
     def _forfeit(self, env: Any, agent: str) -> None:
-        """End the episode as lost by an agent, as TerminateIllegalWrapper does."""
+        """End the episode as a loss of an agent, like TerminateIllegalWrapper."""
         EnvLogger.warn_on_illegal_move()
         env._cumulative_rewards[agent] = 0
         env.terminations = dict.fromkeys(env.agents, True)

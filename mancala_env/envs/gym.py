@@ -1,27 +1,20 @@
 """The games for one learner against an agent, as a Gymnasium environment."""
 
-from collections.abc import Sequence
-from inspect import signature
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from mancala_env._util.checks import is_whole, seed_of
-from mancala_env.agents import Agent, AgentLike
-from mancala_env.engine.episode import Rounds
-from mancala_env.engine.holdout import OpeningSet
+from mancala_env.agents import Agent
 from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
-from mancala_env.envs.families import ruleset_of
-from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.opponents import make_duel
 from mancala_env.envs.options import (
     RENDER_MODES,
-    FirstPlayer,
-    Reward,
+    EnvOptions,
+    OpponentOptions,
     first_seed,
-    refuse_unknown,
-    render_mode_of,
     reset_options,
     starting_game,
     warn_of_no_render_mode,
@@ -29,45 +22,45 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
 from mancala_env.games.position import Position
-from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
 
 
 class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
-    """A mancala game against an agent that answers within the step.
+    """A mancala game against an agent, whose turns are part of the step.
 
-    ``gymnasium.make`` knows it as ``mancala/LayliGoobalay-v0``, ``mancala/Leyla-v0`` and
+    ``gymnasium.make`` makes it as ``mancala/LayliGoobalay-v0``, ``mancala/Leyla-v0`` and
     ``mancala/Gabata-v0``.
 
     ## Action Space
-    ``Discrete(A)``: the hole to sow from, seen from the learner. 0 to W-1 are their own row in sowing order;
-    A is W, or 2W in Gabata when more than one round is played, where the opponent's holes can become theirs.
-    ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8 `[A]`) say which are legal. An illegal
-    action raises ``IllegalMove`` and changes nothing; with ``illegal="random"`` a random legal one is played
-    in its place, with ``illegal="lose"`` it ends the episode with reward -1. ``action_space.sample()``
-    without a mask draws a legal action.
+    ``Discrete(A)``: the hole to sow from, seen from the learner. Actions 0 to W-1 are their own row in sowing
+    order. A is W; it is 2W in Gabata with more than one round, because holes of the opponent's row can become
+    the learner's. ``action_masks()`` (bool `[A]`) and ``info["action_mask"]`` (int8 `[A]`) mark the legal
+    actions. ``action_space.sample()`` without a mask draws a legal action.
+
+    An illegal action raises ``IllegalMove`` and changes nothing. With ``illegal="random"`` a random legal
+    action is played instead. With ``illegal="lose"`` it ends the episode with reward -1.
 
     ## Observation Space
-    ``Box`` float32 `[F]`, everything about the position seen from the learner;
-    ``mancala_env.observations.parts(ruleset)`` names the features. With ``observation="afterstates"``,
-    ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` int16 `[A, G]`, what each action leads to,
-    all zeros for one that is not legal and for all when the episode is over;
-    ``mancala_env.observations.Observer`` names the features. With ``flatten=True`` the same as one vector.
+    ``Box`` float32 `[F]`: the whole position, seen from the learner.
+    ``mancala_env.observations.parts(ruleset)`` names the features.
+
+    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` it is int16
+    `[A, G]`: what each action leads to. Rows of illegal actions are all zeros, and so are all rows after the
+    episode. ``mancala_env.observations.Observer`` names the features. ``flatten=True`` makes it one vector.
 
     ## Starting State
-    The start of round 1, `opening_turns` random turns (four, without which a learner meets a handful of
-    games and learns them by heart), and the opponent's turns up to the learner's first. An episode that ends
-    before that is played anew. ``reset(options={"position": ..., "seat": ...})`` starts elsewhere.
+    The start of round 1, then `opening_turns` random turns, then the opponent's turns up to the learner's
+    first. Without random turns a learner sees only a few games and memorises them. An opening that ends the
+    episode is drawn again. ``reset(options={"position": ..., "seat": ...})`` starts from another position.
 
     ## Rewards
-    0 until the episode ends; then +1, 0 or -1 (`reward="outcome"`), or the learner's lead in the last
-    count over all seeds of the game (`reward="margin"`).
+    0 until the episode ends. Then +1, 0 or -1 (`reward="outcome"`), or the learner's lead in the last count
+    divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
-    Terminated when the round is over, or the last of `rounds` rounds, or the match; truncated where a match
-    reaches 1,000 rounds, its reward then by the last count. The last info holds ``counts`` (int16 `[2]`, of
-    South and North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended
-    it).
+    Terminated after the last of `rounds` rounds, or after the match. Truncated if a match reaches 1,000
+    rounds; the last count then decides the reward. The last info holds ``counts`` (int16 `[2]`, of South and
+    North), ``winner`` (0 South, 1 North, -1 draw) and ``illegal`` (whether an illegal action ended it).
 
     ## Version History
     * v0: first release
@@ -80,65 +73,49 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: AgentLike | Sequence[AgentLike] = "random",
-        seat: Seat = "south",
-        rounds: Rounds = 1,
-        reward: Reward = "outcome",
-        first_player: FirstPlayer = 0,
-        opening_turns: int = 4,
-        opening_set: OpeningSet = "all",
-        illegal: Illegal = "raise",
-        observation: ObservationKind = "board",
-        flatten: bool = False,
-        render_mode: str | None = None,
-        **unknown: Any,
+        **options: Unpack[OpponentOptions],
     ) -> None:
         """Set up the game; nothing is played before :meth:`reset`.
 
         Args:
-            ruleset: Name of a ruleset, or your own; None: the game's default.
-            game: "layli_goobalay", "leyla" or "gabata" admits only that game's rulesets, as the registered
-                ids do; None admits all.
-            opponent: An agent or its spec, such as "random", "greedy" or the path of a checkpoint; of a list
-                one is drawn for each episode.
-            seat: The learner's seat: "south", "north", or "random" for a draw at each reset.
-            rounds: Most rounds of an episode, or "match" to play until the match is over.
-            reward: "outcome" or "margin".
-            first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
-            opening_turns: Uniformly random turns before the episode begins.
-            opening_set: "all" openings, or only those for "training", which the arena holds none of.
-            illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
-                play a random legal action in its place.
-            observation: What the learner sees: "board", or what each action leads to: "afterstates",
-                "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
-            flatten: Whether the observation is one vector whatever is seen.
-            render_mode: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
-            unknown: Refused, with the nearest names.
+            ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
+            game: "layli_goobalay", "leyla" or "gabata" allows only the rulesets of that game, as the
+                registered ids do; None allows all.
+            options: Any of these:
+
+                - ``opponent``: an agent or its spec, such as "random" (the default), "greedy" or the path of
+                  a checkpoint. Of a list, one is drawn for each episode.
+                - ``seat``: the learner's seat: "south" (the default), "north", or "random" for a draw at each
+                  reset.
+                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
+                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
+                  count over all seeds.
+                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
+                  draw at each reset.
+                - ``opening_turns``: uniformly random turns before the episode begins (4).
+                - ``opening_set``: "all" openings (the default), or only those for "training", which no
+                  evaluation uses.
+                - ``illegal``: effect of an illegal action: "raise" an IllegalMove (the default), "lose" the
+                  episode, or play a "random" legal action instead.
+                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
+                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
+                - ``flatten``: whether an observation is one vector, whatever its kind (False).
+                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 
         Raises:
-            InvalidRuleset: No such ruleset, or not one of the game.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
-            InvalidSpec: No such opponent, or it cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what would be right.
+            InvalidRuleset: The ruleset is unknown, or belongs to another game.
+            UnknownOption: A keyword argument is unknown; the message suggests a name.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+            ValueError: Another argument is out of range; the message says what is valid.
         """
-        refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
-        self.ruleset = ruleset_of(game, ruleset)
-        self.render_mode = render_mode_of(render_mode)
-        self._duel = make_duel(
-            self.ruleset,
-            1,
-            opponent=opponent,
-            seat=seat,
-            rounds=rounds,
-            reward=reward,
-            first_player=first_player,
-            opening_turns=opening_turns,
-            opening_set=opening_set,
-            illegal=illegal,
-            observation=observation,
-            flatten=flatten,
+        checked = EnvOptions.checked(
+            options, ("ruleset", "game", *OpponentOptions.__annotations__), ruleset, game
         )
-        self._illegal = illegal
+        self.ruleset = checked.ruleset
+        self.render_mode = checked.render_mode
+        self._duel = make_duel(checked, 1)
+        self._illegal = checked.illegal
         self._legal_actions = LegalDiscrete(self._duel.num_actions)
         self.action_space = self._legal_actions
         self.observation_space = self._duel.observer.space
@@ -148,7 +125,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
     @property
     def position(self) -> Position:
-        """The position the learner sees, a copy; after the last step the one the episode ended in."""
+        """A copy of the position; after an episode, its final position."""
         if not self._has_started:
             raise ResetNeeded("there is no position before reset()")
         return Position.from_games(self.ruleset, self._duel.games)
@@ -160,7 +137,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
 
     @property
     def opponent(self) -> Agent:
-        """The agent on the other side."""
+        """The learner's opponent in this episode."""
         return self._duel.opponents[int(self._duel.met[0])]
 
     def reset(
@@ -169,18 +146,18 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """Start an episode.
 
         Args:
-            seed: Seed of everything random from here on, the opponent included; None goes on, the first time
-                from `np_random_seed`.
-            options: ``position``, a Position or its text, to start from, and ``seat``, "south", "north" or
-                "random", for this episode.
+            seed: Random seed of the environment and the opponent. None keeps the current generator; the first
+                reset then uses `np_random_seed`.
+            options: ``position``: the start, a Position or its text. ``seat``: "south", "north" or "random",
+                for this episode.
 
         Returns:
             The observation, and an info with ``action_mask`` and ``seat``.
 
         Raises:
             InvalidPosition: An episode cannot start from `position`.
-            InvalidArgument: No such option, or an opponent ends every episode before the learner's first
-                turn. The episode goes on as it was.
+            InvalidArgument: An option is unknown, or the opponent ends every episode before the learner's
+                first turn. The current episode continues.
         """
         seed = seed_of(seed)
         given = reset_options(options, ("position", "seat"))
@@ -202,7 +179,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """Play the learner's turn, then the opponent's until the learner is to move again.
 
         Raises:
-            IllegalMove: The action is not legal, and `illegal` is "raise", or it is not in the action space.
+            IllegalMove: The action is outside the action space, or it is illegal and `illegal` is "raise".
                 Nothing has changed.
             ResetNeeded: No episode is running.
         """
@@ -223,15 +200,15 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         return duel.observation[0], reward, bool(is_done and not is_truncated), bool(is_truncated), info
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are legal now, bool `[A]`, under the name sb3-contrib asks for."""
+        """Return the legal actions, bool `[A]`; sb3-contrib calls this method."""
         return self._duel.legal_mask[0] != 0
 
     def render(self) -> Any:
-        """Draw the position, the last turn's holes marked.
+        """Draw the position, with the holes of the last turn marked.
 
         Returns:
-            A text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height, width, 3]` of
-            "rgb_array". None of "human", which shows the turns of a step in a window as they are played.
+            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
+            and "human" None, because a window shows the turns of each step.
         """
         if self.render_mode is None:
             return warn_of_no_render_mode()
@@ -240,7 +217,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         return self._screen.show(Seen(self.position), self.metadata["render_fps"])
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window of `render_mode` "human"."""
         if self._screen is not None:
             self._screen.close()
 
@@ -248,7 +225,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         return seen_of(self._duel, 0, self.position)
 
     def _checked(self, action: Any) -> int:
-        """Return an action that may be played, or raise the error that says why not."""
+        """Return an action as an int, or raise the error that says why it cannot be played."""
         if isinstance(action, np.ndarray) and action.ndim == 0:
             action = action.item()
         mask = self._duel.legal_mask[0]
@@ -258,7 +235,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             self.position.play(action)  # pyright: ignore[reportArgumentType]
         except IllegalMove as error:
             why = f"{error}"
-        else:  # a hole that can be sown from, but is no action of this environment
+        else:  # the rules allow the hole, but the action space does not have it
             why = f"action {action} is not one of 0 to {len(mask) - 1}"
         if self._illegal == "raise":
             why += ". Choose by action_masks(), or make the environment with illegal='random' or 'lose'"

@@ -1,16 +1,16 @@
 """The games as OpenSpiel games: ``pyspiel.load_game("mancala_leyla")`` and the rest of the catalogue.
 
->>> from mancala_env import open_spiel
+>>> from mancala_env.envs import open_spiel
 >>> game = open_spiel.load("layli_goobalay")
 >>> state = game.new_initial_state()
 >>> state.apply_action(2)
 >>> state.current_player(), state.legal_actions()
 (1, [0, 2, 3, 5])
 
-Importing this module registers every ruleset as ``mancala_`` and its name: two players, turn by turn, without
-chance, perfect information, zero-sum, one round with the reward at its end. A state's text is the position's
-(:mod:`mancala_env.games.notation`), and the observation tensor the one of the observation kind
-"board". OpenSpiel's own algorithms run on them: ``pip install ".[openspiel]"``.
+Importing this module registers every ruleset as ``mancala_`` and its name. The games have two players who
+take turns, no chance, perfect information and zero sum. A game is one round, with the reward at its end. The
+text of a state is that of its position (:mod:`mancala_env.games.notation`). The observation tensor is the
+observation kind "board". Install OpenSpiel with ``pip install ".[openspiel]"``.
 """
 
 from typing import Any
@@ -54,12 +54,12 @@ class MancalaState(pyspiel.State):
     """A position of a round, and the actions that led to it."""
 
     def __init__(self, game: "MancalaGame", position: Position | None = None) -> None:
-        """Start a round, or go on from a position."""
+        """Start a round, or continue from a position."""
         super().__init__(game)
         self.position = Position(game.ruleset) if position is None else position
 
     def current_player(self) -> int:
-        """Return who is to move, 0 South or 1 North, or OpenSpiel's TERMINAL."""
+        """Return the player to move, 0 South or 1 North, or OpenSpiel's TERMINAL."""
         return pyspiel.PlayerId.TERMINAL if self.position.is_over else self.position.player
 
     def _legal_actions(self, player: int) -> list[int]:
@@ -74,11 +74,11 @@ class MancalaState(pyspiel.State):
         return f"{('S', 'N')[hole // ruleset.row_width]}{hole % ruleset.row_width + 1}"
 
     def is_terminal(self) -> bool:
-        """Tell whether the round is over."""
+        """Return whether the round is over."""
         return self.position.is_over
 
     def returns(self) -> list[float]:
-        """Return what South and North have won: 0 while the round runs."""
+        """Return the rewards of South and North; 0 while the round runs."""
         if not self.position.is_over:
             return [0.0, 0.0]
         south, north = self.position.counts
@@ -91,7 +91,7 @@ class MancalaState(pyspiel.State):
         return self.position.to_text()
 
     def information_state_string(self, player: int) -> str:
-        """Return the actions so far, which is all that can be known."""
+        """Return the actions so far."""
         return self.history_str()
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class MancalaState(pyspiel.State):
 
 
 class _Tensor:
-    """OpenSpiel's observer of a game: the observation kind "board" of a player."""
+    """OpenSpiel's observer of a game, with the observation kind "board"."""
 
     def __init__(self, ruleset: Ruleset) -> None:
         self._observer = Observer(ruleset)
@@ -107,21 +107,21 @@ class _Tensor:
         self.dict = {"observation": self.tensor}
 
     def set_from(self, state: MancalaState, player: int) -> None:
-        """Write what a player sees."""
+        """Write the observation of a player."""
         self.tensor[:] = self._observer.observe(state.position.games, player)[0]
 
     def string_from(self, state: MancalaState, player: int) -> str:
-        """Return what a player sees as text."""
+        """Return the observation of a player as text."""
         return state.observation_string(player)
 
 
 class MancalaGame(pyspiel.Game):
-    """A ruleset as an OpenSpiel game; one class below it for each of the catalogue."""
+    """A ruleset as an OpenSpiel game, with a subclass for each registered ruleset."""
 
     ruleset: Ruleset
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        """Make the game of the class's ruleset; ``reward`` is "outcome" or "margin", as everywhere."""
+        """Make a game of the ruleset of the class; the parameter ``reward`` is "outcome" or "margin"."""
         params = params or {}
         ruleset = self.ruleset
         info = pyspiel.GameInfo(
@@ -137,15 +137,15 @@ class MancalaGame(pyspiel.Game):
 
     @property
     def is_margin(self) -> bool:
-        """Whether the reward is the lead over all seeds, by the game's parameter ``reward``."""
+        """Whether the reward is the lead divided by all seeds (``reward="margin"``)."""
         return self.get_parameters().get("reward", "outcome") == "margin"
 
     def new_initial_state(self, text: str | None = None) -> MancalaState:
         """Return the start of a round, or the position of a text.
 
         Raises:
-            InvalidPosition: The text is none, or territory has changed hands: a game of one round has no
-                actions for it, and OpenSpiel would write beyond its masks.
+            InvalidPosition: The text is not a position, or territory has changed hands. A game of one round
+                has no actions for that, and OpenSpiel would write outside its masks.
         """
         position = None if text is None else Position.from_text(text, self.ruleset)
         if position is not None and not position.is_over:
@@ -162,10 +162,10 @@ class MancalaGame(pyspiel.Game):
 
 
 def register(ruleset: str | Ruleset) -> str:
-    """Register a ruleset, yours or one of the catalogue, and return its OpenSpiel name.
+    """Register a ruleset and return its OpenSpiel name.
 
     Raises:
-        InvalidRuleset: No such ruleset, or another one is registered under its name.
+        InvalidRuleset: The ruleset is unknown, or another one is registered under its name.
     """
     ruleset = lookup(ruleset)
     name = _PREFIX + ruleset.name
@@ -173,20 +173,21 @@ def register(ruleset: str | Ruleset) -> str:
     if name in pyspiel.registered_names():
         if globals()[class_name].ruleset != ruleset:
             raise InvalidRuleset(
-                f"{name} is registered with other rules, and OpenSpiel forgets none; give yours another name"
+                f"{name} is registered with other rules, and OpenSpiel cannot unregister a game; "
+                "choose another name"
             )
     else:
         made = type(class_name, (MancalaGame,), {"ruleset": ruleset, "__module__": __name__})
-        globals()[class_name] = made  # OpenSpiel serialises a game by the name of its class
+        globals()[class_name] = made  # OpenSpiel serialises the class name of a game
         pyspiel.register_game(_game_type(ruleset), made)
     return name
 
 
 def load(ruleset: str | Ruleset, **parameters: Any) -> Any:
-    """Return the OpenSpiel game of a ruleset, registered if it was not.
+    """Return the OpenSpiel game of a ruleset; the game is registered if necessary.
 
     Raises:
-        InvalidRuleset: No such ruleset, or another one is registered under its name.
+        InvalidRuleset: The ruleset is unknown, or another one is registered under its name.
     """
     return pyspiel.load_game(register(ruleset), parameters)
 

@@ -1,42 +1,39 @@
-"""Duel: games of a learner among others; what both Gymnasium environments play, and the training pool.
+"""Duel: games of one learner against opponents, for the environments and the training pool.
 
-Only the learner's turns are steps. Opponents' turns, any number in a row where the learner must pass, are
-played in between, in the games concerned alone. A step works on copies and takes them over at its end: an
-exception on the way, an opponent's or Ctrl-C, leaves everything as it was before the step.
+A step is a turn of the learner. The opponents' turns, several in a row if the learner must pass, are played
+within the step. A step works on copies, which replace the state at its end. So an exception on the way, such
+as an opponent's error or Ctrl-C, leaves the state unchanged.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.checks import one_of
-from mancala_env.agents import Agent, AgentLike
+from mancala_env.agents import Agent
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
-from mancala_env.engine.episode import Rounds, encode_episode, encode_rounds
+from mancala_env.engine.episode import Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
-from mancala_env.envs.options import FirstPlayer, Reward
+from mancala_env.envs.options import EnvOptions, FirstPlayer, Illegal, Reward, Seat
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.observations import Observer
 from mancala_env.rulesets import Ruleset
 
-Seat = Literal["south", "north", "random"]
-Illegal = Literal["raise", "lose", "random"]
-
 SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT, "other": kernels.OTHER_SEAT}
 _SEATS_TO_ASK_FOR: Sequence[Seat] = get_args(Seat)
 _ILLEGAL = {"raise": kernels.RAISE, "lose": kernels.LOSE, "random": kernels.PLAY_RANDOM}
-# Whose turns are played by a kernel; any other class, a subclass too, is asked.
+# Agents whose turns a kernel plays. Others, and subclasses of these, are called from Python.
 _CODES: dict[type[Agent], int] = {RandomAgent: kernels.RANDOM, GreedyAgent: kernels.GREEDY}
 
 
 class _Now(NamedTuple):
-    """Everything a step changes; the attributes and columns are described in Duel and play."""
+    """State that a step changes; Duel and the kernels describe the arrays and columns."""
 
     games: np.ndarray
     rows: np.ndarray
@@ -48,10 +45,10 @@ class _Now(NamedTuple):
 
 
 class Duel:
-    """B games between a learner and an opponent each.
+    """B games, each between the learner and an opponent.
 
-    Everything random in a game comes from a generator of its own, so game b of many is the one game that is
-    played from the same seed. What a step returns is the caller's to keep.
+    Each game has its own random generator: a game of many equals a single game with the same seed. The caller
+    may keep the arrays that a step returns.
 
     Symbols: B games, A actions, N opponents.
 
@@ -59,11 +56,11 @@ class Duel:
         ruleset: The ruleset.
         num_games: B.
         num_actions: A.
-        observer: What writes what the learner sees.
-        opponents: The other players. Those met in games under way may follow the present ones.
-        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
-        final_observation: `[B, *shape]`, valid where `done`: what the learner saw last, zeros for what is
-            seen of actions.
+        observer: Writer of the learner's observations.
+        opponents: The opponents. Former ones that still play in current games may follow.
+        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
+        final_observation: `[B, *shape]`, valid where `done`: the last observation of the episode, zeros for
+            kinds of observation per action.
     """
 
     def __init__(
@@ -83,10 +80,26 @@ class Duel:
         autoreset: bool = False,
         num_threads: int | None = None,
     ) -> None:
-        """Check the arguments, which are those of the environments, and set up; then call :meth:`reset`.
+        """Set up the games; then call :meth:`reset`.
 
-        With `autoreset` an episode that ends is followed by the next one within the same step. The seat
-        "other" changes from episode to episode.
+        Args:
+            ruleset: The ruleset.
+            num_games: B.
+            opponents: At least one agent that plays the ruleset.
+            seat: The learner's seat: "south", "north", "random", or "other" to change it after each episode.
+            rounds: See :class:`mancala_env.envs.options.EnvOptions`, here and below.
+            reward: "outcome" or "margin".
+            first_player: Who starts round 1.
+            opening_turns: Number of random turns before an episode begins.
+            opening_set: "all" openings, or only those for "training".
+            illegal: Effect of an illegal action.
+            observer: Writer of the learner's observations.
+            autoreset: Whether the next episode starts within the step that ends one.
+            num_threads: CPU threads; None uses every core that this process may use.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+            MancalaError: An opponent cannot play that number of rounds.
         """
         self.ruleset, self.num_games = ruleset, num_games
         self.rounds: Rounds = rounds
@@ -103,7 +116,7 @@ class Duel:
         self._num_threads = num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
         rows = np.zeros((num_games, kernels.NUM_ROW_COLUMNS), np.uint64)
-        rows[:, kernels.SEAT] = np.arange(num_games) % 2  # what the seat "other" is the other one of
+        rows[:, kernels.SEAT] = np.arange(num_games) % 2  # the seat "other" changes this
         self._now = _Now(
             games,
             rows,
@@ -124,80 +137,80 @@ class Duel:
 
     @property
     def games(self) -> np.ndarray:
-        """The array uint64 `[B, NUM_COLUMNS]`, the games; read only."""
+        """The games, uint64 `[B, NUM_COLUMNS]`; read only."""
         return self._now.games
 
     @property
     def legal_mask(self) -> np.ndarray:
-        """The array int8 `[B, A]`, the learner's legal actions; all zeros where the episode is over."""
+        """The learner's legal actions, int8 `[B, A]`; all zeros where the episode is over."""
         return self._now.legal_mask
 
     @property
     def observation(self) -> np.ndarray:
-        """The array `[B, *shape]`, what the learner sees."""
+        """The learner's observations, `[B, *shape]`."""
         return self._now.observation
 
     @property
     def reward(self) -> np.ndarray:
-        """The array float64 `[B]`, the learner's for their last turn and what followed."""
+        """The learner's rewards for the last step, float64 `[B]`."""
         return self._now.reward
 
     @property
     def results(self) -> np.ndarray:
-        """The array int64 `[B, NUM_RESULTS]`, how episodes ended; see play."""
+        """The outcomes of episodes, int64 `[B, NUM_RESULTS]`; see :mod:`mancala_env.envs.kernels`."""
         return self._now.results
 
     @property
     def seats(self) -> np.ndarray:
-        """The array int64 `[B]`, the learner's seats: 0 South, 1 North."""
+        """The learner's seats, int64 `[B]`: 0 South, 1 North."""
         return self._now.rows[:, kernels.SEAT].astype(np.int64)
 
     @property
     def done(self) -> np.ndarray:
-        """The array bool `[B]`, whether the last step ended an episode."""
+        """Whether the last step ended an episode, bool `[B]`."""
         return self.results[:, kernels.DONE] != 0
 
     @property
     def truncated(self) -> np.ndarray:
-        """The array bool `[B]`, whether a match ended by the limit of 1,000 rounds alone (RULES 5.4)."""
+        """Whether only the limit of 1,000 rounds ended a match (RULES 5.4), bool `[B]`."""
         return self.results[:, kernels.TRUNCATED] != 0
 
     @property
     def forfeited(self) -> np.ndarray:
-        """The array bool `[B]`, whether the episode ended because the learner's action was illegal."""
+        """Whether an illegal action of the learner ended the episode, bool `[B]`."""
         return self.results[:, kernels.FORFEITED] != 0
 
     @property
     def winner(self) -> np.ndarray:
-        """The array int64 `[B]`, who won the episode, 0 or 1; -1 for a draw."""
+        """The winner of the episode, int64 `[B]`: 0, 1, or -1 for a draw."""
         return self.results[:, kernels.WINNER].copy()
 
     @property
     def last_seats(self) -> np.ndarray:
-        """The array int64 `[B]`, the learner's seat in the episode that ended."""
+        """The learner's seat in the episode that ended, int64 `[B]`."""
         return self.results[:, kernels.LAST_SEAT].copy()
 
     @property
     def final_counts(self) -> np.ndarray:
-        """The array int16 `[B, 2]`, the last counts of South and North."""
+        """The last counts of South and North, int16 `[B, 2]`."""
         return self.results[:, kernels.SOUTH_COUNT :].astype(np.int16)
 
     @property
     def met(self) -> np.ndarray:
-        """Which opponent each game is played against, int64 `[B]`: indices of `opponents`."""
+        """The opponent in each game, int64 `[B]`: indices of `opponents`."""
         return self._now.rows[:, kernels.OPPONENT].astype(np.int64)
 
     @property
     def is_over(self) -> np.ndarray:
-        """Whether an episode has ended and no other has started, bool `[B]`."""
+        """Whether the episode has ended and the next one has not started, bool `[B]`."""
         return self._now.rows[:, kernels.PHASE] == kernels.OVER
 
     def played(self, b: int) -> tuple[np.ndarray, tuple[int, ...]] | None:
-        """Return what the last step, or reset, played in game b, for pictures.
+        """Return the turns of the last step or reset in game b, for pictures.
 
         Returns:
-            The game before, uint64 `[1, NUM_COLUMNS]`, and the holes sown from since, of both players and at
-            most the last twelve; None where that is not known.
+            The game before these turns, uint64 `[1, NUM_COLUMNS]`, and the holes that both players sowed from
+            (at most the last 12); None if the turns are unknown.
         """
         trail = int(self._now.rows[b, kernels.TRAIL])
         began = trail & int(kernels.BEGAN)
@@ -213,14 +226,14 @@ class Duel:
     def set_opponents(
         self, opponents: Sequence[Agent], weights: Sequence[float] | np.ndarray | None = None
     ) -> None:
-        """Say who is met when an episode starts; games that are under way go on against whom they met.
+        """Set the opponents of new episodes; current episodes keep their opponents.
 
         Args:
             opponents: At least one agent that plays the ruleset.
-            weights: How often each is met, in proportion; None: all alike.
+            weights: Relative frequency of each opponent; None: all equal.
 
         Raises:
-            MancalaError: One of them cannot play so many rounds; nothing has changed.
+            MancalaError: An opponent cannot play that number of rounds. Nothing has changed.
         """
         for opponent in opponents:
             opponent.check_rounds(self.rounds)
@@ -246,10 +259,10 @@ class Duel:
         """Start new episodes.
 
         Args:
-            seeds: `[B]`, the seed of everything random in each game from here on; None goes on.
+            seeds: `[B]`, random seed of each game; None keeps its generator.
             where: bool `[B]`, the games to reset; None resets all.
-            starts: `[B]`, a game to start from, uint64 `[1, NUM_COLUMNS]`, or None for an ordinary start.
-            seats: `[B]`, the learner's seat for this episode; None seats them as always.
+            starts: `[B]`, start of each game, uint64 `[1, NUM_COLUMNS]`; None is the start of round 1.
+            seats: `[B]`, the learner's seat in this episode; None uses the seat of the constructor.
 
         Raises:
             InvalidArgument: An opponent ends every episode before the learner's first turn. Nothing has
@@ -279,12 +292,12 @@ class Duel:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
 
         Args:
-            actions: integers `[B]`, of the action space; legal ones, unless illegal actions are forgiven.
+            actions: integers `[B]` of the action space. They must be legal if `illegal` is "raise".
             restart: bool `[B]`, games in which the next episode starts instead.
 
         Raises:
-            IllegalMove: An action is not legal, or not in the action space at all, or an opponent chose such
-                an action. Nothing has changed, and the message names the game.
+            IllegalMove: An action of the learner or of an opponent is illegal or outside the action space.
+                The message names the game. Nothing has changed.
         """
         actions = self._integers(actions)
         turn = self._all_learn
@@ -294,7 +307,7 @@ class Duel:
         self._take_over(self._copy(), actions, turn)
 
     def _integers(self, actions: np.ndarray | Sequence[int]) -> np.ndarray:
-        """Return an integer for each game: the kernels read as many, whatever is there."""
+        """Return the actions as int64 `[B]`: kernels do not check the length of arrays."""
         chosen, num_games = np.asarray(actions), len(self._all_learn)
         if chosen.shape != (num_games,) or not np.issubdtype(chosen.dtype, np.integer):
             raise IllegalMove(
@@ -318,14 +331,14 @@ class Duel:
             )
 
     def play_one(self, action: int) -> None:
-        """Play a step of a single game, an action of the action space that has been checked."""
+        """Play a step of a single game; the action has been checked."""
         self._take_over(self._copy(), np.array([action], np.int64), self._all_learn)
 
     def _copy(self) -> _Now:
-        """Return what a step may write on: copies of what it goes on from, new arrays for what it returns.
+        """Return the arrays that a step writes: copies of the state, new arrays for its results.
 
-        The copies lie in the memory of the state before the present one, unless a step was broken off:
-        its threads may still be writing there.
+        The copies reuse the memory of the previous state. After an interrupted step they do not, because its
+        threads may still write there.
         """
         now, spare, self._spare = self._now, self._spare, None
         if spare is None:
@@ -344,7 +357,7 @@ class Duel:
         )
 
     def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
-        """Do in every game what `turn` says, on copies, and take them over."""
+        """Play in every game as `turn` says, on copies, and make them the state."""
         waiting = np.empty(self.num_games, np.bool_)
         while (status := self._advance(after, actions, turn, waiting)) == kernels.ASKING:
             actions = self._ask(after, waiting)
@@ -364,7 +377,7 @@ class Duel:
         self._spare, self._now = self._now, after
 
     def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray, waiting: np.ndarray) -> int:
-        """Do in every game what `turn` says; returns what it came to, see play.duel_step."""
+        """Play in every game as `turn` says; return the status of kernels.duel_step."""
         arguments = (
             self._settings,
             self._codes,
@@ -392,7 +405,7 @@ class Duel:
         return kernels.ASKING if waiting.any() else kernels.READY
 
     def _ask(self, after: _Now, waiting: np.ndarray) -> np.ndarray:
-        """Return what agents do in the games that wait for one, int64 `[B]`."""
+        """Return the actions of opponents in the games that wait for one, int64 `[B]`."""
         games, rows = after.games, after.rows
         actions, seeds = np.zeros(self.num_games, np.int64), np.zeros(self.num_games, np.uint64)
         kernels.draw_seeds(rows, waiting, seeds)
@@ -410,39 +423,37 @@ class Duel:
         b = first_illegal(self._rules, games, actions, waiting, self.num_actions)
         if b >= 0:
             agent = self.opponents[int(rows[b, kernels.OPPONENT])]
-            raise IllegalMove(f"game {b}: opponent {agent.spec} chose action {actions[b]}, an illegal one")
+            raise IllegalMove(f"game {b}: opponent {agent.spec} chose the illegal action {actions[b]}")
         return actions
 
 
 def make_duel(
-    ruleset: Ruleset,
-    num_games: int,
-    *,
-    opponent: AgentLike | Sequence[AgentLike],
-    rounds: Rounds,
-    observation: str,
-    flatten: bool,
-    num_threads: int | None = None,
-    **options: Any,
+    options: EnvOptions, num_games: int, *, autoreset: bool = False, num_threads: int | None = None
 ) -> Duel:
-    """Make a Duel from the arguments of an environment.
+    """Make the games of an environment.
+
+    Args:
+        options: Options of the environment.
+        num_games: B.
+        autoreset: Whether the next episode starts within the step that ends one.
+        num_threads: CPU threads; None uses every core that this process may use.
 
     Raises:
-        InvalidSpec: No such opponent, or it cannot play the ruleset.
-        InvalidArgument: Another argument is out of range; the message says what would be right.
+        InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+        InvalidArgument: The observation or the number of threads is invalid.
     """
-    encode_rounds(rounds)  # raises what is to be raised
-    one_of("seat", options["seat"], _SEATS_TO_ASK_FOR)
-    several: Any = opponent if isinstance(opponent, list | tuple) and opponent else [opponent]
-    for one in several:
-        if not isinstance(one, AgentLike):
-            raise InvalidArgument(f"opponent must be an agent or its spec, such as 'random', not {one!r}")
     return Duel(
-        ruleset,
+        options.ruleset,
         num_games,
-        opponents=[agents.make(one, ruleset, num_threads=num_threads) for one in several],
-        rounds=rounds,
-        observer=Observer(ruleset, observation, ruleset.num_actions(rounds), flatten=flatten),
+        opponents=[agents.make(one, options.ruleset, num_threads=num_threads) for one in options.opponents],
+        seat=options.seat,
+        rounds=options.rounds,
+        reward=options.reward,
+        first_player=options.first_player,
+        opening_turns=options.opening_turns,
+        opening_set=options.opening_set,
+        illegal=options.illegal,
+        observer=options.observer(),
+        autoreset=autoreset,
         num_threads=num_threads,
-        **options,
     )

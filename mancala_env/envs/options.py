@@ -1,41 +1,164 @@
-"""Arguments that all environments take, checked alike."""
+"""EnvOptions, the checked arguments of every environment; shared checks of resets and render modes."""
 
 import difflib
 import importlib.util
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
+from mancala_env._util.checks import one_of
 from mancala_env._util.command_line import MissingPackage, pip_command
-from mancala_env.engine.episode import Rounds
+from mancala_env.agents import AgentLike
+from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
+from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.validation import check_running
+from mancala_env.envs.families import ruleset_of
 from mancala_env.errors import InvalidArgument, InvalidPosition
 from mancala_env.games.position import Position
+from mancala_env.observations import ObservationKind, Observer
 from mancala_env.rulesets import Ruleset
 
 FirstPlayer = Literal[0, 1, "random"]
 Reward = Literal["outcome", "margin"]
+Seat = Literal["south", "north", "random"]
+Illegal = Literal["raise", "lose", "random"]
 
 RENDER_MODES = ("ansi", "svg", "rgb_array", "human")
-"""What every environment can draw; :mod:`mancala_env.envs.drawing` draws it."""
+"""Render modes of every environment; :mod:`mancala_env.envs.drawing` draws them."""
 _NEEDS = {
     "rgb_array": [("PIL", "pillow", "render")],
     "human": [("PIL", "pillow", "window"), ("pygame", "pygame-ce", "window")],
 }
 
 
-class UnknownRenderMode(InvalidArgument, TypeError):
-    """A render mode that no environment here has.
+class GameOptions(TypedDict, total=False):
+    """Keyword arguments of every environment; :class:`EnvOptions` describes them."""
 
-    A TypeError as well, because Stable-Baselines3's ``make_vec_env`` asks for a render mode unless told
-    otherwise, and goes on without one at a TypeError alone.
+    rounds: Rounds
+    reward: Reward
+    first_player: FirstPlayer
+    opening_turns: int
+    opening_set: OpeningSet
+    observation: ObservationKind
+    flatten: bool
+    render_mode: str | None
+
+
+class OpponentOptions(GameOptions, total=False):
+    """Keyword arguments of the environments with one learner; :class:`EnvOptions` describes them."""
+
+    opponent: AgentLike | Sequence[AgentLike]
+    seat: Seat
+    illegal: Illegal
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions:
+    """The arguments of an environment, checked.
+
+    Attributes:
+        ruleset: The ruleset.
+        rounds: Most rounds of an episode, or "match" to play until the match is over.
+        reward: "outcome" (+1, 0, -1) or "margin" (lead in the last count over all seeds).
+        first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
+        opening_turns: Number of uniformly random turns before the episode begins.
+        opening_set: "all" openings, or only those for "training", which no evaluation uses.
+        observation: Kind of observation, such as "board"; see :mod:`mancala_env.observations`.
+        flatten: Whether an observation is one vector, whatever its kind.
+        render_mode: None, "ansi", "svg", "rgb_array" or "human".
+        opponent: An agent or its spec; one of a list is drawn for each episode.
+        seat: The learner's seat: "south", "north", or "random" for a draw at each reset.
+        illegal: Effect of an illegal action: "raise" an IllegalMove, "lose" the episode, or play a "random"
+            legal action instead.
+    """
+
+    ruleset: Ruleset
+    rounds: Rounds = 1
+    reward: Reward = "outcome"
+    first_player: FirstPlayer = 0
+    opening_turns: int = 4
+    opening_set: OpeningSet = "all"
+    observation: ObservationKind = "board"
+    flatten: bool = False
+    render_mode: str | None = None
+    opponent: AgentLike | Sequence[AgentLike] = "random"
+    seat: Seat = "south"
+    illegal: Illegal = "raise"
+
+    @classmethod
+    def checked(
+        cls,
+        keywords: Mapping[str, Any],
+        known: Iterable[str],
+        ruleset: str | Ruleset | None,
+        game: str | None = None,
+    ) -> "EnvOptions":
+        """Return the options of an environment from the arguments of its constructor.
+
+        Args:
+            keywords: Options by name.
+            known: Names of all arguments of the environment.
+            ruleset: The ruleset or its name; None is the default of the game.
+            game: The game whose rulesets are allowed; None allows all.
+
+        Raises:
+            UnknownOption: A keyword is unknown; the message suggests a name.
+            InvalidRuleset: The ruleset is unknown, or belongs to another game.
+            MissingRenderer: A package that the render mode needs is not installed.
+            InvalidArgument: An option is out of range.
+        """
+        refuse_unknown("unexpected keyword argument", keywords, known)
+        return cls(ruleset=ruleset_of(game, ruleset), **keywords)
+
+    def __post_init__(self) -> None:
+        render_mode_of(self.render_mode)
+        _ = self.episode  # raises an error for an option out of range
+        one_of("seat", self.seat, get_args(Seat))
+        one_of("illegal", self.illegal, get_args(Illegal))
+        for opponent in self.opponents:
+            if not isinstance(opponent, AgentLike):
+                raise InvalidArgument(
+                    f"opponent must be an agent or its spec, such as 'random', not {opponent!r}"
+                )
+
+    @property
+    def opponents(self) -> tuple[AgentLike, ...]:
+        """The opponents, at least one."""
+        is_several = isinstance(self.opponent, list | tuple) and self.opponent
+        several: Any = self.opponent if is_several else (self.opponent,)
+        return tuple(several)
+
+    @property
+    def episode(self) -> EpisodeSettings:
+        """The settings of an episode for the engine."""
+        return encode_episode(
+            self.rounds, self.first_player, self.opening_turns, self.reward, self.opening_set
+        )
+
+    def observer(self) -> Observer:
+        """Return what writes the observations.
+
+        Raises:
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidArgument: The kind is unknown, or `flatten` is not a bool.
+        """
+        num_actions = self.ruleset.num_actions(self.rounds)
+        return Observer(self.ruleset, self.observation, num_actions, flatten=self.flatten)
+
+
+class UnknownRenderMode(InvalidArgument, TypeError):
+    """A render mode that the environment does not have.
+
+    It is a TypeError as well: Stable-Baselines3's ``make_vec_env`` asks for a render mode by default, and
+    retries without one only after a TypeError.
     """
 
 
 class MissingRenderer(MissingPackage, TypeError):
-    """What a render mode needs is not installed; a TypeError as well for the same reason."""
+    """A render mode needs a package that is not installed; a TypeError for the same reason."""
 
 
 class UnknownOption(InvalidArgument, TypeError):
@@ -43,25 +166,30 @@ class UnknownOption(InvalidArgument, TypeError):
 
 
 def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse names that are not known.
+    """Raise an error for unknown names.
+
+    Args:
+        what: Start of the message.
+        given: Names to check.
+        known: Known names.
 
     Raises:
-        UnknownOption: A name is not known; the message has the nearest ones and all that are.
+        UnknownOption: A name is unknown; the message suggests similar names and lists all.
     """
     names = tuple(known)
     for name in given:
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-            raise UnknownOption(f"{what} {name!r}; {hint}there are: {', '.join(names)}")
+            raise UnknownOption(f"{what} {name!r}; {hint}the names are: {', '.join(names)}")
 
 
 def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a reset as a dict of those that are given.
+    """Return the options of a reset that are not None.
 
     Raises:
-        UnknownOption: One is not known.
-        InvalidArgument: They are no mapping.
+        UnknownOption: An option is unknown.
+        InvalidArgument: `options` is not a mapping.
     """
     if options is None:
         return {}
@@ -72,11 +200,11 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
 
 
 def first_seed(seed: int | None, generator: np.random.Generator) -> int:
-    """Return what an environment's first episode is seeded from where `reset` is given no seed.
+    """Return the seed of an environment's first episode when `reset` gets no seed.
 
     Args:
-        seed: Its `np_random_seed`; None or -1 where somebody has put in a generator of their own.
-        generator: Its `np_random`, which is drawn from then.
+        seed: `np_random_seed` of the environment; None or -1 if a caller replaced its generator.
+        generator: `np_random` of the environment, from which the seed is drawn in that case.
     """
     return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
 
@@ -85,12 +213,12 @@ def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray
     """Return the game of a position to start an episode from, uint64 `[1, NUM_COLUMNS]`.
 
     Args:
-        ruleset: The environment's.
-        rounds: The environment's.
+        ruleset: Ruleset of the environment.
+        rounds: Rounds of the environment.
         position: A Position, or its text.
 
     Raises:
-        InvalidPosition: It is neither, is of another ruleset, is over, or an episode cannot go on from it.
+        InvalidPosition: It is not a position, has another ruleset, is over, or no episode can start from it.
     """
     if isinstance(position, str):
         position = Position.from_text(position, ruleset)
@@ -110,11 +238,11 @@ def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray
 
 
 def render_mode_of(render_mode: str | None) -> str | None:
-    """Return the render mode if environments can draw it.
+    """Return the render mode if it is known and its packages are installed.
 
     Raises:
-        UnknownRenderMode: They cannot; the message lists what they can.
-        MissingRenderer: What it needs is not installed.
+        UnknownRenderMode: The mode is unknown; the message lists the modes.
+        MissingRenderer: A package is not installed; the message has the command that installs it.
     """
     if render_mode is not None and render_mode not in RENDER_MODES:
         modes = ", ".join(map(repr, RENDER_MODES))
@@ -126,7 +254,7 @@ def render_mode_of(render_mode: str | None) -> str | None:
 
 
 def warn_of_no_render_mode() -> None:
-    """Say that nothing is drawn without a render mode."""
+    """Warn that nothing is drawn without a render mode."""
     warnings.warn(
         "render() draws nothing without a render mode; make the environment with one of "
         f"{list(RENDER_MODES)}",

@@ -1,18 +1,17 @@
-"""The games for one learner against an agent as a Stable-Baselines3 VecEnv, at the engine's speed.
+"""The games for one learner against an agent, as a native Stable-Baselines3 VecEnv.
 
 >>> from mancala_env.envs.sb3 import MancalaVecEnv
 >>> env = MancalaVecEnv(256, "layli_goobalay", opponent="greedy", seat="random", observation="afterstates")
 >>> env.reset().shape, env.action_masks().shape
 ((256, 6, 34), (256, 6))
 
-``make_vec_env`` steps one environment after the other; here a step of all of them is one call of the engine.
-sb3-contrib's MaskablePPO asks for `action_masks` by itself.
+One call of the engine steps all games; SB3's ``make_vec_env`` steps them one after the other. sb3-contrib's
+MaskablePPO calls `action_masks` itself.
 """
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -20,31 +19,27 @@ from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env._util.checks import seed_of, whole
-from mancala_env.agents import AgentLike
-from mancala_env.engine.episode import Rounds
-from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.drawing import seen_of, tiles_of
-from mancala_env.envs.families import ruleset_of
-from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.opponents import make_duel
 from mancala_env.envs.options import (
-    FirstPlayer,
-    Reward,
+    EnvOptions,
+    OpponentOptions,
     UnknownRenderMode,
-    render_mode_of,
     reset_options,
     starting_game,
 )
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
+
+_OWN_ARGUMENTS = ("num_envs", "ruleset", "seed", "num_threads")
 
 
 class GamesVecEnv(VecEnv):
-    """What Stable-Baselines3 asks of every VecEnv, for one whose games are stepped together.
+    """Base class of VecEnvs whose games are stepped together.
 
-    Its attributes are those of all games; only ``action_masks`` is one of each.
+    The games share all attributes. Only ``action_masks`` differs between games.
     """
 
     @abstractmethod
@@ -52,39 +47,41 @@ class GamesVecEnv(VecEnv):
         """Return the legal actions, bool `[B, A]`."""
 
     def close(self) -> None:
-        """Do nothing; there is nothing to close."""
+        """Do nothing: no resource is open."""
 
     def has_attr(self, attr_name: str) -> bool:
-        """Tell whether the environment has an attribute."""
+        """Return whether the environment has an attribute."""
         return hasattr(self, attr_name)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute once for each game asked for."""
+        """Return an attribute, repeated for each game of `indices`."""
         return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute, of all games together."""
+        """Set an attribute for all games."""
         setattr(self, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method: ``action_masks`` gives a mask for each game asked for, others are called once."""
+        """Call a method once; ``action_masks`` returns a mask for each game of `indices`."""
         if method_name == "action_masks":
             masks = self.action_masks()
             return [masks[b] for b in self._get_indices(indices)]
         return [getattr(self, method_name)(*args, **kwargs)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that no game is wrapped."""
+        """Return False for each game: no game is wrapped."""
         return [False] * len(list(self._get_indices(indices)))
 
 
 class MancalaVecEnv(GamesVecEnv):
-    """B games against an agent, all stepped together, as Stable-Baselines3 takes them.
+    """B games against an agent, all stepped together, for Stable-Baselines3.
 
-    Every game follows :class:`mancala_env.envs.gym.MancalaEnv`. An episode that ends is followed by the
-    next one within the step. Its last info holds ``counts``, ``winner``, ``illegal`` and ``seat``, as that of
-    the single environment does, ``terminal_observation`` and ``TimeLimit.truncated``. As a Monitor writes it,
-    ``episode`` holds return, length and seconds, so that SB3 logs them.
+    Every game behaves like a :class:`mancala_env.envs.gym.MancalaEnv`. The next episode starts within the
+    step that ends one. The last info of an episode holds:
+
+    - ``counts``, ``winner``, ``illegal`` and ``seat``, as in the single environment;
+    - ``terminal_observation`` and ``TimeLimit.truncated``;
+    - ``episode``: return, length and seconds in the format of SB3's Monitor, so that SB3 logs them.
 
     Attributes:
         ruleset: The ruleset.
@@ -95,63 +92,41 @@ class MancalaVecEnv(GamesVecEnv):
         num_envs: int,
         ruleset: str | Ruleset | None = None,
         *,
-        opponent: AgentLike | Sequence[AgentLike] = "random",
-        seat: Seat = "random",
-        rounds: Rounds = 1,
-        reward: Reward = "outcome",
-        first_player: FirstPlayer = 0,
-        opening_turns: int = 4,
-        opening_set: OpeningSet = "all",
-        illegal: Illegal = "raise",
-        observation: ObservationKind = "board",
-        flatten: bool = False,
         seed: int | None = None,
         num_threads: int | None = None,
-        render_mode: str | None = None,
+        **options: Unpack[OpponentOptions],
     ) -> None:
         """Set up the games.
 
         Args:
             num_envs: B, at least 1.
-            ruleset: Name of a ruleset, or your own; None: Layli Goobalay.
-            opponent: See :class:`mancala_env.envs.gym.MancalaEnv`, here and below.
-            seat: The learner's seat, drawn for each episode unless told otherwise.
-            rounds: Most rounds of an episode, or "match".
-            reward: "outcome" or "margin".
-            first_player: Who starts round 1.
-            opening_turns: Uniformly random turns before an episode begins.
-            opening_set: "all" openings, or only those for "training", which the arena holds none of.
-            illegal: What an illegal action does; algorithms without masks learn with "random".
-            observation: What the learner sees.
-            flatten: Whether the observation of a game is one vector whatever is seen.
-            seed: Seed of everything random; game b is seeded with `seed` + b. None draws one.
-            num_threads: CPU threads; None takes every core this process may use.
-            render_mode: None, or "rgb_array": `render()` and SB3's VecVideoRecorder then show all games side
-                by side, the last turns' holes marked.
+            ruleset: Name of a ruleset, or a Ruleset; None is Layli Goobalay.
+            seed: Random seed; game b is seeded with `seed` + b. None draws a seed.
+            num_threads: CPU threads; None uses every core that this process may use.
+            options: The options of :class:`mancala_env.envs.gym.MancalaEnv`, with two differences:
+
+                - ``seat``: "random" by default.
+                - ``render_mode``: None or "rgb_array". `render()` and SB3's VecVideoRecorder then show all
+                  games side by side, with the holes of the last turns marked.
+
+                Algorithms without action masks learn with ``illegal="random"``.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
-            InvalidSpec: No such opponent, or it cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what would be right.
+            InvalidRuleset: The ruleset is unknown, or belongs to another game.
+            UnknownOption: A keyword argument is unknown; the message suggests a name.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+            ValueError: Another argument is out of range; the message says what is valid.
         """
-        self.ruleset = ruleset_of(None, ruleset)
-        if render_mode not in (None, "rgb_array"):
+        if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
-        self.render_mode = render_mode_of(render_mode)
+        known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
+        checked = EnvOptions.checked({"seat": "random", **options}, known, ruleset)
+        self.ruleset = checked.ruleset
+        self.render_mode = checked.render_mode
         self._duel = make_duel(
-            self.ruleset,
+            checked,
             whole("num_envs", num_envs, 1, MOST_GAMES),
-            opponent=opponent,
-            seat=seat,
-            rounds=rounds,
-            reward=reward,
-            first_player=first_player,
-            opening_turns=opening_turns,
-            opening_set=opening_set,
-            illegal=illegal,
-            observation=observation,
-            flatten=flatten,
             autoreset=True,
             num_threads=num_threads,
         )
@@ -168,17 +143,17 @@ class MancalaVecEnv(GamesVecEnv):
     def reset(self) -> np.ndarray:
         """Start an episode in every game and return the observations `[B, *shape]`.
 
-        What :meth:`set_options` was given holds for these episodes: ``position`` and ``seat`` as in
-        :meth:`mancala_env.envs.gym.MancalaEnv.reset`, in one dict for all games or a list of B.
+        The options of :meth:`set_options` apply to these episodes: ``position`` and ``seat``, as in
+        :meth:`mancala_env.envs.gym.MancalaEnv.reset`. They are one dict for all games, or a list of B.
 
         Raises:
             InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: No such option, or a value is wrong, or an opponent ends every episode before the
-                learner's first turn. The episodes go on as they were.
+            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
+                learner's first turn. The current episodes continue.
         """
         seeds = [None if one is None else int(one) for one in self._seeds]
         given = self._options
-        self._reset_options()  # those that are refused too: the next reset is an ordinary one
+        self._reset_options()  # invalid ones too, so that the next reset has no options
         options = [reset_options(one, ("position", "seat")) for one in given]
         if len(options) != self.num_envs:
             raise InvalidArgument(f"options must be one dict or {self.num_envs} of them, not {len(options)}")
@@ -194,15 +169,15 @@ class MancalaVecEnv(GamesVecEnv):
         return self._duel.observation
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Take the actions of the next step, integers `[B]`."""
-        self._actions = np.array(actions)  # whoever gave them may write on theirs before the step
+        """Store the actions of the next step, integers `[B]`."""
+        self._actions = np.array(actions)  # a copy: the caller may change the array before the step
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Play the step; returns observations, rewards, dones and infos.
+        """Play the step, and return observations, rewards, dones and infos.
 
         Raises:
             IllegalMove: An action is not legal, and `illegal` is "raise"; nothing has changed.
-            ResetNeeded: Nothing was reset yet.
+            ResetNeeded: :meth:`reset` was not called.
         """
         if not self._is_reset:
             raise ResetNeeded("no episode is running; call reset()")
@@ -233,7 +208,7 @@ class MancalaVecEnv(GamesVecEnv):
         return self._duel.legal_mask != 0
 
     def position(self, b: int) -> Position:
-        """Return the position the learner sees in game b, a copy."""
+        """Return a copy of the position of game b."""
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def get_images(self) -> list[np.ndarray]:
@@ -241,6 +216,6 @@ class MancalaVecEnv(GamesVecEnv):
         return tiles_of([seen_of(self._duel, b, self.position(b)) for b in range(self.num_envs)])
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that no game is wrapped, but that each is monitored."""
+        """Return True for each game if the wrapper is a Monitor, whose ``episode`` infos steps return."""
         is_monitor = getattr(wrapper_class, "__name__", "") == "Monitor"
         return [is_monitor] * len(list(self._get_indices(indices)))

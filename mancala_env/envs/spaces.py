@@ -1,8 +1,8 @@
 """Observation and action spaces of the environments.
 
-The Gymnasium environments refuse illegal actions, so their action spaces know which are legal now:
-``env.step(env.action_space.sample())`` plays, as in every tutorial. To the libraries they are plain
-``Discrete`` and ``MultiDiscrete`` spaces.
+The Gymnasium environments refuse illegal actions. So their action spaces sample only legal actions, and
+``env.step(env.action_space.sample())`` works, as in Gymnasium's tutorials. Libraries see plain ``Discrete``
+and ``MultiDiscrete`` spaces.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from mancala_env.observations import Observer
 
 
 def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
-    """Return an environment's metadata: what its class declares, and what kind of observation it gives."""
+    """Return the metadata of an environment: those of its class, render modes and kind of observation."""
     return {
         **declared,
         "render_modes": list(RENDER_MODES),
@@ -29,7 +29,7 @@ class LegalDiscrete(spaces.Discrete):
     """``Discrete(A)`` whose `sample()` draws from the legal actions when no mask is given.
 
     Attributes:
-        mask: int8 `[A]`, 1 where the action is legal; a copy that the environment renews at each step.
+        mask: int8 `[A]`, 1 where the action is legal; the environment replaces it at each step.
     """
 
     def __init__(self, num_actions: int) -> None:
@@ -48,7 +48,7 @@ class LegalMultiDiscrete(spaces.MultiDiscrete):
     """``MultiDiscrete([A] * B)`` whose `sample()` draws from the legal actions when no mask is given.
 
     Attributes:
-        mask: int8 `[B, A]`, 1 where the action is legal; a copy that the environment renews at each step.
+        mask: int8 `[B, A]`, 1 where the action is legal; the environment replaces it at each step.
     """
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
@@ -59,6 +59,6 @@ class LegalMultiDiscrete(spaces.MultiDiscrete):
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """Draw an action for each environment; see ``MultiDiscrete.sample``."""
         if mask is None and probability is None:
-            # The highest of one random key per legal action: each is equally likely.
+            # The largest of random keys, one for each legal action: all are equally likely.
             return np.argmax(self.np_random.random(self.mask.shape) * self.mask, axis=1)
         return super().sample(mask, probability)

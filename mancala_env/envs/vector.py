@@ -1,8 +1,7 @@
 """The games for one learner against an agent, many at a time: a native Gymnasium VectorEnv."""
 
 from collections.abc import Sequence
-from inspect import signature
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -10,20 +9,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from mancala_env._util.checks import is_whole, mask, seed_of, whole
-from mancala_env.agents import Agent, AgentLike
-from mancala_env.engine.episode import Rounds
-from mancala_env.engine.holdout import OpeningSet
+from mancala_env.agents import Agent
 from mancala_env.engine.state import MOST_GAMES
 from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
-from mancala_env.envs.families import ruleset_of
-from mancala_env.envs.opponents import Illegal, Seat, make_duel
+from mancala_env.envs.opponents import make_duel
 from mancala_env.envs.options import (
     RENDER_MODES,
-    FirstPlayer,
-    Reward,
+    EnvOptions,
+    OpponentOptions,
     first_seed,
-    refuse_unknown,
-    render_mode_of,
     reset_options,
     starting_game,
     warn_of_no_render_mode,
@@ -31,24 +25,26 @@ from mancala_env.envs.options import (
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
-from mancala_env.observations import ObservationKind
 from mancala_env.rulesets import Ruleset
+
+_OWN_ARGUMENTS = ("num_envs", "ruleset", "game", "autoreset_mode", "num_threads")
 
 
 class MancalaVectorEnv(VectorEnv):
     """B games against an agent, all stepped together.
 
-    ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes one; every game follows
-    :class:`mancala_env.envs.gym.MancalaEnv`, whose arguments it takes, and from seed s game b plays what
-    that environment plays from seed s + b.
+    ``gymnasium.make_vec("mancala/Leyla-v0", num_envs=B)`` makes it. Every game behaves like a
+    :class:`mancala_env.envs.gym.MancalaEnv`: with seed s, game b plays like that environment with seed s + b.
 
-    `autoreset_mode` says what follows an episode that ends. ``SAME_STEP`` (the default): the next one starts
-    within the step, so the learner has a legal action in every game at every step; where `terminations` or
-    `truncations` is true, observation and mask are those of the new episode, ``infos["final_obs"][b]`` is the
-    last observation of the old one, and ``infos["final_info"]`` holds its ``counts`` `[B, 2]`, ``winner``
-    `[B]`, ``illegal`` `[B]`, ``action_mask`` `[B, A]` and ``seat`` `[B]`. ``NEXT_STEP``: the next step starts
-    it, and its action there is not looked at. ``DISABLED``: the caller does, by
-    ``reset(options={"reset_mask": ...})``. In both, ``counts``, ``winner`` and ``illegal`` are in `infos`.
+    `autoreset_mode` decides how the next episode of a game starts:
+
+    - ``SAME_STEP`` (the default): within the step that ends the episode, so that the learner always has a
+      legal action. Observation and mask are those of the new episode. ``infos["final_obs"][b]`` is the last
+      observation of the old one. ``infos["final_info"]`` has its ``counts`` `[B, 2]`, ``winner`` `[B]`,
+      ``illegal`` `[B]`, ``action_mask`` `[B, A]` and ``seat`` `[B]`.
+    - ``NEXT_STEP``: in the next step, which ignores the action of the game. `infos` has ``counts``,
+      ``winner`` and ``illegal``.
+    - ``DISABLED``: with ``reset(options={"reset_mask": ...})``. `infos` is that of ``NEXT_STEP``.
 
     Symbols: B games, A actions, F features of the board, G features of an action.
     """
@@ -58,7 +54,7 @@ class MancalaVectorEnv(VectorEnv):
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
-    _screen: Screen | None = None  # also of one that was refused, which is closed all the same
+    _screen: Screen | None = None  # close() needs it even if __init__ has failed
 
     def __init__(
         self,
@@ -66,69 +62,55 @@ class MancalaVectorEnv(VectorEnv):
         ruleset: str | Ruleset | None = None,
         *,
         game: str | None = None,
-        opponent: AgentLike | Sequence[AgentLike] = "random",
-        seat: Seat = "south",
-        rounds: Rounds = 1,
-        reward: Reward = "outcome",
-        first_player: FirstPlayer = 0,
-        opening_turns: int = 4,
-        opening_set: OpeningSet = "all",
-        illegal: Illegal = "raise",
-        observation: ObservationKind = "board",
-        flatten: bool = False,
-        render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         num_threads: int | None = None,
-        **unknown: Any,
+        **options: Unpack[OpponentOptions],
     ) -> None:
         """Set up the games; nothing is played before :meth:`reset`.
 
         Args:
             num_envs: B, at least 1.
-            ruleset: See :class:`mancala_env.envs.gym.MancalaEnv`, here and below.
-            game: The game whose rulesets are admitted; None admits all.
-            opponent: An agent or its spec, or a list of them; one agent plays all the games it is drawn for.
-            seat: The learner's seat; "random" draws it for each game and episode.
-            rounds: Most rounds of an episode, or "match".
-            reward: "outcome" or "margin".
-            first_player: Who starts round 1; "random" draws it for each game and episode.
-            opening_turns: Uniformly random turns before an episode begins.
-            opening_set: "all" openings, or only those for "training", which the arena holds none of.
-            illegal: What an illegal action does: "raise" an IllegalMove, "lose" the episode, or "random",
-                play a random legal action in its place.
-            observation: What the learner sees: "board", "afterstates", "replies", "lines", "leaves" or
-                "values".
-            flatten: Whether the observation of a game is one vector whatever is seen.
-            render_mode: None, "ansi", "svg", "rgb_array" or "human"; see
-                :meth:`render`.
+            ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
+            game: The game whose rulesets are allowed; None allows all.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
-            num_threads: CPU threads; None takes every core this process may use.
-            unknown: Refused, with the nearest names.
+            num_threads: CPU threads; None uses every core that this process may use.
+            options: Any of these; draws are separate for each game:
+
+                - ``opponent``: an agent or its spec, such as "random" (the default), "greedy" or the path of
+                  a checkpoint. Of a list, one is drawn for each episode.
+                - ``seat``: the learner's seat: "south" (the default), "north", or "random" for a draw at each
+                  reset.
+                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
+                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
+                  count over all seeds.
+                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
+                  draw at each reset.
+                - ``opening_turns``: uniformly random turns before the episode begins (4).
+                - ``opening_set``: "all" openings (the default), or only those for "training", which no
+                  evaluation uses.
+                - ``illegal``: effect of an illegal action: "raise" an IllegalMove (the default), "lose" the
+                  episode, or play a "random" legal action instead.
+                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
+                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
+                - ``flatten``: whether an observation is one vector, whatever its kind (False).
+                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
 
         Raises:
-            InvalidRuleset: No such ruleset, or not one of the game.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
-            InvalidSpec: No such opponent, or it cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what would be right.
+            InvalidRuleset: The ruleset is unknown, or belongs to another game.
+            UnknownOption: A keyword argument is unknown; the message suggests a name.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+            ValueError: Another argument is out of range; the message says what is valid.
         """
-        refuse_unknown("unexpected keyword argument", unknown, list(signature(type(self)).parameters)[:-1])
+        known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
+        checked = EnvOptions.checked(options, known, ruleset, game)
         self.num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
-        self.ruleset = ruleset_of(game, ruleset)
-        self.render_mode = render_mode_of(render_mode)
+        self.ruleset = checked.ruleset
+        self.render_mode = checked.render_mode
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self._duel = make_duel(
-            self.ruleset,
+            checked,
             self.num_envs,
-            opponent=opponent,
-            seat=seat,
-            rounds=rounds,
-            reward=reward,
-            first_player=first_player,
-            opening_turns=opening_turns,
-            opening_set=opening_set,
-            illegal=illegal,
-            observation=observation,
-            flatten=flatten,
             autoreset=self.autoreset_mode == AutoresetMode.SAME_STEP,
             num_threads=num_threads,
         )
@@ -152,16 +134,16 @@ class MancalaVectorEnv(VectorEnv):
 
     @property
     def opponents(self) -> tuple[Agent, ...]:
-        """The agents on the other side."""
+        """The learner's opponents."""
         return tuple(self._duel.opponents)
 
     @property
     def np_random_seed(self) -> Any:
-        """What :meth:`reset` was seeded with: one seed, or one a game; ``reset(seed=...)`` takes both."""
+        """The seed of the last seeded :meth:`reset`: one number, or one for each game."""
         return super().np_random_seed if self._seeds is None else self._seeds
 
     def position(self, b: int) -> Position:
-        """Return the position the learner sees in game b, a copy."""
+        """Return a copy of the position of game b."""
         return Position.from_games(self.ruleset, self._duel.games, b)
 
     def reset(
@@ -173,11 +155,11 @@ class MancalaVectorEnv(VectorEnv):
         """Start an episode in every game, or in some.
 
         Args:
-            seed: Seed of everything random from here on, opponents included: s seeds game b with s + b, a
-                list seeds each game with its own. None goes on, the first time from `np_random_seed`.
-            options: ``reset_mask``, bool `[B]`, the games to reset, all others going on; ``position``, a
-                Position or its text, to start from, and ``seat``, "south", "north" or "random", for this
-                episode: one for all games, or a list of B.
+            seed: Random seed of the games and the opponents: a number s seeds game b with s + b, a list seeds
+                each game. None keeps the current generators; the first reset then uses `np_random_seed`.
+            options: ``reset_mask``: bool `[B]`, the games to reset. ``position``: the start, a Position or
+                its text. ``seat``: "south", "north" or "random", for this episode. The last two are one
+                value for all games, or a list of B.
 
         Returns:
             The observations `[B, F]`, or `[B, A, G]`, and infos with ``action_mask`` `[B, A]` and ``seat``
@@ -185,8 +167,8 @@ class MancalaVectorEnv(VectorEnv):
 
         Raises:
             InvalidPosition: An episode cannot start from a position.
-            InvalidArgument: No such option, or a value is wrong, or an opponent ends every episode before the
-                learner's first turn. The episodes go on as they were.
+            InvalidArgument: An option is unknown or invalid, or an opponent ends every episode before the
+                learner's first turn. The current episodes continue.
         """
         given = reset_options(options, ("reset_mask", "position", "seat"))
         where = np.ones(self.num_envs, np.bool_)
@@ -224,9 +206,9 @@ class MancalaVectorEnv(VectorEnv):
             truncations bool `[B]`, and infos.
 
         Raises:
-            IllegalMove: An action is not legal, and `illegal` is "raise", or it is not in the action space.
-                Nothing has changed, and the message names the game.
-            ResetNeeded: Nothing was reset yet, or with autoreset disabled an episode is over.
+            IllegalMove: An action is outside the action space, or it is illegal and `illegal` is "raise". The
+                message names the game. Nothing has changed.
+            ResetNeeded: :meth:`reset` was not called, or an episode is over and autoreset is disabled.
         """
         if not self._has_started.all():
             raise ResetNeeded("no episode is running; call reset()")
@@ -252,15 +234,15 @@ class MancalaVectorEnv(VectorEnv):
         return duel.observation, duel.reward, done & ~truncations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are legal now, bool `[B, A]`."""
+        """Return the legal actions, bool `[B, A]`."""
         return self._duel.legal_mask != 0
 
     def render(self) -> tuple[Any, ...] | None:
-        """Draw the position of every game, the last turn's holes marked.
+        """Draw the position of every game, with the holes of the last turn marked.
 
         Returns:
-            A picture for each game: a text of `render_mode` "ansi", an SVG document of "svg", uint8 `[height,
-            width, 3]` of "rgb_array". None of "human", which shows the first sixteen games in a window.
+            A picture of each game, by `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8
+            `[height, width, 3]`. For "human" None; a window shows the first 16 games.
         """
         if self.render_mode is None:
             return warn_of_no_render_mode()
@@ -269,7 +251,7 @@ class MancalaVectorEnv(VectorEnv):
         return tuple(draw(self.render_mode, self._seen(b)) for b in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
+        """Close the window of `render_mode` "human"."""
         if self._screen is not None:
             self._screen.close()
 
@@ -282,7 +264,7 @@ class MancalaVectorEnv(VectorEnv):
         return seen_of(self._duel, b, self.position(b))
 
     def _each(self, name: str, value: Any) -> Sequence[Any]:
-        """Return a value for each game: those of a list, or one for all."""
+        """Return a value for each game: the items of a list, or one value repeated."""
         if not isinstance(value, list | tuple):
             return [value] * self.num_envs
         if len(value) != self.num_envs:
@@ -290,7 +272,7 @@ class MancalaVectorEnv(VectorEnv):
         return value
 
     def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None]:
-        """Return the seed of each game, and note what `np_random_seed` is from here on."""
+        """Return the seed of each game, and set `np_random_seed`."""
         if is_whole(seed):
             seed = whole("seed", seed, 0)
             super().reset(seed=seed)  # sets np_random and its seed
@@ -305,7 +287,7 @@ class MancalaVectorEnv(VectorEnv):
                 f"seed must be None, a whole number or a list of {self.num_envs} of them, not {seed!r}"
             )
         unseeded = [b for b in np.flatnonzero(where & ~self._has_started).tolist() if seeds[b] is None]
-        if unseeded:  # nothing to go on from yet
+        if unseeded:  # games without a generator so far
             first = first_seed(super().np_random_seed, self.np_random)
             for b in unseeded:
                 seeds[b] = first + b
@@ -318,13 +300,13 @@ class MancalaVectorEnv(VectorEnv):
         return self._named({"action_mask": self._duel.legal_mask, "seat": self._duel.seats}, where)
 
     def _endings(self, done: np.ndarray) -> dict[str, Any]:
-        """Return the infos about how episodes ended."""
+        """Return the outcomes of the episodes that have ended."""
         duel = self._duel
         ending = {"counts": duel.final_counts, "winner": duel.winner, "illegal": duel.forfeited}
         return self._named(ending, done)
 
     def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
-        """Return the infos about the episodes that just ended, as SyncVectorEnv would give them."""
+        """Return the infos of the episodes that have ended, in the layout of SyncVectorEnv."""
         duel = self._duel
         final_obs = np.full(self.num_envs, None, dtype=object)
         for b, last in zip(np.flatnonzero(done), duel.final_observation[done]):
@@ -337,7 +319,7 @@ class MancalaVectorEnv(VectorEnv):
         }
 
     def _named(self, values: dict[str, np.ndarray], where: np.ndarray) -> dict[str, Any]:
-        """Return infos as SyncVectorEnv lays them out: zero, or None, where they are not of a game."""
+        """Return infos in the layout of SyncVectorEnv: 0 or None for games outside `where`."""
         infos: dict[str, Any] = {}
         for name, value in values.items():
             value = value.copy()

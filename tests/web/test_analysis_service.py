@@ -14,7 +14,7 @@ import pytest
 from mancala_env import Position
 from mancala_env.agents import Spec
 from mancala_env.agents.scripted import RandomAgent
-from mancala_env.web import analysis as house_module
+from mancala_env.web import analysis
 from mancala_env.web.analysis import AnalysisService, _LockedCache
 
 CHECKPOINT = next((Path(__file__).parent.parent / "data").rglob("*.zip"))
@@ -139,7 +139,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[_Slow]:
             agents[-1].go_on.set()
         return agents[-1]
 
-    monkeypatch.setattr(house_module, "make", make)
+    monkeypatch.setattr(analysis, "make", make)
     return agents
 
 
@@ -252,9 +252,9 @@ def test_a_checkpoint_that_is_overwritten_is_another_agent(
     asyncio.run(run())
 
 
-def test_thirty_two_agents_are_kept(house: House, made: list[_Slow]) -> None:
+def test_thirty_two_agents_are_kept(service: AnalysisService, made: list[_Slow]) -> None:
     async def ask(number: int) -> None:
-        task = asyncio.create_task(house.choose(Spec.parse(f"mcts:{number}"), Position("leyla")))
+        task = asyncio.create_task(service.choose(Spec.parse(f"mcts:{number}"), Position("leyla")))
         await until(lambda: bool(made), task)
         made[0].go_on.set()
         await task
@@ -272,18 +272,20 @@ def test_thirty_two_agents_are_kept(house: House, made: list[_Slow]) -> None:
     asyncio.run(run())
 
 
-def test_slices_of_an_analysis_grow_up_to_a_second(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_of_an_analysis_grow_up_to_a_second(
+    service: AnalysisService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits: list[float] = []
-    solve = house_module.Solver.solve
+    solve = analysis.Solver.solve
 
     def noted(solver: Any, position: Position, *, time_limit: float, **options: Any) -> Any:
         limits.append(time_limit)
         return solve(solver, position, time_limit=0.001, **options)
 
-    monkeypatch.setattr(house_module.Solver, "solve", noted)
+    monkeypatch.setattr(analysis.Solver, "solve", noted)
 
     async def run() -> None:
-        async for _ in house.analyse(Position.from_text(HARD), 3600):
+        async for _ in service.analyse(Position.from_text(HARD), 3600):
             if len(limits) == 8:
                 break
 

@@ -1,0 +1,322 @@
+"""Game records from text and from files; each game is checked by playing it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mancala_env.errors import InvalidArgument, InvalidRuleset, MancalaError, printable
+from mancala_env.games.notation import LETTERS, words_of
+from mancala_env.games.position import PLAYERS
+from mancala_env.games.records.model import (
+    HEADER_NAME,
+    KNOWN_HEADERS,
+    MAX_HEADERS,
+    MAX_TEXT,
+    GameRecord,
+    check_text,
+)
+from mancala_env.games.records.replay import (
+    MAX_TURNS,
+    RESIGNED,
+    InvalidRecord,
+    RecordedTurn,
+    Replay,
+    legal_turns,
+    outcome_of,
+    turn_without_comment,
+)
+from mancala_env.rulesets import Ruleset, lookup, names
+
+MAX_LINE = 100_000
+"""Most characters of a line of a file."""
+MAX_COMMENTS = 10_000_000
+"""Most characters of all comments of a game."""
+
+_HEADER = re.compile(r'\[(\w{1,40})\s+"((?:[^"\\]|\\.)*)"\]\s*', re.ASCII)
+_TOKEN = re.compile(r"\s*(?:(\{)|Round\s+(\d{1,9}):|(\d{1,9})\.|([^\s{]+))", re.ASCII)
+_TURN = re.compile(r"([SN])([1-9]\d{0,3})", re.ASCII)
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def read_games(path: str | Path) -> Iterator[GameRecord]:
+    """Read the games of a file one by one, and check each by playing it.
+
+    One game is in memory at a time, so that the file may be large.
+
+    Args:
+        path: Path of a text file in UTF-8.
+
+    Raises:
+        InvalidRecord: A game does not parse or does not fit the rules. The message names the file, the line,
+            the game, the turn, the text found and the legal turns. The games before it have been yielded.
+        InvalidArgument: The path is a folder.
+        OSError: The file cannot be read.
+    """
+    check_file(path)
+    # Any kind of newline is accepted, and the byte order mark that some editors write.
+    with Path(path).open(encoding="utf-8-sig") as file:
+        try:
+            yield from _games(_lines(file), str(path))
+        except UnicodeDecodeError:
+            raise InvalidRecord(
+                f"{printable(str(path))}: not a text in UTF-8, so not a file of games"
+            ) from None
+
+
+def parse_games(text: str, name: str = "") -> list[GameRecord]:
+    """Read the games of a text; see :func:`read_games`.
+
+    Args:
+        text: Any number of games.
+        name: Name of the text in messages.
+
+    Raises:
+        InvalidRecord: A game does not parse or does not fit the rules; see :func:`read_games`.
+        InvalidArgument: `text` is not a str.
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"games are read from a text, not from {type(text).__name__}; read_games reads a file"
+        )
+    return list(_games(iter(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))), name))
+
+
+def check_file(path: str | Path) -> None:
+    if not str(path).strip() or Path(path).is_dir():
+        raise InvalidArgument(f"games are kept in a file, such as games.txt, not in {str(path)!r}")
+
+
+def _lines(file: Any) -> Iterator[str]:
+    while line := file.readline(MAX_LINE + 1):
+        yield line.removesuffix("\n")
+
+
+def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
+    """Yield the games of some lines."""
+    game = _GameReader()
+    number = 0
+    try:
+        for line in lines:
+            number += 1
+            if len(line) > MAX_LINE:
+                raise InvalidRecord(f"a line has at most {MAX_LINE:,} characters")
+            if game.starts_next_game(line):
+                if game.headers:
+                    yield game.finished()
+                game = _GameReader(game.number + 1)
+            game.take(line)
+        if game.headers:
+            yield game.finished()
+    except MancalaError as error:
+        where = [printable(name)] * bool(name) + [f"line {number}"] + game.where()
+        raise InvalidRecord(f"{', '.join(where)}: {printable(str(error))}") from None
+
+
+class _GameReader:
+    """Reader of one game, line by line.
+
+    Attributes:
+        number: Number of the game in its text, from 1; 0 before the first game.
+        headers: Headers read so far.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.headers: dict[str, str] = {}
+        self._turns: list[RecordedTurn] = []
+        self._game: Replay | None = None
+        self._record: GameRecord | None = None
+        self._open: str | None = None  # text of the comment that is open so far
+        self._first_comment = ""
+        self._in_comments = 0
+        self._is_at_turn = False
+        self._last_round = 0  # round of the last turn
+
+    def where(self) -> list[str]:
+        """Return the current game and turn, for a message."""
+        turn = [f"turn {self._game.turns + 1}"] if self._game and self._is_at_turn else []
+        return [f"game {self.number}"] * bool(self.number) + turn
+
+    def starts_next_game(self, line: str) -> bool:
+        """Return whether a line is the first of another game."""
+        return self._open is None and line.startswith("[Ruleset ")
+
+    def take(self, line: str) -> None:
+        """Read a line."""
+        if self._open is None and line.startswith("["):
+            self._take_header(line)
+            return
+        at: int | None = 0
+        while at is not None:
+            at = self._take_word(line, at) if self._open is None else self._take_comment(line, at)
+
+    def _take_header(self, line: str) -> None:
+        found = _HEADER.fullmatch(line)
+        if not found:
+            raise InvalidRecord(f'{_short(line)} is not a header; the form is [Name "text"]')
+        name, value = found[1], _unescaped(found[2])
+        if not HEADER_NAME.fullmatch(name):
+            raise InvalidRecord(f"{name!r} is not a valid name of a header, which is a word such as Event")
+        if not self.headers and name != "Ruleset":
+            raise InvalidRecord(f'a game begins with [Ruleset "..."], not with {_short(line)}')
+        if self._game is not None:
+            raise InvalidRecord(f"header {name} comes after the turns; a new game begins with Ruleset")
+        if name in self.headers:
+            raise InvalidRecord(f"duplicate header {name}")
+        if len(self.headers) == MAX_HEADERS:
+            raise InvalidRecord(f"a game has at most {MAX_HEADERS} headers")
+        check_text(f"header {name}", value)
+        self.headers[name] = value
+
+    def _begin(self) -> Replay:
+        """Check the headers at the first turn, and set up the start position."""
+        if self._game is None or self._record is None:
+            if not self.headers:
+                raise InvalidRecord('a game begins with [Ruleset "..."]')
+            self._record = _record_of(self.headers)
+            self._game = Replay(self._record.start_position, self._record.rounds)
+        return self._game
+
+    def _take_word(self, line: str, at: int) -> int | None:
+        """Read the next word, and return the index of its end; None at the end of the line."""
+        found = _TOKEN.match(line, at)
+        if not found:
+            return None
+        game = self._begin()
+        brace, round_number, number, word = found.groups()
+        if brace:
+            self._open = ""
+        elif round_number:
+            self._check_round(game, int(round_number))
+        elif number:
+            if int(number) != game.turns + 1:
+                raise InvalidRecord(f"turn {game.turns + 1} comes next, not turn {number}")
+        else:
+            self._take_turn(game, word)
+        return found.end()
+
+    def _take_turn(self, game: Replay, word: str) -> None:
+        self._is_at_turn = True
+        if game.turns == MAX_TURNS:
+            raise InvalidRecord(f"a game has at most {MAX_TURNS:,} turns")
+        found = _TURN.fullmatch(word)
+        if not found:
+            legal = legal_turns(game.position) or "none"
+            raise InvalidRecord(f"{_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}")
+        turn = turn_without_comment(LETTERS.index(found[1]), int(found[2]) - 1)
+        self._last_round = game.play(turn).before.round
+        self._turns.append(turn)
+        self._is_at_turn = False
+
+    def _check_round(self, game: Replay, number: int) -> None:
+        current = game.position.round
+        if number != current or current == self._last_round:
+            raise InvalidRecord(f"round {number} does not begin here: it is round {current}")
+
+    def _take_comment(self, line: str, at: int) -> int | None:
+        """Read more of a comment, and return the index of its end; None if it has more lines."""
+        assert self._open is not None
+        end = at
+        while end < len(line) and line[end] != "}":
+            end += 2 if line[end] == "\\" else 1
+        # Any whitespace in a comment, a newline included, is read as a space.
+        part = "".join(" " if letter.isspace() else letter for letter in line[at:end])
+        self._open = f"{self._open} {part.strip()}".strip() if at == 0 else part
+        if len(self._open) > 2 * MAX_TEXT:
+            raise InvalidRecord(f"a comment has at most {MAX_TEXT:,} characters")
+        if end >= len(line):
+            return None
+        self._end_comment(_unescaped(self._open))
+        return end + 1
+
+    def _end_comment(self, text: str) -> None:
+        self._open = None
+        self._in_comments += len(text)
+        if self._in_comments > MAX_COMMENTS:
+            raise InvalidRecord(f"the comments of a game have at most {MAX_COMMENTS:,} characters")
+        before = self._turns[-1].comment if self._turns else self._first_comment
+        text = f"{before} {text}" if before and text else before or text
+        check_text("comment", text)
+        if self._turns:
+            self._turns[-1] = self._turns[-1]._replace(comment=text)
+        else:
+            self._first_comment = text
+
+    def finished(self) -> GameRecord:
+        """Return the game after its last line."""
+        if self._open is not None:
+            raise InvalidRecord("a comment has no end: } is missing")
+        game = self._begin()
+        assert self._record is not None
+        outcome = outcome_of(game, self._record.resigned)
+        for name, found in (("Result", str(outcome)), ("End", outcome.end)):
+            written = self.headers.get(name, found)
+            if written != found:
+                raise InvalidRecord(f"header {name} says {written!r}, but the turns end in {found!r}")
+        record = replace(self._record, comment=self._first_comment)
+        object.__setattr__(record, "turns", tuple(self._turns))  # each was checked when it was read
+        return record
+
+
+def _record_of(headers: Mapping[str, str]) -> GameRecord:
+    """Return a record without turns from its headers."""
+    rounds, seed, result = headers.get("Rounds", "1"), headers.get("Seed"), headers.get("Result", "*")
+    is_number = re.fullmatch(r"\d{1,4}", rounds, re.ASCII)
+    if seed is not None and not re.fullmatch(r"\d{1,1000}", seed, re.ASCII):
+        raise InvalidRecord(f"header Seed must be a whole number, not {_short(seed)}")
+    resigned = None
+    if headers.get("End") == RESIGNED:
+        if result not in PLAYERS:
+            raise InvalidRecord(
+                f"header Result must be South or North if the other player resigned, not {_short(result)}"
+            )
+        resigned = 1 - PLAYERS.index(result)
+    return GameRecord(
+        _ruleset_of(headers),
+        south=headers.get("South", ""),
+        north=headers.get("North", ""),
+        rounds=int(rounds) if is_number else rounds,  # type: ignore[arg-type]
+        start=headers.get("Start", ""),
+        seed=None if seed is None else int(seed),
+        opening=headers.get("Opening", ""),
+        date=headers.get("Date", ""),
+        resigned=resigned,
+        headers={name: value for name, value in headers.items() if name not in KNOWN_HEADERS},
+    )
+
+
+def ruleset_named(name: str) -> Ruleset:
+    """Return the ruleset of the catalogue, or one with default rule options under another name."""
+    return lookup(name) if name in names() else Ruleset(name=name)
+
+
+def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
+    """Return the ruleset that headers describe."""
+    name = headers["Ruleset"]
+    if name not in names() and "Dials" not in headers:
+        return lookup(name)  # raises an error that lists the rulesets
+    given: dict[str, Any] = {
+        word.lower(): headers[word] for word in ("Title", "Region", "Source") if word in headers
+    }
+    kinds = {option: type(value) for option, value in Ruleset().options.items()}
+    for word in words_of(headers.get("Dials", "")):
+        option, _, text = word.partition("=")
+        if option not in kinds:
+            raise InvalidRuleset(f"{word!r} is not a rule option; the rule options are {', '.join(kinds)}")
+        if kinds[option] is int:
+            given[option] = int(text) if re.fullmatch(r"\d{1,3}", text, re.ASCII) else text
+        elif kinds[option] is bool:
+            given[option] = {"yes": True, "no": False}.get(text, text)
+        else:
+            given[option] = text
+    return replace(ruleset_named(name), **given)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,225 @@
+"""Turns of a record, and the game they are played in: positions, rounds and the outcome."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
+from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
+from mancala_env.errors import IllegalMove, InvalidPosition, MancalaError
+from mancala_env.games.notation import turn_text
+from mancala_env.games.position import PLAYERS, Position, Turn
+
+MAX_TURNS = 1_000_000
+"""Most turns of a game: 1,000 rounds of 1,000 turns."""
+RESIGNED = "resigned"
+
+_VALUES = re.compile(r"\[%values((?: [SN]\d{1,2}=[-+]?\d{1,9}(?:\.\d{1,9})?)*)\]", re.ASCII)
+
+
+class InvalidRecord(MancalaError):
+    """A text that is not a game record, or a record that does not fit the rules."""
+
+
+class RecordedTurn(NamedTuple):
+    """A turn of a record.
+
+    Attributes:
+        player: The player, 0 South or 1 North.
+        action: The hole they chose, seen from them.
+        comment: Comment on the turn.
+    """
+
+    player: int
+    action: int
+    comment: str = ""
+
+    @property
+    def values(self) -> dict[int, float]:
+        """Values of actions in the comment, in seeds for the player; see :func:`values_comment`."""
+        found = _VALUES.search(self.comment)
+        pairs = (word[1:].partition("=") for word in found[1].split()) if found else ()
+        return {int(hole) - 1: float(value) for hole, _, value in pairs}
+
+    def __str__(self) -> str:
+        return turn_text(self.player, self.action)
+
+
+def values_comment(player: int, values: Mapping[int, float], text: str = "") -> str:
+    """Write the values of actions as the comment of the turn that was chosen among them.
+
+    >>> values_comment(0, {0: -4, 2: 6}, "what the solver says")
+    '[%values S1=-4 S3=+6] what the solver says'
+
+    Args:
+        player: The player who chose, 0 or 1.
+        values: Value of each action for that player, in seeds or as a share; four decimals are kept.
+        text: Rest of the comment.
+    """
+    words = (f"{turn_text(player, action)}={_signed(value)}" for action, value in values.items())
+    return f"[%values {' '.join(words)}] {text}".rstrip()
+
+
+def _signed(value: float) -> str:
+    return f"{value:+z.4f}".rstrip("0").rstrip(".")
+
+
+class Step(NamedTuple):
+    """A turn of a record after it was played.
+
+    Attributes:
+        number: Number of the turn in its game, from 1.
+        turn: The turn as recorded.
+        did: Effect of the turn.
+        before: Position before the turn.
+        after: Position after the turn; its round may be over.
+        following: Position from which the game continues: `after`, or the first of the next round. After the
+            last turn of the game, the final position.
+    """
+
+    number: int
+    turn: RecordedTurn
+    did: Turn
+    before: Position
+    after: Position
+    following: Position
+
+
+class Outcome(NamedTuple):
+    """Outcome of a recorded game.
+
+    Attributes:
+        is_over: Whether the game is over: by the rules, by its limit on rounds, or because a player resigned.
+        winner: 0 South or 1 North; None for a draw, and while the game runs.
+        margin: South's lead in seeds at the end (RULES 5.4), negative if North leads; None while the game
+            runs and after a resignation.
+        end: Reason for the end: "stuck", "stall", "endless" or "resigned"; "" while the game runs.
+        turns: Number of turns.
+        rounds: Number of the last round.
+    """
+
+    is_over: bool
+    winner: int | None
+    margin: int | None
+    end: str
+    turns: int
+    rounds: int
+
+    def __str__(self) -> str:
+        """Return the value of the header Result: "South by 12", "draw", "North" or "*"."""
+        if not self.is_over:
+            return "*"
+        if self.margin is None:
+            assert self.winner is not None
+            return PLAYERS[self.winner]
+        return "draw" if self.winner is None else f"{PLAYERS[self.winner]} by {abs(self.margin)}"
+
+
+@kernel
+def _end_of_round(rules, settings, games):
+    """Set up the next round in row 0; return whether the game is over, and South's lead."""
+    game, is_over, _, south = end_of_round(rules, settings, load(games, 0))
+    save(games, 0, game)
+    return is_over, south
+
+
+class Replay:
+    """A game that is played turn by turn; the next round is set up when a round ends.
+
+    Attributes:
+        position: Current position, or the final one of a game that is over.
+        turns: Number of turns played.
+        is_over: Whether the game is over, by the rules or by its limit on rounds.
+        margin: South's lead in seeds at the end; None while the game runs.
+    """
+
+    def __init__(self, start: Position, rounds: Rounds = 1) -> None:
+        """Start a game.
+
+        Args:
+            start: Start position.
+            rounds: Number of the last round to play, or "match".
+
+        Raises:
+            InvalidPosition: Seeds are missing, so that no next round can be set up.
+        """
+        self._rules = encode(start.ruleset)
+        self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
+        missing = start.ruleset.total_seeds - sum(start.counts)
+        has_next_round = rounds == "match" or rounds > start.round
+        if missing and has_next_round and start.ruleset.match != "single":
+            raise InvalidPosition(
+                f"{missing} of {start.ruleset.total_seeds} seeds are missing at the start, so no next round "
+                "can be set up; put them in stores, or record one round"
+            )
+        self.turns = 0
+        self.is_over = False
+        self.margin: int | None = None
+        self.position = start.copy()
+        self._finish_round()
+
+    def play(self, turn: RecordedTurn) -> Step:
+        """Play a turn.
+
+        Raises:
+            InvalidRecord: The turn is not legal. The message says why and lists the legal turns. Nothing has
+                changed.
+        """
+        before = self.position
+        if self.is_over:
+            raise InvalidRecord(f"{turn} cannot be played: the game is over ({before.end})")
+        legal = f"legal: {legal_turns(before)}"
+        if turn.player != before.player:
+            raise InvalidRecord(f"{turn} cannot be played: {PLAYERS[before.player]} is to move; {legal}")
+        after = before.copy()
+        try:
+            did = after.play(turn.action)
+        except IllegalMove:
+            raise InvalidRecord(
+                f"{turn} cannot be played: {before.why_illegal(turn.action)}; {legal}"
+            ) from None
+        self.turns += 1
+        self.position = after.copy()  # the caller may change the positions of a Step
+        self._finish_round()
+        return Step(self.turns, turn, did, before, after, self.position.copy() if after.is_over else after)
+
+    def _finish_round(self) -> None:
+        if not self.position.is_over:
+            return
+        games = self.position.games
+        self.is_over, margin = _end_of_round(self._rules, self._settings, games)
+        if self.is_over:
+            self.margin = int(margin)
+        self.position = Position.from_games(self.position.ruleset, games)
+
+
+def legal_turns(position: Position) -> str:
+    return " ".join(turn_text(position.player, action) for action in position.legal_actions)
+
+
+def play_turn(game: Replay, turn: RecordedTurn) -> Step:
+    try:
+        return game.play(turn)
+    except InvalidRecord as error:
+        raise InvalidRecord(f"turn {game.turns + 1}: {error}") from None
+
+
+def outcome_of(game: Replay, resigned: int | None) -> Outcome:
+    number = game.position.round
+    if resigned is not None:
+        if game.is_over:
+            raise InvalidRecord(f"{PLAYERS[resigned]} resigned a game that was over ({game.position.end})")
+        return Outcome(True, 1 - resigned, None, RESIGNED, game.turns, number)
+    if not game.is_over:
+        return Outcome(False, None, None, "", game.turns, number)
+    assert game.margin is not None
+    winner = None if game.margin == 0 else SOUTH if game.margin > 0 else NORTH
+    return Outcome(True, winner, game.margin, game.position.end, game.turns, number)
+
+
+@lru_cache(maxsize=4096)
+def turn_without_comment(player: int, action: int) -> RecordedTurn:
+    """Return a turn without a comment; equal turns share one object, which saves memory."""
+    return RecordedTurn(player, action)

@@ -1,0 +1,216 @@
+"""Game records as text, and written into files."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from mancala_env._util.checks import truth
+from mancala_env._util.files import written_whole
+from mancala_env.errors import InvalidArgument, printable
+from mancala_env.games.records.model import GameRecord
+from mancala_env.games.records.reader import check_file, read_games, ruleset_named
+from mancala_env.games.records.replay import InvalidRecord, Outcome, Replay, outcome_of, play_turn
+from mancala_env.rulesets import Ruleset
+
+# Bytes of a file in which its first header is searched, after empty lines.
+_HEAD = 1 << 12
+_TURNS_PER_LINE = 10
+
+
+def record_text(record: GameRecord) -> str:
+    """Write a game as text.
+
+    Raises:
+        InvalidRecord: A turn does not fit the rules.
+    """
+    game = Replay(record.start_position, record.rounds)
+    body = list(_body(record, game))
+    lines = [*_header_lines(record, outcome_of(game, record.resigned)), *[""] * bool(body), *body]
+    return "\n".join(lines) + "\n"
+
+
+def _header_lines(record: GameRecord, outcome: Outcome) -> Iterator[str]:
+    yield _header("Ruleset", record.ruleset.name)
+    known = ruleset_named(record.ruleset.name)
+    yield _header("Dials", " ".join(dials_of(record.ruleset)))
+    for word in ("title", "region", "source"):
+        if getattr(record.ruleset, word) != getattr(known, word):
+            yield _header(word.title(), getattr(record.ruleset, word))
+    yield _header("South", record.south)
+    yield _header("North", record.north)
+    yield _header("Rounds", str(record.rounds))
+    for name, value in (
+        ("Seed", "" if record.seed is None else str(record.seed)),
+        ("Opening", record.opening),
+        ("Start", record.start),
+        ("Date", record.date),
+    ):
+        if value:
+            yield _header(name, value)
+    for name, value in record.headers.items():
+        yield _header(name, value)
+    yield _header("Result", str(outcome))
+    if outcome.end:
+        yield _header("End", outcome.end)
+
+
+def _body(record: GameRecord, game: Replay) -> Iterator[str]:
+    """Play the turns, and yield the lines below the headers."""
+    if record.comment:
+        yield _comment(record.comment)
+    current, line = 0, []
+    for number, turn in enumerate(record.turns, 1):
+        if record.rounds != 1 and game.position.round != current:
+            if line:
+                yield " ".join(line)
+            current, line = game.position.round, []
+            yield f"Round {current}:"
+        line = line or [f"{number}."]
+        line.append(str(turn))
+        play_turn(game, turn)
+        if turn.comment:
+            line.append(_comment(turn.comment))
+        if turn.comment or len(line) > _TURNS_PER_LINE:
+            yield " ".join(line)
+            line = []
+    if line:
+        yield " ".join(line)
+
+
+def _header(name: str, value: str) -> str:
+    return f'[{name} "{_escaped(value, chr(34))}"]'
+
+
+def _comment(text: str) -> str:
+    return "{" + _escaped(text, "}") + "}"
+
+
+def _escaped(text: str, closing: str) -> str:
+    return text.replace("\\", "\\\\").replace(closing, "\\" + closing)
+
+
+def dials_of(ruleset: Ruleset) -> list[str]:
+    """Write the rule options of a ruleset for a record or a link: `row_width=6`, `captures_last=yes`."""
+    return [f"{name}={_value_text(value)}" for name, value in ruleset.options.items()]
+
+
+def _value_text(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def games_text(games: Iterable[GameRecord]) -> str:
+    """Write games as one text, with an empty line between two.
+
+    Raises:
+        InvalidRecord: A turn of a game does not fit; the message names game and turn.
+        InvalidArgument: An item is not a GameRecord.
+    """
+    return "\n".join(_texts(games))
+
+
+def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool = False) -> int:
+    """Write games into a file, and return their number.
+
+    Args:
+        path: Path of the file, which is written in UTF-8.
+        games: The games; they may be read from the same file.
+        append: Whether to add the games at the end of the file. By default they replace the file atomically.
+
+    Raises:
+        InvalidRecord: A turn does not fit the rules; the message names game and turn. A file to replace is
+            unchanged. A file to append to has the games before the invalid one. Also raised if `append` is
+            set and the file holds something else or ends within a game.
+        InvalidArgument: `append` is not a bool, the path is a folder, or an item is not a GameRecord.
+        OSError: The file cannot be written. It never holds a part of a game.
+    """
+    if truth("append", append):
+        check_appendable(path)
+        with Path(path).open("a+b", buffering=0) as file, _locked(file):
+            return _append(file, games, _last_byte(file))
+    check_file(path)
+    path = Path(path)
+    if path.exists() and not path.is_file():  # a pipe, or the terminal
+        with path.open("wb", buffering=0) as file:
+            return _append(file, games)
+    with written_whole(path) as file:
+        return _append(file, games)
+
+
+def check_appendable(path: str | Path) -> None:
+    """Check that games can be appended to a file; an empty file is created if it does not exist.
+
+    Raises:
+        InvalidRecord: The file holds something else, or ends within a game. It is unchanged.
+        InvalidArgument: The path is a folder, or empty, as from a shell variable that is not set.
+        OSError: The file cannot be written.
+    """
+    check_file(path)
+    with Path(path).open("a+b") as file:
+        file.seek(0)
+        begins = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+        has_open_end = _last_byte(file) not in (b"", b"\n")
+    if begins and not begins.startswith(b"["):
+        raise InvalidRecord(
+            f"{printable(str(path))} is not a file of games, which begins with [Ruleset; choose another file"
+        )
+    if has_open_end:  # left by an editor, or by a killed program: then the last game does not parse
+        for _ in read_games(path):
+            pass
+
+
+def _last_byte(file: IO[bytes]) -> bytes:
+    """Move to the end of a file, and return its last byte; empty for an empty file."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    return file.read(1)
+
+
+@contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    """Lock a file against other programs: cutting off a part of a game must not cut off their games."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+    except (ImportError, OSError):  # Windows, and file systems without locks
+        pass
+    yield
+
+
+def _append(file: IO[bytes], games: Iterable[GameRecord], ends_in: bytes = b"") -> int:
+    """Write games at the end of a file, and return their number.
+
+    In an unbuffered file a game is written completely or not at all.
+    """
+    written = 0
+    for text in _texts(games):
+        gap = {b"": "", b"\n": "\n"}.get(ends_in, "\n\n")  # an empty line between two games
+        rest = memoryview((gap + text).encode())
+        before = file.tell() if file.seekable() else None
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+        except BaseException:
+            if before is not None:
+                file.truncate(before)
+            raise
+        ends_in = b"\n"
+        written += 1
+    return written
+
+
+def _texts(games: Iterable[GameRecord]) -> Iterator[str]:
+    if not isinstance(games, Iterable):
+        raise InvalidArgument(
+            f"games must be an iterable of GameRecords, such as [record], not {type(games).__name__}"
+        )
+    for number, game in enumerate(games, 1):
+        if not isinstance(game, GameRecord):
+            raise InvalidArgument(f"game {number} must be a GameRecord, not {type(game).__name__}")
+        try:
+            text = game.to_text()
+        except InvalidRecord as error:
+            raise InvalidRecord(f"game {number}, {error}") from None
+        yield text
