@@ -21,7 +21,7 @@ def hidden_contents(pages: Iterable[str]) -> str:
 
 
 def rules_in_short(ruleset: Ruleset) -> str:
-    """Return what the dials of a ruleset say, as a table with links to the rules."""
+    """Return what the rule options of a ruleset say, as a table with links to the rules."""
     rows = {
         "Board": f"2 rows of {ruleset.row_width} holes, {ruleset.seeds_per_hole} seeds in each: "
         f"{ruleset.total_seeds} seeds, sown {ruleset.direction}.",

@@ -31,17 +31,17 @@ def drawings() -> dict[str, str]:
 
 
 def _board_with_values() -> str:
-    """Draw the first shipped position in which each player owns two holes, with exact values."""
-    shipped = positions(_VALUED)
-    for n in range(len(shipped)):
-        position = Position.from_games(_VALUED, shipped.games, n)
+    """Draw the first bundled position in which each player owns two holes, with exact values."""
+    bundled = positions(_VALUED)
+    for n in range(len(bundled)):
+        position = Position.from_games(_VALUED, bundled.games, n)
         if (
             all(np.sum(position.owner == player) == 2 for player in (0, 1))
             and len(position.legal_actions) > 3
         ):
-            values = {a: int(v) for a, v in enumerate(shipped.action_values[n]) if v != ILLEGAL}
+            values = {a: int(v) for a, v in enumerate(bundled.action_values[n]) if v != ILLEGAL}
             return position.to_svg(values=values)
-    raise LookupError("no shipped position has two holes of each player's")
+    raise LookupError("no bundled position has two holes of each player's")
 
 
 def photograph(report: Path, picture: Path) -> None:

@@ -1,4 +1,4 @@
-"""A page a ruleset, from what the package knows of it: dials, a turn, exact values, ladder, spaces."""
+"""A page a ruleset, from what the package knows of it: rule options, a turn, exact values, ladder, spaces."""
 
 import importlib
 import json
