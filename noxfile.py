@@ -1,4 +1,4 @@
-"""Run the tests in other environments than the one `make` sets up: `make matrix`, or `.venv/bin/nox -s SESSION`.
+"""Run the tests in other environments than `make test` does: `make matrix`, or `.venv/bin/nox -s SESSION`.
 
 torch keeps its pinned version in every session: its wheel is too large to download for each environment.
 """
@@ -59,7 +59,7 @@ def newest(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def gymnasium(session: nox.Session) -> None:
-    """Test the environments with the newest Gymnasium and PettingZoo. In `newest`, Ray allows only older ones."""
+    """Test the environments with the newest Gymnasium and PettingZoo, which Ray excludes from `newest`."""
     session.install("--upgrade", "-e", ".[arena,window]", "gymnasium", "pettingzoo", *TOOLS)
     run_tests(session, *ENVIRONMENTS)
 
@@ -89,7 +89,7 @@ def pythons(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def agilerl(session: nox.Session) -> None:
-    """Run the AgileRL example. AgileRL needs a TensorDict that TorchRL rejects, and peft, which it does not declare."""
+    """Run the AgileRL example without TorchRL, whose TensorDict breaks it. AgileRL does not declare peft."""
     session.install("-c", only_torch_pinned(session), "-e", ".[arena]", "agilerl", "peft", *TOOLS)
     run_tests(session, "tests/docs/test_examples.py", "-k", "agilerl")
 
