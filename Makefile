@@ -1,9 +1,9 @@
-# `make run` and `make test` do all the set-up on a fresh machine: only python3 (3.11+) and make are needed.
+# `make run` and `make test` set up a fresh machine by themselves. They need only python3 (3.11+) and make.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INSTALL := $(PIP) install -c constraints.txt
-# Words before the tests alone, such as `env HOME=...`; .ci/run gives them empty folders.
+# A prefix for the test commands, such as `env HOME=...`. .ci/run sets it to use empty folders.
 TEST_ENV ?=
 
 .DEFAULT_GOAL := help
@@ -21,12 +21,12 @@ setup: .venv/.installed  ## make .venv and install everything into it
 	$(INSTALL) -e ".[train]"
 	touch $@
 
-# What tests, linters and notebooks need besides.
+# What tests, linters and notebooks need in addition.
 .venv/.installed: .venv/.run-installed
 	$(INSTALL) -e ".[ray,openspiel,window,play,serve,onnx]" --group dev
 	touch $@
 
-# Libraries that figures are compared with. Without them `make bench` measures the rest.
+# Libraries that `make bench` compares with. If they are missing, it measures the rest.
 .venv/.bench-installed: .venv/.installed
 	$(INSTALL) --group bench
 	touch $@
@@ -37,45 +37,45 @@ run: .venv/.run-installed  ## train a small self-play agent, evaluate it, show t
 check: setup lint  ## linters and every test that is not slow
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test: setup lint  ## everything that must pass
+test: setup lint  ## linters and every test
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile
 
-bench: setup  ## measure turns, steps and frames per second beside other libraries
+bench: setup  ## measure turns, steps and frames per second and compare with other libraries
 	-$(MAKE) .venv/.bench-installed
 	$(BIN)/python benchmarks/run.py --write benchmarks/results.md --history benchmarks/history.csv
 
-soak: setup  ## attack everything that should hold; MINUTES=10, goes on where it was stopped
+soak: setup  ## run the fuzz tests for MINUTES=10; resumes where it stopped
 	$(BIN)/python tests/support/soak.py --minutes $(or $(MINUTES),10)
 
-notebooks: setup  ## run the notebooks again and keep what they print
+notebooks: setup  ## run the notebooks and save their output
 	$(BIN)/python notebooks/execute.py
 
 docs: setup  ## build the documentation site into docs/_build/html and check its links
 	$(BIN)/python docs/site/make_site.py
 
-site: docs  ## the documentation and the page that plays in the browser, in docs/_build/html: any file server can host it
+site: docs  ## build the documentation and the browser page into docs/_build/html, for any file server
 
 wasm: setup  ## build mancala.wasm from the kernels; needs lld (apt-get) or ziglang (pip)
 	$(BIN)/python -m tools.build_wasm.build
 
-lint: setup  ## ruff, pyright, the order of imports, the workflows
+lint: setup  ## ruff, pyright, import-linter, zizmor (workflows)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --quiet .github/workflows
 
-format: setup  ## let ruff rewrite the sources
+format: setup  ## format the sources with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dist: setup  ## build the wheel and the source distribution, and look at them
+dist: setup  ## build the wheel and the source distribution, and test them
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m pytest -q tests/packaging
 
-matrix: setup  ## the tests with newest and lowest versions, other Pythons, and the wheel alone (noxfile.py)
+matrix: setup  ## run the tests with newest and lowest versions, on other Pythons, and on the wheel (noxfile.py)
 	$(BIN)/nox
 
-clean:  ## remove what set-up and runs made
+clean:  ## remove everything that setup and runs created
 	rm -rf .venv .nox runs build dist docs/_build *.egg-info

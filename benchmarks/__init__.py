@@ -1,1 +1,1 @@
-"""What `make bench` measures. Each module has `measure()`, which returns rows of numbers."""
+"""The benchmarks of `make bench`. Each module has a function `measure()` that returns rows of numbers."""

@@ -1,10 +1,10 @@
-"""The page in Chromium beside the native engine: sizes, the time to the first move, searches.
+"""Compare the page in Chromium with the native engine: sizes, time to the first move, searches.
 
 python benchmarks/browser.py
 
-Chromium (apt-get install chromium) and playwright are needed. Searches are of the same positions and the same
-size on both sides and take turns; medians of five. Chromium's seconds are wall time, native ones processor
-time, so run it where nothing else does.
+It needs Chromium (apt-get install chromium) and playwright. Searches of the same positions and sizes run in
+turn on both sides; the median of five counts. Chromium is measured in wall time and the native engine in
+processor time, so run it on an idle machine.
 """
 
 import functools
@@ -29,7 +29,7 @@ _WEB = Path(mancala_env.web.__file__).parent
 _ROUNDS = 5
 _DEPTH, _SIMULATIONS, _TURNS = 10, 20_000, 1_000_000
 
-# Each returns [units of work, milliseconds]; the engine is loaded once.
+# Each function returns [units of work, milliseconds]. The engine is loaded once.
 _IN_THE_BROWSER = {
     "random turns": f"""async () => {{
         const game = engine.newGame("layli_goobalay"), start = performance.now();
@@ -67,7 +67,7 @@ _UNITS = {
 
 
 def _natively() -> dict[str, Callable[[], int | None]]:
-    """Return the same work for the native engine; None: as many units as in the browser."""
+    """Return the same work for the native engine. A function that returns None did as many units as the page."""
     batch = Batch("layli_goobalay", 1, seed=1, num_threads=1)
     minimax = agents.make(f"minimax:{_DEPTH}", "layli_goobalay", seed=1, num_threads=1)
     mcts = agents.make(f"mcts:{_SIMULATIONS}", "layli_goobalay", seed=1, num_threads=1)
@@ -90,7 +90,7 @@ def _natively() -> dict[str, Callable[[], int | None]]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the figures; nothing where Chromium is missing."""
+    """Yield the rows; none but the sizes if Chromium is missing."""
     yield from _sizes()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     try:
@@ -128,7 +128,7 @@ def _sizes() -> Iterator[Row]:
 
 
 def _first_move(page: Any, address: str) -> Iterator[Row]:
-    """Load the page, sow, and wait for greedy's answer, several times; medians."""
+    """Load the page, sow and wait for the agent greedy, several times; yield medians."""
     loads, answers = [], []
     for _ in range(_ROUNDS):
         page.goto("about:blank")
@@ -157,7 +157,7 @@ def _searches(page: Any) -> Iterator[Row]:
     for work in native.values():
         work()  # compile
     for name, script in _IN_THE_BROWSER.items():
-        page.evaluate(f"({script})()")  # Chromium compiles twice: quickly, then well
+        page.evaluate(f"({script})()")  # warm up: Chromium compiles fast first, then optimizes
         browser_rates, native_rates = [], []
         for _ in range(_ROUNDS):
             units, milliseconds = page.evaluate(f"({script})()")

@@ -1,4 +1,4 @@
-"""Turns a second of the engine, beside other libraries."""
+"""Turns per second of the engine, compared with other libraries."""
 
 import importlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from benchmarks.timing import Row, rates_side_by_side
 from mancala_env import Batch, rulesets
 from mancala_env.games import speed
 
-# A hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn reached this on the reference machine.
+# Speed of a hand-written AVX C++ kernel of the 2x6 Layli Goobalay turn on the reference machine.
 AVX_TURNS_PER_SECOND = 30e6
 _GAMES, _TURNS = 4096, 50
 
@@ -22,7 +22,7 @@ def random_turns(ruleset: str, num_threads: int) -> Callable[[], int]:
 
 
 def oware() -> Any:
-    """Return OpenSpiel's oware, or None where OpenSpiel is not installed."""
+    """Return OpenSpiel's oware, or None if OpenSpiel is not installed."""
     try:
         return importlib.import_module("pyspiel").load_game("oware")
     except ImportError:
@@ -30,7 +30,7 @@ def oware() -> Any:
 
 
 def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
-    """Return work that plays OpenSpiel's oware from Python, or None where it is not installed."""
+    """Return work that plays OpenSpiel's oware from Python, or None if it is not installed."""
     game = oware()
     if game is None:
         return None
@@ -50,7 +50,7 @@ def openspiel_oware(states: int = 2000) -> Callable[[], int] | None:
 
 
 def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
-    """Return work that only applies recorded oware actions: what the state itself costs."""
+    """Return work that only applies recorded oware actions, to measure the cost of the state alone."""
     game = oware()
     if game is None:
         return None
@@ -77,7 +77,7 @@ def openspiel_apply(states: int = 2000) -> Callable[[], int] | None:
 
 
 def measure() -> list[Row]:
-    """Measure everything in one run, side by side, on one thread unless the name says otherwise."""
+    """Measure all rates in turn, on one thread unless the name says otherwise."""
     works: dict[str, Callable[[], int] | None] = {
         f"random turns, {name}": random_turns(name, 1)
         for name in rulesets.names()

@@ -1,6 +1,6 @@
-"""Steps a second of every environment, side by side with PettingZoo's connect_four, one thread.
+"""Steps per second of every environment and of PettingZoo's connect_four, on one thread.
 
-Actions are the first legal ones, so that what is timed is the environment and not a random generator.
+Agents play the first legal action, so that no random generator is timed.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def aec_steps(env: Any) -> Callable[[], int]:
 
 
 def connect_four() -> dict[str, Callable[[], int]]:
-    """Return work on PettingZoo's connect_four, raw and wrapped; nothing without pygame."""
+    """Return work on PettingZoo's connect_four, raw and wrapped; none without pygame."""
     try:
         from pettingzoo.classic import connect_four_v3
     except ImportError:
@@ -83,7 +83,7 @@ def single_steps(opponent: str) -> Callable[[], int]:
 
 
 def sb3_steps() -> dict[str, Callable[[], int]]:
-    """Return work that trains MaskablePPO on afterstates over MancalaVecEnv; nothing without SB3."""
+    """Return work that trains MaskablePPO on afterstates over MancalaVecEnv; none without SB3."""
     try:
         import torch
         from sb3_contrib import MaskablePPO
@@ -107,7 +107,7 @@ def sb3_steps() -> dict[str, Callable[[], int]]:
 
 
 def measure() -> list[Row]:
-    """Measure all environments side by side, and what they are to each other."""
+    """Measure all environments in turn, and their speed relative to connect_four."""
     ours = {
         "PettingZoo layli_goobalay_v0.raw_env()": aec_steps(layli_goobalay_v0.raw_env()),
         "PettingZoo layli_goobalay_v0.env(), wrapped": aec_steps(layli_goobalay_v0.env()),

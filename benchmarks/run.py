@@ -2,8 +2,8 @@
 
 python benchmarks/run.py [--only engine] [--write benchmarks/results.md] [--history benchmarks/history.csv]
 
-`--write` keeps the table as Markdown; `--history` adds a row for every figure to a CSV file, so that a
-figure can be followed from commit to commit.
+`--write` writes the table to a Markdown file. `--history` adds a row per figure to a CSV file, to compare
+figures between commits.
 """
 
 import csv
@@ -27,19 +27,19 @@ MODULES = ("engine", "environments", "search", "training", "solve", "browser")
 
 
 def measured_on() -> str:
-    """Say what the numbers were measured on."""
+    """Return a line about the machine, Python and the load."""
     load = os.getloadavg()[0]
     return f"{machine()}, Python {platform.python_version()}, load {load:.1f} before"
 
 
 def formatted(row: Row) -> str:
-    """Write a number with the digits it deserves."""
+    """Format a number with two decimals below 100, and none above."""
     digits = 2 if abs(row.value) < 100 else 0
     return f"{row.value:,.{digits}f}"
 
 
 def commit() -> str:
-    """Return the commit that is measured; with a + where files were changed since."""
+    """Return the current commit, with a + if files have changed since."""
     git = ("git", "-C", str(ROOT), "describe", "--always", "--exclude", "*", "--abbrev=10", "--dirty=+")
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
@@ -48,13 +48,13 @@ def commit() -> str:
 
 
 def append_history(path: Path, rows: list[Row], where: str, measured: str) -> None:
-    """Add a row for every figure to a CSV file with HISTORY_COLUMNS; a new file gets them as its head.
+    """Add a row per figure to a CSV file. A new file gets HISTORY_COLUMNS as its header.
 
     Args:
         path: The file.
         rows: The figures.
-        where: The machine they were measured on, as `machine` says it.
-        measured: The commit, as `commit` says it.
+        where: The machine, from `measured_on`.
+        measured: The commit, from `commit`.
     """
     is_new = not path.exists()
     with path.open("a", newline="") as file:
@@ -69,7 +69,7 @@ def append_history(path: Path, rows: list[Row], where: str, measured: str) -> No
 def main(words: list[str] | None = None) -> int:
     """Measure, print, and write; returns the exit status."""
     parser = Parser(prog="python benchmarks/run.py", description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=MODULES, help="modules to run; all by default")
+    parser.add_argument("--only", nargs="*", choices=MODULES, help="modules to run (default: all)")
     parser.add_argument("--write", type=Path, help="Markdown file to write the table to")
     parser.add_argument("--history", type=Path, help="CSV file to add the figures to")
     arguments = parser.parse_args(words)

@@ -1,10 +1,12 @@
-"""Node and simulation rates of the search agents, OpenSpiel's C++ MCTS beside them, and who beats whom.
+"""Measure speed and strength of the search agents.
 
-python benchmarks/search.py              rates on one thread, side by side
+python benchmarks/search.py              speed on one thread, compared with OpenSpiel's MCTS
 python benchmarks/search.py strength     matches between the search agents (about two minutes)
 python benchmarks/search.py networks --checkpoint runs/first/final.zip
-                                         searches with a checkpoint against the same without, at equal time
-python benchmarks/search.py limits       how far searches of 10 ms run over it (a minute, on an idle machine)
+                                         searches with a checkpoint
+                                         against the same searches
+                                         without it, at equal time
+python benchmarks/search.py limits       overrun of a time limit of 10 ms (a minute, on an idle machine)
 """
 
 import importlib
@@ -27,9 +29,9 @@ from mancala_env.rulesets import Ruleset
 
 _RULESETS = ("layli_goobalay", "leyla", "gabata_i")
 _DEPTH, _SIMULATIONS = 10, 1000
-# Positions searched by one piece of work.
+# Positions per call of a work function.
 _POSITIONS = 16
-# Who plays whom for the table of docs/agents.md.
+# The matches in the table of docs/agents.md.
 _MATCHES = (
     ("minimax:1", "random"),
     ("minimax:2", "random"),
@@ -51,7 +53,7 @@ _MATCHES = (
 def minimax_nodes(ruleset: str, depth: int = _DEPTH) -> Callable[[], int]:
     """Return work that searches positions after four random turns.
 
-    A node is a position that a turn of the search led to: every turn played counts, none twice.
+    A node is a position after a turn of the search. Each turn that is played counts once.
     """
     agent = agents.make(f"minimax:{depth}", ruleset, seed=1, num_threads=1)
     assert isinstance(agent, MinimaxAgent)
@@ -95,7 +97,7 @@ def openspiel_simulations(simulations: int = _SIMULATIONS) -> Callable[[], int] 
 
 
 def measure() -> list[tuple[str, float, str]]:
-    """Measure all rates in turn, on one thread and in its own seconds."""
+    """Measure all rates in turn, on one thread, in its processor time."""
     works: dict[str, Callable[[], int]] = {}
     for ruleset in _RULESETS:
         works[f"minimax:{_DEPTH} {ruleset}"] = minimax_nodes(ruleset)
@@ -116,7 +118,7 @@ def measure() -> list[tuple[str, float, str]]:
 
 
 def print_strength(ruleset: str, games: int) -> None:
-    """Play the matches and print a Markdown table: draws count half, four random opening turns."""
+    """Play the matches after four random turns and print a Markdown table. A draw counts as half a win."""
     from mancala_env.evaluation import play_matches
 
     print(f"| {ruleset} | against | score | 95 % interval | mean margin |\n|---|---|---:|---|---:|")
@@ -134,7 +136,7 @@ def print_strength(ruleset: str, games: int) -> None:
 
 
 class _Timed(agents.Agent):
-    """An agent, and the time it takes."""
+    """An agent that measures its time."""
 
     def __init__(self, spec: str, ruleset: Ruleset) -> None:
         self._agent = agents.make(spec, ruleset, seed=1, num_threads=1)
@@ -196,7 +198,7 @@ def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
 
 
 def print_limits(tries: int) -> None:
-    """Print how far searches with a time limit of 10 ms run over it, in wall time."""
+    """Print how much longer than their limit searches of 10 ms take, in wall time."""
     print("| 0.01 s for | tries | median | 99 % | longest | over by 20 ms and more |")
     print("|---|---:|---:|---:|---:|---:|")
     specs = ("perfect", "minimax", "mcts", "value+minimax", "value+mcts")
@@ -227,16 +229,20 @@ def print_limits(tries: int) -> None:
 
 @in_one_line("benchmarks/search.py")
 def main() -> int:
-    """Measure rates, or strength; returns the exit status."""
+    """Run the command; returns the exit status."""
     parser = Parser(prog="python benchmarks/search.py", description=__doc__)
     parser.add_argument(
         "what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates"
     )
-    parser.add_argument("--ruleset", default="layli_goobalay", help="for strength")
-    parser.add_argument("--games", type=int, default=4000, help="games of a match")
-    parser.add_argument("--checkpoint", help="for networks; mancala fit-value gives it a value network")
-    parser.add_argument("--seconds", nargs="+", default=["0.002s", "0.01s"], help="a turn, for networks")
-    parser.add_argument("--tries", type=int, default=300, help="positions of limits")
+    parser.add_argument("--ruleset", default="layli_goobalay", help="ruleset for strength")
+    parser.add_argument("--games", type=int, default=4000, help="games per match")
+    parser.add_argument(
+        "--checkpoint", help="checkpoint for networks, with a value network (mancala fit-value)"
+    )
+    parser.add_argument(
+        "--seconds", nargs="+", default=["0.002s", "0.01s"], help="time limits per turn, for networks"
+    )
+    parser.add_argument("--tries", type=int, default=300, help="number of positions for limits")
     arguments = parser.parse_args()
     if arguments.what == "limits":
         print_limits(arguments.tries)

@@ -1,9 +1,9 @@
-"""What solving costs: openings, positions after eight random turns, two threads beside one.
+"""Measure the cost of solving: openings, positions after eight random turns, two threads against one.
 
 python benchmarks/solve.py
 
-Seconds are processor seconds, which other programs disturb less than wall time; the threads' speed-up is
-wall time and only means something on an idle machine. Every solve starts with an empty table and no book.
+Times are processor time, which other programs disturb less than wall time. The speed-up of threads is wall
+time, so measure it on an idle machine. Every solve starts with an empty table and no book.
 """
 
 import statistics
@@ -20,7 +20,7 @@ from benchmarks.timing import Row
 from mancala_env import Position, solver
 from mancala_env._util.command_line import Parser, in_one_line
 
-# The rulesets that are solved from the start, and the seconds that was to take on one idle core.
+# Rulesets solved from the start, with the target time in seconds on one idle core.
 _TARGETS = {
     "layli_goobalay": 40,
     "leyla": 25,
@@ -37,7 +37,7 @@ _POSITIONS = 21
 
 
 def fresh(ruleset: str, num_threads: int = 1, memory_mb: int = 1024) -> solver.Solver:
-    """Return a solver that knows nothing yet, its kernels compiled."""
+    """Return a solver with an empty table and compiled kernels."""
     new = solver.Solver(ruleset, memory_mb=memory_mb, num_threads=num_threads, use_book=False)
     new.value(Position(ruleset, [1] + [0] * (new.ruleset.num_holes - 1)))
     return new
@@ -57,7 +57,7 @@ def random_positions(ruleset: str, turns: int, count: int, seed: int) -> list[Po
 
 
 def value_cost(position: Position, num_threads: int = 1) -> tuple[int, float, float, float]:
-    """Return a value, what it cost in millions of nodes, processor seconds and wall seconds."""
+    """Return a position's value, and the million nodes, processor seconds and wall seconds to solve it."""
     new = fresh(position.ruleset.name, num_threads)
     nodes, cpu, wall = new.nodes, time.process_time(), time.perf_counter()
     value = new.value(position)
@@ -65,14 +65,14 @@ def value_cost(position: Position, num_threads: int = 1) -> tuple[int, float, fl
 
 
 def every_action_cost(position: Position) -> tuple[float, float]:
-    """Return what the values of all actions cost in millions of nodes and processor seconds."""
+    """Return the million nodes and processor seconds to solve all actions."""
     new = fresh(position.ruleset.name)
     cpu = time.process_time()
     return new.solve(position).nodes / 1e6, time.process_time() - cpu
 
 
 def measure() -> Iterator[Row]:
-    """Measure one thing after another."""
+    """Yield each figure as it is measured."""
     for name, target in _TARGETS.items():
         value, nodes, cpu, _ = value_cost(Position(name))
         yield Row(f"{name} opening, value {value:+d}: nodes", nodes, "million")
@@ -95,7 +95,7 @@ def measure() -> Iterator[Row]:
 
 @in_one_line("solve")
 def main() -> int:
-    """Print one thing measured after another; returns the exit status."""
+    """Print each figure as it is measured; returns the exit status."""
     Parser(prog="python benchmarks/solve.py", description=__doc__).parse_args()
     for row in measure():
         print(f"{row.name:90} {row.value:8.2f} {row.unit}", flush=True)

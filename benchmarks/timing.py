@@ -1,4 +1,4 @@
-"""Timing that survives a shared machine: things compared run in turn, and the median counts."""
+"""Timing on a shared machine: functions that are compared run in turn, and the median counts."""
 
 import statistics
 import time
@@ -21,13 +21,13 @@ def rates_side_by_side(
     min_seconds: float = 0.2,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Measure units of work a second, each work in turn, several times over; the median of each.
+    """Measure units of work per second. All works run in turn several times; returns the median of each.
 
     Args:
-        works: Name to a function that does some work and returns how many units it did.
-        repeats: Times round all works.
-        min_seconds: A work is called again until this much time has gone into one repeat.
-        clock: `time.thread_time` counts out what other programs took, for work in one thread.
+        works: Name to a function that does some work and returns how many units it did. repeats:
+        Number of times that all works run. min_seconds: Minimum seconds of a work in one repeat; the
+        work is called until then. clock: Clock in seconds. For work in one thread, `time.thread_time`
+        excludes the time of other programs.
     """
     rates: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():

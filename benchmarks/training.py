@@ -1,4 +1,4 @@
-"""Environment steps learned a second, by what the network sees, and where the time goes."""
+"""Environment steps per second of training, by kind of observation, and shares of the time."""
 
 import io
 import json
@@ -16,7 +16,7 @@ _TURNS = 150_000
 
 
 def learn(kind: str, turns: int = _TURNS) -> dict[str, float]:
-    """Train for so many turns on one thread and return the figures of the last update."""
+    """Train for a number of turns on one thread and return the metrics of the last update."""
     with tempfile.TemporaryDirectory() as folder:
         config, _ = read_config(
             [
@@ -35,7 +35,7 @@ def learn(kind: str, turns: int = _TURNS) -> dict[str, float]:
 
 
 def measure() -> list[Row]:
-    """Measure each kind of observation with the default configuration, layli_goobalay, one thread."""
+    """Measure each kind of observation with the default configuration on layli_goobalay, one thread."""
     rows = []
     for kind in observations.KINDS:
         figures = learn(kind)

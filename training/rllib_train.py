@@ -1,6 +1,6 @@
 """Train on a Ray cluster from a checkout: `python training/rllib_train.py --config configs/rllib.yaml`.
 
-docs/cluster.md says how to start a cluster; `--help` lists every option. What it does is in
+docs/cluster.md says how to start a cluster. `--help` lists every option. The code is in
 :mod:`mancala_env.training.rllib`.
 """
 
@@ -11,7 +11,7 @@ from mancala_env._util.command_line import in_one_line, needing
 
 @in_one_line("rllib_train.py")
 def main() -> int:
-    """Train; returns the exit status. Without Ray one line says how to install it."""
+    """Train; returns the exit status. If Ray is missing, a message says how to install it."""
     with needing("training on Ray", "ray"):
         from mancala_env.training.rllib.cluster_run import main
 

@@ -1,6 +1,6 @@
 """Train an agent by self-play from a checkout: `python training/train.py --config configs/leyla.yaml`.
 
-The same as `mancala train`; `--help` lists every option. What it does is in :mod:`mancala_env.training`.
+The same as `mancala train`. `--help` lists every option. The code is in :mod:`mancala_env.training`.
 """
 
 import sys
@@ -10,7 +10,7 @@ from mancala_env._util.command_line import in_one_line, needing
 
 @in_one_line("mancala train")
 def main() -> int:
-    """Train; returns the exit status. Without the extra one line says how to install it."""
+    """Train; returns the exit status. If the extra is missing, a message says how to install it."""
     with needing("training", "train"):
         from mancala_env.training.run import main
 

@@ -1,11 +1,11 @@
 /**
- * The address says what is shown: `#play`, `#study/POSITION`, `#learn/GAME/STEP`.
+ * The page's address names what is shown: `#play`, `#study/POSITION`, `#learn/GAME/STEP`.
  *
- * A position is its text with + for spaces, so that a link is a position:
+ * A position is its text with + for spaces:
  *
  *     #study/leyla+4,4,4,4,4,4/4,4,4,4,4,4+0-0+S
  *
- * Behind a ruleset of one's own stand its dials: `;row_width=4;seeds_per_hole=3`.
+ * The rule options (dials) of a custom ruleset follow the position: `;row_width=4;seeds_per_hole=3`.
  */
 
 /** @returns {{view: string, rest: string, dials: object | null}} */
@@ -33,7 +33,7 @@ export function addressOf(view, game, isOwn) {
   return `#${view}/${game.text.replaceAll(" ", "+")}${dials}`;
 }
 
-/** A dial as text: captures_last=yes. */
+/** Write a rule option as text: captures_last=yes. */
 export function writeDial(name, value) {
   return `${name}=${value === true ? "yes" : value === false ? "no" : value}`;
 }

@@ -1,4 +1,4 @@
-/** The page: what stands around the views, what they share, and which of them is shown. */
+/** The page around the views Play, Study and Learn: header, settings, messages, and the choice of the view. */
 
 import { addressOf, readAddress } from "./address.js";
 import { field, h, kept, select } from "./dom.js";
@@ -11,21 +11,21 @@ import { Served } from "./served.js";
 import { StudyView } from "./study.js";
 import { LANGUAGES, loadTexts, t } from "./texts.js";
 
-/** What a seed takes to fall, in seconds; and at most how long a turn is shown. */
+/** Seconds that a seed takes to fall, and most seconds that the animation of a turn takes. */
 const SPEEDS = { off: [0, 0], slow: [0.3, 40], normal: [0.1, 10], fast: [0.05, 6] };
 const VIEWS = { play: PlayView, study: StudyView, learn: LearnView };
 
 class App {
-  /** What the user has chosen, kept in this browser. */
+  /** The user's settings, saved in this browser. */
   settings = { theme: "auto", speed: null, keys: true, language: null, ...kept.read("settings", {}) };
-  /** Value networks that were dropped onto the page, by name: {name, bytes}. */
+  /** Value networks that the user opened, by name: {name, bytes}. */
   networks = new Map();
   #views = {};
   #shown = null;
-  #written = []; // when the address was changed
+  #written = []; // times at which the address was changed
   #later = 0;
 
-  /** What `mancala serve` adds; null on any other server. @type {Served | null} */
+  /** The client of `mancala serve`; null on any other server. @type {Served | null} */
   served = null;
 
   constructor(engine, languages, served) {
@@ -52,7 +52,7 @@ class App {
       this.live,
     );
     if (served) served.onReturn = () => this.tell(t("served.back"));
-    // Without a service worker, nothing can be loaded once the server is gone.
+    // Load Study now: without a service worker, its modules cannot be loaded after the server has stopped.
     if (served && !navigator.serviceWorker) this.#views.study = new StudyView(this);
     this.#applyTheme();
     addEventListener("hashchange", () => {
@@ -65,7 +65,7 @@ class App {
     this.#follow();
   }
 
-  /** Seconds a seed takes to fall, and most seconds of a turn. */
+  /** Seconds that a seed takes to fall, and most seconds of a turn's animation. */
   get speed() {
     const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
     return SPEEDS[this.settings.speed ?? (isReduced ? "off" : "normal")];
@@ -77,27 +77,27 @@ class App {
     this.#applyTheme();
   }
 
-  /** Say something to those who listen. */
+  /** Announce a text to screen readers. */
   say(text) {
-    // The same words twice are heard twice only where the text changes.
+    // Screen readers repeat the same words only if the text changes.
     this.live.textContent = this.live.textContent === text ? `${text}\u00a0` : text;
   }
 
-  /** Show what is wrong, and say it; "" takes it away. */
+  /** Show and announce an error; "" removes it. */
   warn(text) {
     this.news.textContent = "";
     this.notice.textContent = text;
   }
 
-  /** Tell something that is no fault. */
+  /** Show a notice that is not an error, and announce it if `isSaid`. */
   tell(text, isSaid = true) {
     this.news.textContent = text;
     if (isSaid) this.say(text);
   }
 
-  /** Ask the server, as {@link Served.ask}; where it fails, tell so and ask `own` instead.
+  /** Ask the server as {@link Served.ask} does. If it fails, show a notice and call `own` instead.
    * @param {() => Promise<any>} own
-   * @param {{label: string, agent: string} | null} instead  Which of the server's agents is replaced by which one.
+   * @param {{label: string, agent: string} | null} instead  The server's agent (label) and the agent that replaces it.
    */
   askServer(task, game, options, listening, own, instead = null) {
     const ownNow = (why, isNew) => {
@@ -108,18 +108,18 @@ class App {
     return this.served.askOr(ownNow, task, game, options, listening);
   }
 
-  /** The ruleset that is shown. */
+  /** The ruleset of the view that is shown. */
   get shownRuleset() {
     return this.#views[this.#shown]?.line?.ruleset;
   }
 
-  /** The game that is being played, as a copy; null where no turn has been played. */
+  /** A copy of the game that is being played; null if no turn has been played. */
   get playedLine() {
     const line = this.#views.play?.line;
     return line?.turns.length ? line.copy() : null;
   }
 
-  /** Write what is shown into the address. */
+  /** Write the position of a view into the address. */
   address(view, game) {
     const isOwn = !this.engine.rulesets.includes(game.ruleset);
     this.#write(addressOf(view, game, isOwn));
@@ -129,7 +129,7 @@ class App {
     this.#write(`#${text}`);
   }
 
-  /** Browsers let a page change its address some 200 times in ten seconds; the last change is never lost. */
+  /** Change the address, at most 150 times in ten seconds (browsers allow about 200). A later change is delayed, not lost. */
   #write(fragment) {
     clearTimeout(this.#later);
     const now = performance.now();
@@ -142,7 +142,7 @@ class App {
     }
   }
 
-  /** Change to a view, and hand it something: a game line, a position. */
+  /** Change to a view and pass it what to show: a game line or a position. */
   go(view, given) {
     this.#views[this.#shown]?.leave?.();
     this.#shown = view;
@@ -156,7 +156,7 @@ class App {
     this.#views[view].enter(given);
   }
 
-  /** Read the address, and show what it says. */
+  /** Show what the address names. */
   #follow() {
     const { view, rest, dials } = readAddress(location.hash);
     const name = view in VIEWS ? view : "play";
@@ -177,7 +177,7 @@ class App {
     else document.documentElement.dataset.theme = theme;
   }
 
-  /** A file that is dropped onto the page: a record, or a value network. */
+  /** Accept files that are dropped onto the page. */
   #acceptFiles() {
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
@@ -187,7 +187,7 @@ class App {
     });
   }
 
-  /** Take a file: a game record is shown in Study, a value network is kept for the searches. @param {File} file */
+  /** Open a file: show a game record in Study, or use a value network in searches. @param {File} file */
   async take(file) {
     this.warn("");
     try {
@@ -198,7 +198,7 @@ class App {
     }
   }
 
-  /** Show which keys there are. */
+  /** Show the list of keyboard shortcuts. */
   showKeys() {
     const rows = [["1 2 3 ...", "sow"], ["\u2190 \u2191 \u2192 \u2193", "walk"], ["Enter", "press"]];
     for (const [key, command] of Object.entries(KEYS)) if (key !== "Backspace") rows.push([key === "Escape" ? "Esc" : key, command]);

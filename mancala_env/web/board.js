@@ -1,7 +1,7 @@
 /**
- * The board on the page: the scene drawn as SVG, a button over every hole, seeds that move.
+ * The board on the page: the scene drawn as SVG, a button over every hole, animated seeds.
  *
- * The picture is for eyes; screen readers get the buttons and what the page says in its live region.
+ * Screen readers ignore the picture. They read the buttons and the page's live region.
  */
 
 import { measures as m } from "./measures.js";
@@ -10,7 +10,7 @@ import { describe, handShapes, Layout, ownedWord, playerName, shortened, turnNam
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** A board that would be drawn smaller than this is drawn upright. */
+/** If a horizontal board would be drawn at less than this scale, it is drawn upright. */
 const LEAST_SCALE = 0.62;
 const OVERLAY = ["last", "hand", "value", "arrow"];
 
@@ -44,7 +44,7 @@ export function draw(shape, parent) {
   return text;
 }
 
-/** A picture of a position that stands still, for lists and lessons. */
+/** Return a static picture of a position, for lists and lessons. */
 export function picture(game, options = {}) {
   const scene = describe(new Layout(game.ruleset), game, options);
   const svg = element("svg", { viewBox: `0 0 ${number(scene.width)} ${number(scene.height)}`, class: "mancala", "aria-hidden": "true" });
@@ -52,10 +52,10 @@ export function picture(game, options = {}) {
   return svg;
 }
 
-/** A board that is played on. `onHole(hole)` is called when a player presses one. */
+/** An interactive board. `onHole(hole)` is called when a hole is pressed. */
 export class BoardView {
   #layout = null;
-  #heaps = []; // seeds by hole, then the two stores: circles by their places, null where a place is empty
+  #heaps = []; // the circles in each hole, then in the two stores; null in an empty place
   #numbers = [];
   #buttons = [];
   #at = 0; // the hole that is reached with Tab
@@ -63,7 +63,7 @@ export class BoardView {
   #state = null;
   #options = {};
 
-  /** @param {HTMLElement} place  What the board is put into. @param {{onHole?: (hole: number) => void}} options */
+  /** @param {HTMLElement} place  The element that holds the board. @param {{onHole?: (hole: number) => void}} options */
   constructor(place, { onHole = () => {} } = {}) {
     this.place = place;
     this.onHole = onHole;
@@ -82,7 +82,7 @@ export class BoardView {
     place.addEventListener("click", () => this.skip(), true);
   }
 
-  /** Whether a turn is being shown. */
+  /** Whether a turn is being animated. */
   get isMoving() {
     return this.#moving !== null;
   }
@@ -91,9 +91,9 @@ export class BoardView {
     return this.#layout?.ruleset;
   }
 
-  /** Show a position at once.
+  /** Show a position without animation.
    * @param {import("./engine.js").Game} game
-   * @param {object} [options]  As of `describe`; `name(hole)` adds words to what a button says.
+   * @param {object} [options]  Those of `describe`. `name(hole)` adds words to a button's label.
    */
   show(game, options = {}) {
     this.#moving?.stop();
@@ -103,16 +103,16 @@ export class BoardView {
     this.#draw();
   }
 
-  /** Say which holes are lit and what is written on them; the position stays. */
+  /** Change which holes are highlighted and what is written on them, in the same position. */
   mark(options) {
     this.#options = { ...this.#options, ...options };
     if (this.#state && !this.isMoving) this.#draw();
   }
 
-  /** Show a turn seed by seed.
+  /** Animate a turn seed by seed.
    * @param {import("./engine.js").Game} before @param {object} timeline @param {import("./engine.js").Game} after
-   * @param {[number, number]} speed  Seconds a seed takes to fall (0: no motion), and most seconds of a turn.
-   * @returns {Promise<void>}  Resolves when it is over, or skipped.
+   * @param {[number, number]} speed  Seconds that a seed takes to fall (0: no animation), and most seconds of a turn.
+   * @returns {Promise<void>}  Resolves when the animation ends or is skipped.
    */
   async move(before, timeline, after, [seedSeconds, most]) {
     this.show(before);
@@ -126,24 +126,24 @@ export class BoardView {
         await moving.wait(pace * step.seconds);
         if (moving.isStopped) break;
       }
-      if (this.#moving !== moving) return; // something else is shown by now
+      if (this.#moving !== moving) return; // another position is shown by now
       this.#moving = null;
     }
     this.show(after);
   }
 
-  /** Stop what is moving: it lies where it ends. */
+  /** Skip to the end of the animation. */
   skip() {
     this.#moving?.stop();
   }
 
-  /** Put the keyboard on a hole. */
+  /** Move the keyboard focus to a hole. */
   focus(hole = this.#at) {
     this.#reach(hole);
     this.#buttons[hole]?.focus({ preventScroll: true });
   }
 
-  /** The hole the keyboard is on, or -1. */
+  /** The hole that has the keyboard focus, or -1. */
   get focused() {
     return this.#buttons.indexOf(document.activeElement);
   }
@@ -206,7 +206,7 @@ export class BoardView {
       button.addEventListener("keydown", (event) => this.#walk(event, hole));
       return button;
     });
-    // Tab order is the order of the eye.
+    // The tab order is the order on the screen: rows from top to bottom, then columns from left to right.
     const asDrawn = [...this.#buttons].sort((a, b) => {
       const [rowA, columnA] = this.#layout.square(Number(a.dataset.hole)), [rowB, columnB] = this.#layout.square(Number(b.dataset.hole));
       return rowA - rowB || columnA - columnB;
@@ -243,7 +243,7 @@ export class BoardView {
     for (const shape of scene.shapes) draw(shape, OVERLAY.includes(shape.name) ? this.overlay : this.base);
   }
 
-  /** Say on each button what is in its hole. */
+  /** Label each button with the contents of its hole. */
   #name() {
     const { ruleset } = this.#layout, state = this.#state, { legal = [], values = {}, name } = this.#options;
     this.#buttons.forEach((button, hole) => {
@@ -271,7 +271,7 @@ export class BoardView {
     this.#lay([...state.seeds, ...state.stores], seconds);
   }
 
-  /** Put so many seeds into each hole and store; those that leave one fly to where they are missing. */
+  /** Draw the `wanted` number of seeds in each hole and store. Seeds that leave one place move to where seeds are missing. */
   #lay(wanted, seconds) {
     const flying = [];
     this.#heaps.forEach((heap, n) => {
@@ -313,7 +313,7 @@ export class BoardView {
       circle.setAttribute("data-lies", "");
       return;
     }
-    this.seeds.append(circle); // above those that lie
+    this.seeds.append(circle); // above the seeds that do not move
     circle.animate(
       [{ transform: `translate(${from[0] - x}px, ${from[1] - y}px)` }, { transform: "none" }],
       { duration: 950 * seconds, easing: "ease-in-out" },
@@ -321,7 +321,7 @@ export class BoardView {
   }
 }
 
-/** Waits that can all be cut short. */
+/** A series of waits that `stop` ends at once. */
 class Moving {
   isStopped = false;
   #stop = () => {};

@@ -1,12 +1,12 @@
-/** The opening books: exact values of the positions of the first turns, in the order in which they come. */
+/** Opening books: exact values of the positions of the first turns, in the order in which a breadth-first search finds them. */
 
-/** Seeds that a player leads by in owned holes: the part of a value that is certain. */
+/** A player's lead in seeds in owned holes, which counts in full at any time. */
 function ownedMargin(game, player) {
   const { owner } = game;
   return game.seeds.reduce((sum, seeds, hole) => sum + (owner[hole] < 0 ? 0 : owner[hole] === player ? seeds : -seeds), 0);
 }
 
-/** What a position is known by: the board from the mover's side and the stall counter; stores do not matter. */
+/** The key of a position: the board as the player to move sees it, and the stall counter. Stores do not matter. */
 function keyOf(game) {
   const { player, owner, seeds, ruleset } = game;
   let key = `${game.stall}`;
@@ -17,7 +17,7 @@ function keyOf(game) {
   return key;
 }
 
-/** What a map has of a position, unless territory has changed hands: then another game is played from there. */
+/** Look a position up in a map; undefined if territory has changed hands, because the book covers round 1 only. */
 function found(known, game) {
   const isChanged = game.territory.some((player, hole) => player !== Math.floor(hole / game.ruleset.rowWidth));
   return isChanged ? undefined : known.get(keyOf(game));
@@ -29,8 +29,8 @@ export class Book {
   #rests = new Map();
   #line = new Map();
 
-  /** Play the opening turns and put the values beside them.
-   * @param {import("./engine.js").Game} start  Of round 1. @param {{turns: number, rests: number[], line: number[]}} file
+  /** Play the opening turns and store the value of each position.
+   * @param {import("./engine.js").Game} start  The start of round 1. @param {{turns: number, rests: number[], line: number[]}} file
    */
   constructor(start, { turns, rests, line }) {
     let level = [start], number = 0;
@@ -72,19 +72,19 @@ export class Book {
     }
   }
 
-  /** The exact value of a position to its player to move, stores counted from zero; undefined where it is not known. */
+  /** The exact value of a position for the player to move, with stores counted from zero; undefined if unknown. */
   value(game) {
     if (game.isOver) return lead(game.counts, game.player) - lead(game.stores, game.player);
     const rest = found(this.#rests, game);
     return rest === undefined ? undefined : rest + ownedMargin(game, game.player);
   }
 
-  /** The action of the line of best play, where it comes by here. */
+  /** The action of the best line in this position; undefined if the line does not pass through it. */
   action(game) {
     return found(this.#line, game);
   }
 
-  /** The values of the legal actions that the book knows, action -> value. */
+  /** The values of the legal actions that the book knows, by action. */
   values(game) {
     const known = {};
     for (const action of game.legal) {

@@ -1,7 +1,7 @@
-/** Elements in one line each. */
+/** Functions that make elements of the page, and the storage of the browser. */
 
-/** Make an element: h("button", {class: "big", onclick: f}, "Go"). Attributes that are true are written empty,
- * false and null ones left out; `on...` are listeners; other children than elements become text. */
+/** Make an element: h("button", {class: "big", onclick: f}, "Go"). An attribute that is true is written
+ * without a value; false and null ones are skipped. `on...` adds a listener. Children that are not elements become text. */
 export function h(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -28,14 +28,14 @@ export function field(label, control, { hint } = {}) {
   return h("div", { class: "field" }, parts);
 }
 
-/** A choice among `[value, words]` pairs. */
+/** A select element with `[value, label]` options. */
 export function select(pairs, chosen, onchange) {
   const made = h("select", { onchange: () => onchange?.(made.value) }, pairs.map(([value, words]) => h("option", { value }, words)));
   made.value = chosen;
   return made;
 }
 
-/** Give the user a file. */
+/** Download a file to the user's computer. */
 export function download(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
   const link = h("a", { href: url, download: name });
@@ -48,16 +48,16 @@ export function download(name, text) {
 const PREFIX = "mancala.";
 const STORES = { everywhere: () => localStorage, tab: () => sessionStorage };
 
-/** What is kept in this browser from one visit to the next.
+/** Values that this browser keeps between visits.
  *
- * `localStorage` keeps it for all tabs, `sessionStorage` for this tab, so that two tabs do not mix. Where neither can,
- * because it is full or blocked, the entry of the tab's history does: it survives a reload.
+ * `localStorage` keeps them for all tabs, `sessionStorage` for this tab, so that two tabs do not mix. If both are full or
+ * blocked, values go into the tab's history entry, which survives a reload.
  */
 export const kept = {
-  /** Values that no store took, by name. */
+  /** Values that neither storage accepted, by name. */
   carried: globalThis.history?.state?.kept ?? {},
 
-  /** The value of a name: this tab's, else the one that was written last in any tab. */
+  /** The value of a name: the one of this tab, or else the last one that any tab wrote. */
   read(name, otherwise) {
     return this.ofTab(name) ?? readStore("everywhere", name) ?? otherwise;
   },
@@ -67,7 +67,7 @@ export const kept = {
     return this.carried[name] ?? readStore("tab", name);
   },
 
-  /** Keep a value; `isOfTab` keeps it for this tab besides. Returns whether it is there after the tab is closed. */
+  /** Keep a value for all tabs, and also for this tab if `isOfTab`. Returns whether it survives closing the tab. */
   write(name, value, isOfTab = false) {
     const isKept = writeStore("everywhere", name, value);
     const needsTab = isOfTab || !isKept;
@@ -85,13 +85,13 @@ export const kept = {
     writeStore("everywhere", name, undefined);
   },
 
-  /** Forget what only this tab keeps. */
+  /** Forget the value that this tab keeps. */
   forgetTab(name) {
     writeStore("tab", name, undefined);
     delete this.carried[name];
   },
 
-  /** The names that are kept for all tabs and begin with a text. */
+  /** The names of the values kept for all tabs that begin with a text. */
   names(start) {
     try {
       return Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + start)).map((key) => key.slice(PREFIX.length));
@@ -100,13 +100,13 @@ export const kept = {
     }
   },
 
-  /** Write what no store took into the entry of the history that is shown. */
+  /** Write the values that neither storage accepted into the current history entry. */
   carry() {
     if (!Object.keys(this.carried).length && !history.state?.kept) return;
     try {
       history.replaceState({ ...history.state, kept: this.carried }, "");
     } catch {
-      // Too much, or too often: the next change is written again.
+      // Too large or too frequent. The next change tries again.
     }
   },
 };

@@ -11,23 +11,23 @@
  *     search.result.action;
  *     search.close();
  *
- * Nothing here knows a rule. Everything is synchronous and takes as long as it says: what takes more than a few
- * milliseconds is a {@link Search}, which works in slices, and belongs in a worker.
+ * This module holds no rules: the kernels do. Every call is synchronous. Work of more than a few milliseconds is a
+ * {@link Search}, which runs in slices. Run searches in a worker.
  *
- * Words: a *hole* is 0 to H-1 in sowing order, 0 to W-1 South's row; an *action* is a hole seen from the player to
+ * Terms: a *hole* is 0 to H-1 in sowing order, 0 to W-1 South's row; an *action* is a hole seen from the player to
  * move; players are 0 (South) and 1 (North). docs/rules.md has the rest.
  */
 
-/** @typedef {Object} Turn  What one turn did.
- * @property {number} player  Who played it.
+/** @typedef {Object} Turn  The result of a turn.
+ * @property {number} player  The player who moved.
  * @property {number} action
  * @property {number} laps  Laps sown, 1 to 1000.
- * @property {number} captured  Seeds that went to their store.
- * @property {number[]} newOwned  Holes that became theirs, in hole order.
- * @property {boolean} endless  Whether the relay never ended: every seed went back, and the round is over.
+ * @property {number} captured  Seeds that went to the player's store.
+ * @property {number[]} newOwned  Holes that the player came to own, in hole order.
+ * @property {boolean} endless  Whether the relay was endless. Then every seed was put back, and the round is over.
  */
 
-/** @typedef {Object} Dials  What differs between rulesets; see `Engine.dials` for the values each can take.
+/** @typedef {Object} Dials  The rule options of a ruleset. `Engine.dials` lists the values of each.
  * @property {string} [name]  One word.
  * @property {string} [title]
  * @property {number} row_width
@@ -44,16 +44,16 @@
 
 const PLAYERS = ["South", "North"];
 const LETTERS = "SN";
-const LINE = 64; // what is allocated begins on a cache line
+const LINE = 64; // bytes; allocations are aligned to cache lines
 const SCRATCH_BYTES = 2048; // rules, a game, a generator, and at most 54 numbers
 
-/** Input that cannot be: a position, a ruleset, an action. The message says what would be right. */
+/** Invalid input: a position, ruleset or action. The message says what is valid. */
 export class InvalidInput extends Error {}
 
-/** The kernels with a memory of their own. Several engines in one page share nothing. */
+/** The kernels and their memory. Engines in one page share nothing. */
 export class Engine {
   #wasm;
-  #bytes; // views of memory, made again when it has grown
+  #bytes; // views of the memory, replaced when it grows
   #heap;
   #scratch;
   #minimaxBlocks = new Map();
@@ -69,7 +69,7 @@ export class Engine {
     return new Engine(await WebAssembly.instantiate(module, {}), description);
   }
 
-  /** Load the two files that lie beside this one, or in another folder.
+  /** Load mancala.wasm and mancala.json from this module's folder or another one.
    * @param {string | URL} [folder]
    * @returns {Promise<Engine>}
    */
@@ -90,11 +90,11 @@ export class Engine {
     this.description = description;
     this.#heap = new Heap(this.#wasm);
     this.#scratch = this.#heap.take(SCRATCH_BYTES);
-    /** The catalogue, the written sources' rulesets before Ludii's. @type {Ruleset[]} */
+    /** The catalogue: rulesets from written sources, then Ludii's. @type {Ruleset[]} */
     this.rulesets = description.rulesets.map((dials) => new Ruleset(dials, description));
   }
 
-  /** What dials there are and the values each can take: `{name, choices}` or `{name, least, most}`. */
+  /** The rule options and their values: `{name, choices}` or `{name, least, most}`. */
   get dials() {
     return this.description.dials;
   }
@@ -106,7 +106,7 @@ export class Engine {
     return found;
   }
 
-  /** A ruleset of one's own. Dials left out are as in Layli Goobalay, single rounds.
+  /** Return a custom ruleset. Rule options that are not given are those of Layli Goobalay with single rounds.
    * @param {Partial<Dials>} dials
    * @returns {Ruleset}
    */
@@ -129,7 +129,7 @@ export class Engine {
    * @param {string | Ruleset} ruleset
    * @param {{seeds: number[], owner?: number[], stores?: number[], player?: 0 | 1, stall?: number,
    *          territory?: number[], round?: number, starter?: 0 | 1, debts?: number[], endless?: boolean}} position
-   *   Arrays by hole; owner -1 nobody, 0 South, 1 North; territory 0 or 1.
+   *   Arrays are indexed by hole. An owner is -1 (free hole), 0 (South) or 1 (North), a territory 0 or 1.
    * @returns {Game}
    */
   setUp(ruleset, position) {
@@ -155,9 +155,9 @@ export class Engine {
     return game;
   }
 
-  /** Read a position as `Game.text` writes it, which is as the Python package does.
+  /** Read a position from the text that `Game.text` and the Python package write.
    * @param {string} text
-   * @param {Ruleset} [ruleset]  Your own ruleset where the text names one that is not in the catalogue.
+   * @param {Ruleset} [ruleset]  The ruleset, if the text names one that is not in the catalogue.
    * @returns {Game}
    */
   fromText(text, ruleset) {
@@ -166,7 +166,7 @@ export class Engine {
     return this.setUp(ruleset ?? name, position);
   }
 
-  /** What games ask of the kernels; use the methods of {@link Game}. */
+  /** Calls of the kernels for a game; use the methods of {@link Game}. */
   legalBits(game) {
     return this.#with(game, (rules, row) => this.#wasm.legal(rules, row));
   }
@@ -195,9 +195,9 @@ export class Engine {
     return this.#with(game, (rules, row) => this.#wasm.match_margin(rules, row));
   }
 
-  /** Play so many random turns of matches, one after another: for tests, and to measure the speed.
-   * @param {Game} game  Ends up where the last turn led. @param {bigint} seed @param {number} turns
-   * @returns {bigint}  The generator afterwards.
+  /** Play a number of random turns, match after match: for tests and to measure the speed.
+   * @param {Game} game  Changed to the final position. @param {bigint} seed @param {number} turns
+   * @returns {bigint}  The state of the random generator at the end.
    */
   playRandom(game, seed, turns) {
     return this.#with(
@@ -211,12 +211,12 @@ export class Engine {
     );
   }
 
-  /** The action of an agent that draws one. @param {Game} game @param {bigint | number} [seed] @returns {number} */
+  /** A random legal action. @param {Game} game @param {bigint | number} [seed] @returns {number} */
   random(game, seed = anySeed()) {
     return this.#choose(game, seed, this.#wasm.choose_random);
   }
 
-  /** The action after which the mover's count leads by most; ties are drawn.
+  /** The action after which the player who moved leads by the most seeds; ties are broken at random.
    * @param {Game} game @param {bigint | number} [seed] @returns {number}
    */
   greedy(game, seed = anySeed()) {
@@ -231,15 +231,15 @@ export class Engine {
     });
   }
 
-  /** Alpha-beta search to a depth, or as deep as it goes while it is asked to go on.
+  /** Alpha-beta search to a depth, or deeper and deeper until you stop it.
    *
-   * `result`: `{action, depth, nodes, value, values}`; `values` maps each legal action to its value with
-   * `values: true`, in seeds. Searches of one ruleset, depth and network share a table, so only one of them may be
-   * under way at a time.
+   * `result`: `{action, depth, nodes, value, values}`; with the option `values: true`,
+   * `values` maps each legal action to its value in seeds. Searches of one ruleset, depth and network share a table:
+   * run only one of them at a time.
    *
    * @param {Game} game
    * @param {{depth?: number, values?: boolean, network?: ValueNetwork, seed?: bigint | number}} [options]  Without
-   *   `depth` it goes one turn deeper at a time until the round is seen through.
+   *   `depth`, the search deepens one turn at a time until it reaches the end of the round on every line.
    * @returns {Search}
    */
   minimax(game, { depth, values = false, network, seed = anySeed() } = {}) {
@@ -285,14 +285,14 @@ export class Engine {
     return new Search(goOn, result, { first: 2000, most: 1 << 22 });
   }
 
-  /** Monte-Carlo tree search, for so many simulations or while it is asked to go on.
+  /** Monte Carlo tree search, for a number of simulations or until you stop it.
    *
-   * `result`: `{action, simulations, visits, values}`; the last two map each legal action to how often it was
-   * tried and to its mean reward to the player to move, -1 to 1. Close the search when you are done with it.
+   * `result`: `{action, simulations, visits, values}`; the last two map each legal action to its number of
+   * visits and to its mean reward for the player to move, -1 to 1. Close the search when you are done with it.
    *
    * @param {Game} game
-   * @param {{simulations?: number, megabytes?: number, seed?: bigint | number}} [options]  A tree of `megabytes`
-   *   (40 unless told) grows no more; simulations then start their rollouts at its leaves.
+   * @param {{simulations?: number, megabytes?: number, seed?: bigint | number}} [options]  Once the tree takes
+   *   `megabytes` (default 40), it stops growing, and simulations start their rollouts at its leaves.
    * @returns {Search}
    */
   mcts(game, { simulations = 10_000_000, megabytes = 40, seed = anySeed() } = {}) {
@@ -318,9 +318,9 @@ export class Engine {
     return new Search(goOn, result, { first: 100, most: 1 << 20, close: () => this.#heap.giveBack(block) });
   }
 
-  /** A solver of a ruleset, whose table of proofs serves every position it is given.
+  /** Return a solver for a ruleset. Its table of proofs is shared by all positions that it solves.
    * @param {string | Ruleset} ruleset
-   * @param {{megabytes?: number}} [options]  Most memory of the table; rounded down to a power of two.
+   * @param {{megabytes?: number}} [options]  Maximum size of the table, rounded down to a power of two.
    * @returns {Solver}
    */
   solver(ruleset, { megabytes = 64 } = {}) {
@@ -341,10 +341,10 @@ export class Engine {
     return new Solver(known, kernels);
   }
 
-  /** Load a value network for {@link Engine#minimax}: a file of the package's or of `mancala grow-value` (they are
-   * in the safetensors format and name their ruleset), or the numbers of a checkpoint's `value_network.f32`.
+  /** Load a value network for {@link Engine#minimax}. The bytes are a bundled file or one of `mancala grow-value`
+   * (safetensors files that name their ruleset), or the numbers of a checkpoint's `value_network.f32`.
    * @param {ArrayBuffer | Uint8Array} bytes
-   * @param {Ruleset} [ruleset]  The one it was fitted to, where the file does not say.
+   * @param {Ruleset} [ruleset]  The ruleset it was fitted to, if the file does not name it.
    * @returns {ValueNetwork}
    */
   valueNetwork(bytes, ruleset) {
@@ -377,7 +377,7 @@ export class Engine {
     return { address, unit, id: this.#networks, ruleset };
   }
 
-  /** What a turn would do, event by event; the game stays as it is.
+  /** The events of a turn, without playing it.
    * @param {Game} game @param {number} action
    * @returns {{kind: string, player: 0 | 1, hole: number, seeds: number, reason: string}[]}  As the Python package's
    *   `Position.timeline`: lift, drop, relay, capture, ransom, store, own, put_back, pass, next, end.
@@ -397,13 +397,13 @@ export class Engine {
       const { events: kinds, ends } = this.description;
       return Array.from({ length: count }, (_, n) => {
         const [kind, player, hole, seeds] = numbers.slice(4 * n, 4 * n + 4);
-        const isEnd = kinds[kind] === "end"; // it carries its reason where others have a hole
+        const isEnd = kinds[kind] === "end"; // an end event has its reason in place of a hole
         return { kind: kinds[kind], player, hole: isEnd ? -1 : hole, seeds, reason: isEnd ? ends[hole] : "" };
       });
     }
   }
 
-  /** @param {number} address @param {number} length @returns {Float64Array}  A view that lives until memory grows. */
+  /** @param {number} address @param {number} length @returns {Float64Array}  A view that is valid until the memory grows. */
   float64(address, length) {
     return new Float64Array(this.#wasm.memory.buffer, address, length);
   }
@@ -422,7 +422,7 @@ export class Engine {
     return this.#scratch;
   }
 
-  /** Call with the addresses of a game's rules, its row, a generator and room for numbers. */
+  /** Call a function with the addresses of a game's rules, the game, a random generator and space for results. */
   #with(game, call, isWritten = false) {
     const rules = this.#rulesAt(game), row = rules + 128, random = rules + 256, out = rules + 512;
     const words = game.row.length;
@@ -438,7 +438,7 @@ export class Engine {
   }
 }
 
-/** A game's rules as data. */
+/** The rules of a game. */
 export class Ruleset {
   /** Use {@link Engine#ruleset} or {@link Engine#ownRuleset}. */
   constructor(dials, description) {
@@ -446,21 +446,21 @@ export class Ruleset {
     this.dials = dials;
     this.name = dials.name;
     this.title = dials.title;
-    /** Where the rules were recorded, and by whom. */
+    /** The source of the rules. */
     this.region = dials.region;
     this.source = dials.source;
-    /** W, holes in a row. */
+    /** W, the number of holes in a row. */
     this.rowWidth = dials.row_width;
-    /** H, holes of the board. */
+    /** H, the number of holes on the board. */
     this.numHoles = 2 * dials.row_width;
     this.totalSeeds = this.numHoles * dials.seeds_per_hole;
-    /** How the board is drawn: South's holes run from left to right where it is anticlockwise. */
+    /** Whether the board is drawn anticlockwise: South's holes from left to right. */
     this.isClockwise = dials.direction === "clockwise";
-    /** The dials as kernels take them. @type {number[]} */
+    /** The rule options as the kernels expect them. @type {number[]} */
     this.rules = encode(dials, description);
   }
 
-  /** Rows of the board as drawn, North's above: holes from left to right. @returns {[number[], number[]]} */
+  /** The holes of North's row and of South's row, from left to right as drawn. @returns {[number[], number[]]} */
   get rows() {
     const south = Array.from({ length: this.rowWidth }, (_, n) => n);
     const north = south.map((n) => this.numHoles - 1 - n);
@@ -486,7 +486,7 @@ function encode(dials, description) {
   return rules;
 }
 
-/** One game: everything on and beside the board, and who is to move. Cheap to copy and to send to a worker (`text`). */
+/** A game: the board, the stores, the player to move and the state of the match. Cheap to copy; send its `text` to a worker. */
 export class Game {
   /** Use {@link Engine#newGame}, {@link Engine#setUp} or {@link Engine#fromText}. */
   constructor(engine, ruleset, row) {
@@ -494,7 +494,7 @@ export class Game {
     this.engine = engine;
     /** @type {Ruleset} */
     this.ruleset = ruleset;
-    /** The game as kernels have it. @type {Uint32Array} */
+    /** The state in the layout of the kernels. @type {Uint32Array} */
     this.row = row;
   }
 
@@ -511,13 +511,13 @@ export class Game {
     return Array.from(new Uint8Array(this.row.buffer, this.row.byteOffset, this.ruleset.numHoles));
   }
 
-  /** Who owns each hole: -1 nobody, 0 South, 1 North. @returns {number[]} */
+  /** The owner of each hole: -1 (free), 0 (South) or 1 (North). @returns {number[]} */
   get owner() {
     const south = this.#column("owned"), north = this.#column("owned", 1);
     return this.#perHole((hole) => ((south >> hole) & 1 ? 0 : (north >> hole) & 1 ? 1 : -1));
   }
 
-  /** Who may sow from each hole while nobody owns it: 0 or 1. @returns {number[]} */
+  /** The player in whose territory each hole is: 0 or 1. @returns {number[]} */
   get territory() {
     const south = this.#column("territory");
     return this.#perHole((hole) => 1 - ((south >> hole) & 1));
@@ -572,20 +572,20 @@ export class Game {
     return bitsOf(this.engine.legalBits(this));
   }
 
-  /** The hole an action of a player means. @param {number} action @param {0 | 1} [player]  Default: who is to move. */
+  /** The hole of a player's action. @param {number} action @param {0 | 1} [player]  The player to move by default. */
   holeOf(action, player = this.player) {
     return (action + this.ruleset.rowWidth * player) % this.ruleset.numHoles;
   }
 
-  /** The action of a player that means a hole. @param {number} hole @param {0 | 1} [player] */
+  /** The player's action for a hole. @param {number} hole @param {0 | 1} [player] */
   actionOf(hole, player = this.player) {
-    return this.holeOf(hole, player); // half a turn of the board undoes itself
+    return this.holeOf(hole, player); // the mapping turns the board by 180 degrees, so it is its own inverse
   }
 
   /** Play an action.
    * @param {number} action
    * @returns {Turn}
-   * @throws {InvalidInput} It is not legal; nothing has changed.
+   * @throws {InvalidInput} If the action is not legal; nothing changes.
    */
   play(action) {
     const player = this.player;
@@ -600,19 +600,19 @@ export class Game {
     return { player, action, laps, captured, newOwned: bitsOf(taken), endless: this.end === "endless" };
   }
 
-  /** What an action would do, event by event; see {@link Engine#timeline}. @param {number} action */
+  /** The events of an action; see {@link Engine#timeline}. @param {number} action */
   timeline(action) {
     return this.engine.timeline(this, action);
   }
 
-  /** The game after an action; this one stays as it is. @param {number} action @returns {Game} */
+  /** The game after an action; this one does not change. @param {number} action @returns {Game} */
   after(action) {
     const next = this.copy();
     next.play(action);
     return next;
   }
 
-  /** The first position of the next round, or null where the match is over. @returns {Game | null} */
+  /** The first position of the next round, or null if the match is over. @returns {Game | null} */
   nextRound() {
     if (!this.isOver) throw new InvalidInput(`round ${this.round} is not over`);
     const [south, north] = this.counts;
@@ -622,7 +622,7 @@ export class Game {
     return this.engine.nextRound(after) ? null : after;
   }
 
-  /** By how many seeds South leads at the end of a match. */
+  /** South's lead in seeds at the end of a match. */
   get matchMargin() {
     return this.engine.matchMargin(this);
   }
@@ -658,7 +658,7 @@ export class Game {
     return words.join(" ");
   }
 
-  /** Write parts of the position; {@link Engine#setUp} checks them. */
+  /** Set parts of the position without checks; {@link Engine#setUp} checks them. */
   write({ seeds, owner, territory, stores, debts, player, stall, round, starter, end }) {
     const { columns } = this.engine.description.layout;
     const bits = (array, of) => array.reduce((sum, each, hole) => sum | (each === of ? 1 << hole : 0), 0);
@@ -678,7 +678,7 @@ export class Game {
   }
 }
 
-/** Exact values of positions of one ruleset; see {@link Engine#solver}. */
+/** Computes exact values of positions of one ruleset; see {@link Engine#solver}. */
 export class Solver {
   #kernels;
   #nodes = 0;
@@ -691,17 +691,17 @@ export class Solver {
     this.#kernels = kernels;
   }
 
-  /** Close the bounds of a position and of its actions, as `Solver.solve` of the Python package does.
+  /** Narrow the bounds of a position and of its actions until they are exact, as `Solver.solve` of the Python package does.
    *
-   * `result`: `{lower, upper, bounds, isExact, nodes, action, best}`: the position's bounds; `bounds` maps each
-   * legal action to `[lower, upper]` of its value, equal once it is proved; `action` is the one being proved, null
-   * while the position itself is; `best` are the actions that cannot be bettered as far as is known. Values are
-   * seeds, the final count of the player to move less the opponent's, stores counted from zero at the position.
+   * `result`: `{lower, upper, bounds, isExact, nodes, action, best}`. `lower` and `upper` bound the position's
+   * value. `bounds` maps each legal action to `[lower, upper]` of its value, equal once it is proved. `action` is the
+   * action being proved, or null while the position is. `best` holds the actions that may be best. A value is the
+   * final count of the player to move minus the opponent's, in seeds, with stores counted from zero at the position.
    *
-   * One position at a time: the next `study` takes the place of this one. What was proved stays.
+   * A solver studies one position at a time: the next `study` replaces this one. Proofs stay in the table.
    *
    * @param {Game} game
-   * @param {{all?: boolean}} [options]  `all: false` only tells which actions keep the position's value; faster.
+   * @param {{all?: boolean}} [options]  `all: false` is faster: it only finds the actions that keep the position's value.
    * @returns {Search}
    */
   study(game, { all = true } = {}) {
@@ -732,11 +732,11 @@ export class Solver {
     };
     this.#kernels.start(root);
     const search = new Search(goOn, result, { first: 200, most: 1 << 20 });
-    goOn(0); // what is known without a search
+    goOn(0); // bounds that need no search
     return search;
   }
 
-  /** Give its memory back. */
+  /** Release the memory. */
   close() {
     this.#current = -1;
     this.#kernels.close();
@@ -745,7 +745,7 @@ export class Solver {
 
 /** @typedef {Object} ValueNetwork  See {@link Engine#valueNetwork}. @property {Ruleset} ruleset */
 
-/** A search under way. */
+/** A running search. */
 export class Search {
   #goOn;
   #piece;
@@ -758,14 +758,14 @@ export class Search {
     this.#piece = first;
     this.#most = most;
     this.#close = close;
-    /** What has been found so far; it changes with every slice. */
+    /** The result so far; every slice updates it. */
     this.result = result;
-    /** Whether there is no more to find. */
+    /** Whether the search is finished. */
     this.isDone = false;
   }
 
-  /** Search on for about so many milliseconds; returns whether the search is done.
-   * @param {number} [milliseconds]  Infinity: to the end.
+  /** Continue the search for about a number of milliseconds; returns whether it is finished.
+   * @param {number} [milliseconds]  Infinity runs to the end.
    * @returns {boolean}
    */
   goOn(milliseconds = 20) {
@@ -775,14 +775,14 @@ export class Search {
       this.isDone = this.#goOn(this.#piece) === 1;
       const now = performance.now();
       if (now >= end) break;
-      // A piece shall take some two milliseconds, so that no slice lasts much longer than it may.
+      // Aim at about two milliseconds per piece, so that no slice takes much longer than allowed.
       const change = Math.min(2, Math.max(1 / 8, 2 / Math.max(now - started, 1e-3)));
       this.#piece = Math.max(1, Math.min(this.#most, Math.round(this.#piece * change)));
     }
     return this.isDone;
   }
 
-  /** Let other work in between slices: resolves with `result` when done, when time is up, or when cancelled.
+  /** Run in slices, with other work of the page in between. Resolves with `result` when finished, out of time or cancelled.
    * @param {{milliseconds?: number, slice?: number, signal?: AbortSignal, onSlice?: (result: object) => void}} [options]
    */
   async run({ milliseconds = Infinity, slice = 20, signal, onSlice } = {}) {
@@ -794,7 +794,7 @@ export class Search {
     return this.result;
   }
 
-  /** Give its memory back. */
+  /** Release the memory. */
   close() {
     this.isDone = true;
     this.#close();
@@ -802,19 +802,19 @@ export class Search {
   }
 }
 
-/** Memory that grows; what is given back is used again. */
+/** An allocator of the memory, which grows. Freed blocks are used again. */
 class Heap {
   #memory;
   #top;
   #sizes = new Map();
-  #free = []; // [address, size], by address
+  #free = []; // free blocks [address, size], sorted by address
 
   constructor(wasm) {
     this.#memory = wasm.memory;
     this.#top = Math.ceil(wasm.__heap_base.value / LINE) * LINE;
   }
 
-  /** Return the address of so many zero bytes. */
+  /** Allocate a number of zero bytes; returns their address. */
   take(size) {
     size = Math.ceil(size / LINE) * LINE;
     const at = this.#free.findIndex(([, room]) => room >= size);
@@ -832,7 +832,7 @@ class Heap {
         try {
           this.#memory.grow(Math.ceil(missing / 65536));
         } catch {
-          throw new Error(`this browser has no ${Math.ceil(size / 2 ** 20)} MB of memory left`);
+          throw new Error(`this browser cannot provide ${Math.ceil(size / 2 ** 20)} MB of memory`);
         }
       }
       this.#top += size;
@@ -854,7 +854,7 @@ class Heap {
   }
 }
 
-/** Read a safetensors file of float32 arrays; null where the bytes are no such file. */
+/** Read a safetensors file of float32 arrays; null if the bytes are not one. */
 function safetensors(bytes) {
   if (bytes.length < 10 || bytes[8] !== 0x7b) return null; // a length, then JSON
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
@@ -901,20 +901,20 @@ const FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter
 
 const MOST_DIGITS = 40;
 
-/** Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
+/** Split a text at ASCII spaces, tabs and line ends. Skip a byte order mark at its start.
  * @param {string} text @returns {string[]}
  */
 export function wordsOf(text) {
   return text.replace(/^\ufeff/, "").match(/[^ \t-\r]+/g) ?? [];
 }
 
-/** Read a line of text as the name of a ruleset and the arguments of {@link Engine#setUp}; notation.py has the grammar. */
+/** Read a position's text: the ruleset's name and the arguments of {@link Engine#setUp}. notation.py defines the grammar. */
 function parsePosition(text) {
   const words = wordsOf(text);
   if (words.length < 4) throw new InvalidInput(`"${text}" is not a position; the form is: ${FORM}`);
   const number = (word, what) => {
     if (!/^[0-9]+$/.test(word)) throw new InvalidInput(`${what}: "${word}" is not a whole number`);
-    if (word.length > MOST_DIGITS) throw new InvalidInput(`${what}: no game has a number of ${word.length} digits`);
+    if (word.length > MOST_DIGITS) throw new InvalidInput(`${what}: a number of ${word.length} digits is too large`);
     return Number(word);
   };
   const player = (letter, what) => {
@@ -943,7 +943,7 @@ function parsePosition(text) {
     else if (key === "debts") position.debts = pair(value, key);
     else if (key === "territory") position.territory = [...value].map((letter) => player(letter, key));
     else if (option === "end=endless") position.endless = true;
-    else throw new InvalidInput(`"${option}" is no part of a position; the form is: ${FORM}`);
+    else throw new InvalidInput(`"${option}" is not part of a position; the form is: ${FORM}`);
   }
   return position;
 }

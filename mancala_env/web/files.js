@@ -6,7 +6,7 @@ import { t } from "./texts.js";
 
 const MOST_BYTES = 20_000_000;
 
-/** Take a game record or a value network. @param {object} app @param {File} file */
+/** Open a game record or a value network. @param {object} app @param {File} file */
 export async function takeFile(app, file) {
   if (file.size > MOST_BYTES) throw new Error(t("error.too_large", { megabytes: MOST_BYTES / 1e6 }));
   const bytes = await file.arrayBuffer();
@@ -27,7 +27,7 @@ async function takeNetwork(app, name, bytes) {
   const shown = app.shownRuleset;
   const ruleset = app.engine.rulesets.find((one) => one.name === (found?.ruleset ?? shown?.name)) ?? shown;
   if (!found || !ruleset) throw new Error(t("files.network_wrong"));
-  app.engine.valueNetwork(found.weights, ruleset); // says what is wrong with it
+  app.engine.valueNetwork(found.weights, ruleset); // throws if it is invalid
   app.networks.set(ruleset.name, { name, weights: found.weights });
   app.tell(t("files.network", { name, title: ruleset.title }));
 }

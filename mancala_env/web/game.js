@@ -1,31 +1,31 @@
-/** A game as it goes: a start, turns, and where in them one stands. Play and Study share it. */
+/** A game line: a start, the turns after it, and the current place among them. Play and Study share it. */
 
-/** The last round of a match: there is no other limit. */
+/** The number of rounds of a whole match, which has no limit but MOST_ROUNDS. */
 export const MATCH = Infinity;
-/** A match ends after so many at the latest (rules.md, 5.4). */
+/** The most rounds of a match (rules.md, 5.4). */
 const MOST_ROUNDS = 1000;
 
 export class GameLine {
   /** @type {{player: 0 | 1, action: number, hole: number, before: Game, after: Game, following: Game, note?: string}[]} */
   turns = [];
-  /** How many turns have been played up to where one stands. */
+  /** Number of turns before the current place. */
   at = 0;
   /** Who resigned. @type {0 | 1 | null} */
   resigned = null;
 
-  /** @param {import("./engine.js").Game} start @param {number} [rounds]  The round it goes up to, or MATCH. */
+  /** @param {import("./engine.js").Game} start @param {number} [rounds]  The number of rounds, or MATCH. */
   constructor(start, rounds = 1) {
     this.rounds = rounds;
     this.start = start;
     this.first = this.#following(start);
   }
 
-  /** The position one stands at: to move in, or where it all ended. @returns {import("./engine.js").Game} */
+  /** The current position: the one to move in, or the final one. @returns {import("./engine.js").Game} */
   get game() {
     return this.at ? this.turns[this.at - 1].following : this.first;
   }
 
-  /** The turn that led here, or undefined. */
+  /** The turn before the current position, or undefined. */
   get lastTurn() {
     return this.turns[this.at - 1];
   }
@@ -38,7 +38,7 @@ export class GameLine {
     return this.game.isOver || (this.resigned !== null && this.at === this.turns.length);
   }
 
-  /** Seeds South leads by at the end; null while it is not over, or where somebody resigned. */
+  /** South's final lead in seeds; null if the game is not over or a player resigned. */
   get margin() {
     const { game } = this;
     if (!game.isOver) return null;
@@ -47,15 +47,15 @@ export class GameLine {
     return isMatchOver ? game.matchMargin : south - north;
   }
 
-  /** Who has won: 0, 1, null for a draw; undefined while it is not over. */
+  /** The winner: 0, 1, or null for a draw; undefined if the game is not over. */
   get winner() {
     if (this.resigned !== null) return 1 - this.resigned;
     const { margin } = this;
     return margin === null ? undefined : margin === 0 ? null : Number(margin < 0);
   }
 
-  /** Play an action where one stands; turns that came after are forgotten.
-   * @throws {InvalidInput} It is not legal; nothing has changed.
+  /** Play an action in the current position and discard the turns after it.
+   * @throws {InvalidInput} If the action is not legal; nothing changes.
    */
   play(action) {
     const before = this.game, after = before.copy();
@@ -68,7 +68,7 @@ export class GameLine {
     return turn;
   }
 
-  /** Forget the last turn. */
+  /** Remove the last turn. */
   takeBack() {
     if (this.resigned !== null) this.resigned = null;
     else if (this.turns.length) {
@@ -77,18 +77,18 @@ export class GameLine {
     }
   }
 
-  /** The same game once more, for somebody else to go on with. */
+  /** A copy of the game line. */
   copy() {
     const line = new GameLine(this.start, this.rounds);
     return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned });
   }
 
-  /** Stand somewhere else. @param {number} at  Turns played, 0 to all. */
+  /** Go to another place in the game. @param {number} at  Turns played, 0 to all. */
   goTo(at) {
     this.at = Math.max(0, Math.min(this.turns.length, at));
   }
 
-  /** Turns as notation writes them, up to where one stands. */
+  /** The turns before the current place, in notation. */
   get text() {
     return this.turns.slice(0, this.at).map(turnText).join(" ");
   }
@@ -96,12 +96,12 @@ export class GameLine {
   #following(after) {
     if (!after.isOver || after.round >= Math.min(this.rounds, MOST_ROUNDS)) return after;
     const [south, north] = after.counts;
-    if (south + north !== after.ruleset.totalSeeds) return after; // a position with seeds missing is one round
+    if (south + north !== after.ruleset.totalSeeds) return after; // a position with missing seeds has no next round
     return after.nextRound() ?? after;
   }
 }
 
-/** A turn as notation writes it: S10. */
+/** A turn in notation: S10. */
 export function turnText({ player, action }) {
   return `${"SN"[player]}${action + 1}`;
 }

@@ -1,13 +1,13 @@
-/** A picture of the value over a game: South's lead at the end, as far as it is known. */
+/** A graph of a game's values: South's final lead at each turn, as far as it is known. */
 
 import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 150, LEFT = 50, RIGHT = 10, TOP = 12, BOTTOM = 12;
 
-/** Draw the leads of a game's positions.
- * @param {HTMLElement} place @param {({lower: number, upper: number} | null)[]} leads @param {number} at  Where one stands.
- * @param {number} total  All seeds.
+/** Draw the final leads of a game's positions.
+ * @param {HTMLElement} place @param {({lower: number, upper: number} | null)[]} leads @param {number} at  The current turn.
+ * @param {number} total  Number of seeds on the board and in the stores.
  */
 export function drawGraph(place, leads, at, total) {
   const width = Math.max(240, place.clientWidth || 600);

@@ -1,10 +1,10 @@
 /**
- * The keyboard. Every view understands the same keys; each is one command of {@link KEYS}.
+ * Keyboard shortcuts. Each key is a command of {@link KEYS}, the same in every view.
  *
- * Keys count while nothing is typed into: not in fields, and not with Ctrl, Alt or Meta held.
+ * Shortcuts are off in text fields and while Ctrl, Alt or Meta is held.
  */
 
-/** Command by key. The digits and the two keys right of them sow: 1 to 9, 0 for 10, - for 11, = for 12. */
+/** Command of each key. Digits sow holes 1 to 9, 0 sows hole 10, - hole 11 and = hole 12. */
 export const KEYS = {
   t: "last_turn",
   l: "legal",
@@ -27,7 +27,7 @@ export const KEYS = {
 
 const SOWING = "1234567890-=";
 
-/** Listen on the page: `does[command]()` is called, and `does.sow(action)` for digits. */
+/** Listen for keys on the page: call `does[command]()`, or `does.sow(action)` for a digit. */
 export function listen(commands) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;

@@ -1,4 +1,4 @@
-/** Learn: the rules of each game in ten steps, each a position and a turn to find. */
+/** The Learn view: the rules of each game in ten steps. A step is a position and a turn to find. */
 
 import { BoardView } from "./board.js";
 import { h, kept } from "./dom.js";
@@ -51,7 +51,7 @@ export class LearnView {
     };
   }
 
-  /** Show a step; `at` is what stands in the address: layli/3. */
+  /** Show a step; `at` is the part of the address that names it: layli/3. */
   enter({ at } = {}) {
     const [game, number] = (at || kept.read("learn", "layli/1")).split("/");
     this.goTo(game in lessons ? game : "layli", (Number(number) || 1) - 1);
@@ -140,7 +140,7 @@ export class LearnView {
     const isRight = step.actions.includes(action), [south, north] = after.counts;
     if (isRight) {
       this.done.add(`${this.#game}/${this.#step + 1}`);
-      for (const step of kept.read("learnt", [])) this.done.add(step); // another tab may have learnt more
+      for (const step of kept.read("learnt", [])) this.done.add(step); // another tab may have completed more steps
       kept.write("learnt", [...this.done]);
       if (step.next) this.board.show(after.nextRound());
       this.told.textContent = t(this.#key("told"), { turn: turnText(turn), laps: turn.laps, captured: turn.captured, south, north });

@@ -1,15 +1,14 @@
 /**
- * A turn in time, and in words: mancala_env/render/motion.py in JavaScript; a test compares the two.
+ * The steps of a turn's animation, and turns in words. The JavaScript version of mancala_env/render/motion.py; a test compares them.
  *
- * A seed in hand lies in the hole it was lifted from until it falls, so the seeds that are drawn always are all
- * the seeds there are.
+ * A seed in hand is drawn in the hole it was lifted from until it falls, so every picture shows all seeds.
  */
 
 import { measures as m } from "./measures.js";
 import { LETTERS, playerName, statusOf, turnName } from "./scene.js";
 import { t } from "./texts.js";
 
-/** What an action would do: {player, hole, laps, events}, as `Position.timeline` of the Python package. */
+/** The effect of an action: {player, hole, laps, events}, as `Position.timeline` of the Python package returns it. */
 export function timelineOf(game, action) {
   const events = game.timeline(action);
   const laps = 1 + events.filter(({ kind }) => kind === "relay").length;
@@ -41,12 +40,12 @@ export function copied({ seeds, owner, territory, stores, player, end, stall, ro
 
 /** The steps of a turn: {start, seconds, event, state, source, inHand, lap}, times in seconds.
  * @param {object} state  The position before it. @param {object} timeline @param {number} [seedSeconds]
- * @param {number} [maxLaps]  How many laps are shown; of a longer turn the last is, and those before it.
+ * @param {number} [maxLaps]  Most laps to show. Of a longer turn, the last laps are shown.
  */
 export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.maxLapsShown) {
   const isLeftOut = (lap) => lap >= maxLaps && lap < timeline.laps;
   const shown = [];
-  const lying = new Map(); // seeds in hand, by the hole they came from
+  const lying = new Map(); // number of seeds in hand, by the hole they came from
   let start = 0, lap = 0, source = -1, number = 0;
   for (const board of replay(state, timeline.events)) {
     let event = timeline.events[number++];
@@ -72,7 +71,7 @@ export function steps(state, timeline, seedSeconds = m.seedSeconds, maxLaps = m.
   return shown;
 }
 
-/** The holes a turn is remembered by: where it started, and where its last seed fell. */
+/** The holes to mark for the last turn: where it started, and where its last seed fell. */
 export function endsOf(timeline) {
   let lap = 0, end = timeline.hole;
   for (const { kind, hole } of timeline.events) {
@@ -83,19 +82,19 @@ export function endsOf(timeline) {
   return end === timeline.hole ? [end] : [timeline.hole, end];
 }
 
-/** Say in a line what a step shows. */
+/** The caption of a step. */
 export function caption(ruleset, timeline, step) {
   if (!["lift", "drop", "relay"].includes(step.event.kind)) return sentence(ruleset, step.event);
   const values = { player: playerName(timeline.player), turn: turnName(ruleset, timeline.player, timeline.hole), lap: step.lap, laps: timeline.laps };
   return t(timeline.laps > 1 ? "caption.sows_laps" : "caption.sows", values);
 }
 
-/** What people call a hole: its row, and its number there in sowing order. */
+/** The name of a hole: the letter of its row, and its number in sowing order. */
 export function placeName(ruleset, hole) {
   return `${LETTERS[Math.floor(hole / ruleset.rowWidth)]}${(hole % ruleset.rowWidth) + 1}`;
 }
 
-/** Say an event in words. */
+/** Describe an event in words. */
 export function sentence(ruleset, { kind, player, hole, seeds, reason }) {
   const values = {
     player: playerName(player),
@@ -112,7 +111,7 @@ export function seedsText(seeds) {
   return t(seeds === 1 ? "seeds.one" : "seeds.many", { number: seeds });
 }
 
-/** Say a turn in some sentences: a lap a sentence, then what the landing did. */
+/** Describe a turn in words: one sentence for each lap, then the effect of the last seed. */
 export function inWords(ruleset, timeline) {
   const said = [];
   let lap = 0, left = 0, lifted = timeline.events[0];
@@ -132,7 +131,7 @@ export function inWords(ruleset, timeline) {
   return said.map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
 }
 
-/** Say everything that a picture of a position shows. */
+/** Describe a position in words, with everything that its picture shows. */
 export function positionInWords(game) {
   const { ruleset, seeds, owner, territory, stores } = game;
   const said = [`${statusOf(ruleset, game)}.`];

@@ -1,15 +1,15 @@
 /**
- * Value networks for the searches: those that lie in `networks/` (NAME.f32, named in list.json), and those that a user
- * drops onto the page: the file of `mancala grow-value`, a checkpoint with one (`mancala fit-value`), or the numbers alone.
+ * Value networks for the searches. Bundled ones are in `networks/` (NAME.f32, listed in list.json). A user may open others:
+ * a file of `mancala grow-value`, a checkpoint with a value network (`mancala fit-value`), or a file of plain numbers.
  */
 
 const MEMBER = "value_network.f32";
 const PARTS = ["embeddings", "unit_biases", "unit_weights", "bias"];
 const known = new Map();
 
-/** The network for a ruleset, ready to search with; undefined where there is none.
+/** The network for a ruleset, loaded into the engine; undefined if no network fits.
  * @param {import("./engine.js").Engine} engine @param {import("./engine.js").Ruleset} ruleset
- * @param {{name: string, weights: ArrayBuffer} | null} file  One that the user gave; null: the shipped one.
+ * @param {{name: string, weights: ArrayBuffer} | null} file  A file of the user's; null for the bundled network.
  */
 export async function networkOf(engine, ruleset, file) {
   const key = `${ruleset.name} ${file?.name ?? ""}`;
@@ -26,15 +26,15 @@ async function shipped(name) {
   return names.includes(name) ? (await fetch(new URL(`${name}.f32`, folder))).arrayBuffer() : null;
 }
 
-/** Whether a network is shipped for a ruleset. */
+/** Whether a ruleset has a bundled network. */
 export async function isShipped(name) {
   const names = await (await fetch(new URL("networks/list.json", import.meta.url))).json();
   return names.includes(name);
 }
 
-/** Read a file as a value network: {weights, ruleset}, the ruleset's name where the file says it.
+/** Read a value network from a file: {weights, ruleset}. The ruleset is null if the file does not name it.
  * @param {ArrayBuffer} bytes
- * @returns {Promise<{weights: ArrayBuffer, ruleset: string | null} | null>}  null where the file is something else.
+ * @returns {Promise<{weights: ArrayBuffer, ruleset: string | null} | null>}  null if the file is not a value network.
  */
 export async function readNetwork(bytes) {
   const tensors = safetensors(bytes);
@@ -48,7 +48,7 @@ export async function readNetwork(bytes) {
   return { weights, ruleset: identity.ruleset?.name ?? null };
 }
 
-/** A value network of `mancala grow-value`: a safetensors file, of which the page wants the numbers in order. */
+/** A value network of `mancala grow-value`: a safetensors file. Returns its numbers in the order of PARTS. */
 function safetensors(bytes) {
   const length = bytes.byteLength > 8 ? Number(new DataView(bytes).getBigUint64(0, true)) : 0;
   if (length < 2 || length > bytes.byteLength - 8 || new Uint8Array(bytes)[8] !== 0x7b) return null;
@@ -64,7 +64,7 @@ function safetensors(bytes) {
   return { weights: weights.buffer, ruleset: said?.ruleset ? JSON.parse(said.ruleset).name : null };
 }
 
-/** The members of a zip by name, from the directory at its end. */
+/** The members of a zip file by name, read from the directory at its end. */
 function zipMembers(bytes) {
   const view = new DataView(bytes);
   let end = bytes.byteLength - 22;
@@ -85,6 +85,6 @@ async function unpacked(bytes, { method, packed, size, at }) {
   const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
   const content = bytes.slice(start, start + packed);
   if (method === 0) return content;
-  if (size > 50_000_000) throw new Error("a member of this file is too large");
+  if (size > 50_000_000) throw new Error("a member of this zip file is larger than 50 MB");
   return new Response(new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
 }

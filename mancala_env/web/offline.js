@@ -1,4 +1,4 @@
-/** A service worker: the page works without a network once it has been loaded. What is on the network comes first. */
+/** A service worker that lets the page work offline after the first visit. Files from the network take precedence over the cache. */
 
 const CACHE = "mancala";
 const FILES = [
@@ -22,10 +22,10 @@ self.addEventListener("fetch", (event) => {
 });
 
 async function answer(request) {
-  const cache = await caches.open(CACHE).catch(() => null); // null where the browser keeps nothing
+  const cache = await caches.open(CACHE).catch(() => null); // null if the browser blocks storage
   try {
     const response = await fetch(request);
-    if (response.ok) cache?.put(request, response.clone()).catch(() => {}); // there may be no room
+    if (response.ok) cache?.put(request, response.clone()).catch(() => {}); // the storage may be full
     return response;
   } catch (error) {
     const kept = await cache?.match(request, { ignoreSearch: true });

@@ -1,4 +1,4 @@
-/** Play: a game against an agent, or between two people. */
+/** The Play view: a game against an agent, between agents, or between two people. */
 
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
@@ -10,7 +10,7 @@ import { playerName, statusOf } from "./scene.js";
 import { isAbort, Searches } from "./searches.js";
 import { t } from "./texts.js";
 
-/** Agents, with what their strength counts: [least, usual, most]; null where there is nothing to choose. */
+/** Range of each agent's strength, [least, default, most]; null if it has none. */
 export const AGENTS = {
   greedy: null,
   minimax: [1, 6, 14],
@@ -20,23 +20,23 @@ export const AGENTS = {
   random: null,
 };
 const SERVED = "served:";
-/** The agent that plays instead of one of the server while the server fails. */
+/** The agent that replaces an agent of the server while the server fails. */
 const SPARE = { kind: "minimax", strength: 6 };
-/** Games that this browser keeps, under `games.ID` each. */
+/** Most games that this browser keeps, each under `games.ID`. */
 const GAMES = "games.", MOST_GAMES = 50;
-const LEAST_THINKING = 350; // milliseconds: an answer that is there at once is not seen to be one
+const LEAST_THINKING = 350; // milliseconds; a user does not notice an answer that comes at once
 
 export class PlayView {
-  /** Who plays: "you", or {kind, strength}. */
+  /** The players: "you" or {kind, strength}. */
   players = ["you", { kind: "greedy" }];
   #thinking = null;
   #unanswered = null; // the position in which an agent did not move
-  #isPaused = false; // a round is over, and the next has not been asked for
+  #isPaused = false; // the round is over and the user has not started the next one
   #values = {};
   #areValuesWanted = false;
-  #id = newId(); // under which the game is kept
-  #isOfTab = true; // whether no other tab has the same game open
-  #isTold = false; // whether it was told that nothing is kept
+  #id = newId(); // the id under which the game is saved
+  #isOfTab = true; // whether only this tab has the game open
+  #isTold = false; // whether the user was told that the game cannot be saved
 
   constructor(app) {
     this.app = app;
@@ -80,7 +80,7 @@ export class PlayView {
     };
   }
 
-  /** Show the view, with a position that the address names or the game that was left. */
+  /** Show the view with the position in the address, or with the last game. */
   enter({ game, line } = {}) {
     this.isShown = true;
     if (line) return this.begin(line, this.players);
@@ -94,7 +94,7 @@ export class PlayView {
         const { line: old } = readRecord(this.app.engine, left.record);
         if (!game || old.game.text === game.text) return this.begin(old, left.players, { id: left.id, isOfTab: left.isOfTab && kept.ofTab("game") !== undefined });
       } catch {
-        // What cannot be read any more is not missed.
+        // Ignore a saved game that can no longer be read.
       }
     }
     if (game) return this.begin(new GameLine(game), this.players);
@@ -107,7 +107,7 @@ export class PlayView {
     this.board.skip();
   }
 
-  /** The position on the board: the end of a round stays until the next is asked for. */
+  /** The position on the board. The end of a round stays until the user starts the next one. */
   get shown() {
     return this.#isPaused ? this.line.lastTurn.after : this.line.game;
   }
@@ -116,7 +116,7 @@ export class PlayView {
     return !this.line.isOver && !this.#isPaused && this.players[this.line.game.player] === "you";
   }
 
-  /** Begin or resume a game; `id` and `isOfTab` say how a resumed game is kept. */
+  /** Start or resume a game; `id` and `isOfTab` say how a resumed game is saved. */
   begin(line, players, { id = newId(), isOfTab = true } = {}) {
     this.#id = id;
     this.#isOfTab = isOfTab;
@@ -145,7 +145,7 @@ export class PlayView {
     }
   }
 
-  /** Sow from a hole that was pressed. */
+  /** Sow from the hole that the user pressed. */
   press(hole) {
     if (this.board.isMoving) return this.board.skip();
     if (this.isYours) this.#tryAction(this.line.game.actionOf(hole));
@@ -184,7 +184,7 @@ export class PlayView {
     if (this.isShown && this.line === line && line.lastTurn === turn) this.#next();
   }
 
-  /** What comes next: the end, another round, an agent's turn, or yours. */
+  /** Continue the game: show its end or the next round, ask an agent, or wait for the user's turn. */
   #next() {
     this.#refresh();
     if (this.line.isOver || this.#isPaused) {
@@ -213,7 +213,7 @@ export class PlayView {
     }
   }
 
-  /** Ask the agent whose turn it is. */
+  /** Ask the agent of the player to move for an action. */
   #ask(game, listening) {
     const agent = this.players[game.player], { rounds } = this.line;
     if (agent.kind !== "served") return this.searches.ask("choose", game, this.#agentOptions(game.player), listening);
@@ -333,7 +333,7 @@ export class PlayView {
     return lastTurn && this.shown.round === lastTurn.before.round ? endsOf(timelineOf(lastTurn.before, lastTurn.action)) : [];
   }
 
-  /** Bring everything on the page up to where the game stands. */
+  /** Update the view after a change of the game. */
   #refresh() {
     const { line } = this, game = this.shown;
     const legal = this.isYours ? game.legal.map((action) => game.holeOf(action)) : [];
@@ -361,7 +361,7 @@ export class PlayView {
 
   #turnsShown = 0;
 
-  /** Keep the game, and write it down beside the board. */
+  /** Save the game, and show its record beside the board. */
   #changed(isOther = true) {
     const { line } = this;
     if (isOther && !this.#isOfTab) {
@@ -379,7 +379,7 @@ export class PlayView {
     this.turns.scrollTop = this.turns.scrollHeight;
   }
 
-  /** Keep the game for a reload, and among the games of this browser. */
+  /** Save the game for a reload, and in the list of saved games. */
   #keep() {
     const { line, players } = this, id = this.#id;
     const game = { record: this.#record(), players, id, isOfTab: this.#isOfTab, when: Date.now() };
@@ -393,7 +393,7 @@ export class PlayView {
     this.#isTold = !isKept;
   }
 
-  /** Offer the games that this browser keeps. */
+  /** List the games that this browser keeps. */
   #offerGames(choice) {
     const named = ([name, { record, players }]) => {
       const { line } = readRecord(this.app.engine, record);
@@ -404,7 +404,7 @@ export class PlayView {
       try {
         return [named(entry)];
       } catch {
-        return []; // such as a record of a ruleset that is gone
+        return []; // for example, its ruleset was removed from the catalogue
       }
     });
     choice.replaceChildren(...[["", t("play.games")], ...pairs].map(([value, words]) => h("option", { value }, words)));
@@ -424,7 +424,7 @@ export class PlayView {
     return writeRecord(this.line, { south: name(0), north: name(1), date: new Date().toISOString().slice(0, 10) });
   }
 
-  /** One of the server's agents, by what the choice of opponents calls it. */
+  /** An agent of the server, by its name in the list of opponents. */
   #servedAgent(name) {
     const found = this.app.served?.agents.find(({ label }) => name === `${SERVED}${label}`);
     return found && { kind: "served", ...found };
@@ -485,7 +485,7 @@ export class PlayView {
   }
 }
 
-/** The games that this browser keeps, [name, game] each, the last one first. */
+/** The saved games, [name, game] each, newest first. */
 function keptGames() {
   const games = kept.names(GAMES).map((name) => [name, kept.read(name, null)]).filter(([, game]) => typeof game?.record === "string");
   return games.sort(([, one], [, other]) => other.when - one.when);

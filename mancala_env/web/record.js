@@ -1,4 +1,4 @@
-/** Game records as docs/records.md describes them: the files of `mancala replay` and of Python's read_games. */
+/** Reads and writes game records (docs/records.md), the files of `mancala replay` and of Python's read_games. */
 
 import { readDial, writeDial } from "./address.js";
 import { InvalidInput, wordsOf } from "./engine.js";
@@ -10,14 +10,14 @@ const MOST_CHARACTERS = 10_000_000;
 const MOST_ROUNDS = 1000;
 const TURNS_A_LINE = 10;
 
-/** A game's ruleset from its dials: the catalogue's where nothing differs, else one's own. */
+/** The ruleset with a name and rule options: one of the catalogue if all options agree, else a custom one. */
 export function rulesetOf(engine, name, dials) {
   const known = engine.rulesets.find((ruleset) => ruleset.name === name);
   if (!dials) return known ?? engine.ruleset(name);
   if (known && engine.dials.every(({ name: dial }) => dials[dial] === undefined || dials[dial] === known.dials[dial])) return known;
-  if (known) throw new InvalidInput(`the dials are not those of "${name}" in the catalogue`);
+  if (known) throw new InvalidInput(`the rule options are not those of "${name}" in the catalogue`);
   const wrong = Object.keys(dials).find((dial) => !["title", "region", "source"].includes(dial) && !engine.dials.some((one) => one.name === dial));
-  if (wrong !== undefined) throw new InvalidInput(`"${wrong}" is no dial; the dials are ${engine.dials.map((dial) => dial.name).join(", ")}`);
+  if (wrong !== undefined) throw new InvalidInput(`"${wrong}" is not a rule option; the rule options are ${engine.dials.map((dial) => dial.name).join(", ")}`);
   return engine.ownRuleset({ ...dials, name });
 }
 
@@ -79,7 +79,7 @@ function endOf(line) {
   return line.resigned !== null ? RESIGNED : new GameLineEnd(line).end;
 }
 
-/** How a line ends, wherever in it one stands. */
+/** The result of a line's last position, at any current place. */
 class GameLineEnd {
   constructor(line) {
     const { at } = line;
@@ -91,9 +91,9 @@ class GameLineEnd {
 }
 
 /** Read a game's text.
- * @param {import("./engine.js").Engine} engine @param {string} text  Of one game, or of several, whose first is read.
+ * @param {import("./engine.js").Engine} engine @param {string} text  A file of one game or several; the first is read.
  * @returns {{line: GameLine, headers: Record<string, string>}}
- * @throws {InvalidInput} Something does not fit; the message names the turn.
+ * @throws {InvalidInput} If the record is invalid; the message names the turn.
  */
 export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
@@ -117,10 +117,10 @@ export function readRecord(engine, text) {
   return { line, headers };
 }
 
-/** The games of a file, without playing them: their headers, and the text that {@link readRecord} reads.
+/** Split a file into games without playing them: their headers, and the text for {@link readRecord}.
  * @param {string} text
  * @returns {{headers: Record<string, string>, text: string}[]}
- * @throws {InvalidInput} Something is no part of a game; the message names the game.
+ * @throws {InvalidInput} If the file is invalid; the message names the game.
  */
 export function listGames(text) {
   return gamesOf(text).map(({ headers, from, to }) => ({ headers, text: text.slice(from, to) }));
@@ -152,9 +152,9 @@ function take(line, word) {
   line.play(action);
 }
 
-/** Take a text apart: of each game the headers, its turns and comments, and where in the text it stands. */
+/** Parse a text: the headers, turns and comments of each game, and its place in the text. */
 function gamesOf(text, most = Infinity) {
-  if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file has at most ${MOST_CHARACTERS.toLocaleString("en")} characters here`);
+  if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file must have at most ${MOST_CHARACTERS.toLocaleString("en")} characters`);
   const games = [];
   let at = text.startsWith("\ufeff") ? 1 : 0;
   while (games.length < most && (at < text.length || !games.length)) {
@@ -169,7 +169,7 @@ function gamesOf(text, most = Infinity) {
   return games;
 }
 
-/** Take the game apart that begins at a place in a text; it ends where the next one begins. */
+/** Parse the game that begins at a place in a text. It ends where the next game begins. */
 function oneGame(text, from) {
   const headers = {}, words = [];
   let at = from;
@@ -179,27 +179,27 @@ function oneGame(text, from) {
     if (found) at = pattern.lastIndex;
     return found;
   };
-  // Spaces and digits of ASCII, as in records.py.
+  // Only ASCII spaces and digits count, as in records.py.
   while (next(/[ \t-\r]+/y) || at < text.length) {
     const here = at;
     let found;
     if ("Ruleset" in headers && next(/\[Ruleset[ \t-\r]/y)) return { headers, words, to: here };
     if ((found = next(/\[([A-Z][A-Za-z0-9]{0,39})[ \t\v\f]+"((?:[^"\\\n\r]|\\.)*)"\][ \t\v\f]*(?=\n|\r|$)/y))) {
       if (words.length) throw new InvalidInput(`header ${found[1]} comes after the turns; a new game begins with Ruleset`);
-      if (Object.hasOwn(headers, found[1])) throw new InvalidInput(`header ${found[1]} is there twice`);
+      if (Object.hasOwn(headers, found[1])) throw new InvalidInput(`header ${found[1]} is a duplicate`);
       headers[found[1]] = unescaped(found[2]);
     } else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(inOneLine(found[1])) });
     else if ((found = next(/Round[ \t\v\f]+([0-9]{1,9}):/y))) words.push({ round: Number(found[1]) });
     else if ((found = next(/([0-9]{1,9})\./y))) words.push({ number: Number(found[1]) });
     else if ((found = next(/[^ \t-\r{]+/y))) words.push({ text: found[0] });
-    else if (at < text.length) throw new InvalidInput("a comment has no end: } is missing");
+    else if (at < text.length) throw new InvalidInput("a comment is not closed: } is missing");
     if (words.length && !("Ruleset" in headers)) break;
   }
   if (!("Ruleset" in headers)) throw new InvalidInput('a game begins with [Ruleset "..."]');
   return { headers, words, to: at };
 }
 
-/** A comment's text: what is a kind of space becomes one, and a new line one with what is around it. */
+/** A comment's text: every kind of white space becomes a space, a line break and the space around it one space. */
 function inOneLine(text) {
   const [first, ...more] = text.split(/\r\n|\n|\r/).map((part) => part.replace(/[\t-\r\x1c-\x1f\x85\p{Z}]/gu, " "));
   return more.reduce((whole, part) => `${whole} ${part.trim()}`.trim(), first);

@@ -1,11 +1,11 @@
-/** Which game: a ruleset of the catalogue, or dials of one's own. */
+/** The choice of a ruleset: one of the catalogue, or a custom one. */
 
 import { field, h, kept, select } from "./dom.js";
 import { t } from "./texts.js";
 
 const OWN = "own dials";
 
-/** Fields that choose a ruleset: {element, read()}; `read` throws what is wrong with the dials. */
+/** Return form fields that choose a ruleset: {element, read()}. `read` throws InvalidInput for invalid rule options. */
 export function rulesetFields(app, place) {
   const { engine } = app;
   const name = `ruleset.${place}`;

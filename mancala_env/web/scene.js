@@ -1,10 +1,10 @@
 /**
- * What a picture of a position shows, as plain shapes: mancala_env/render/scene.py in JavaScript.
+ * The shapes in a picture of a position. The JavaScript version of mancala_env/render/scene.py.
  *
- * A test compares every shape with Python's. `Layout` is the board of all pictures; `UprightLayout` is the same
- * board turned by a quarter, for screens that are higher than wide, and exists only here.
+ * A test compares every shape with Python's. `Layout` is the usual board. `UprightLayout`, which Python does not have,
+ * is the board turned by 90 degrees for narrow screens.
  *
- * Shapes are {kind: "disc" | "box" | "outline" | "words", name, ...}; colours are roles of palette.css.
+ * Shapes are {kind: "disc" | "box" | "outline" | "words", name, ...}; colours are names in palette.css.
  */
 
 import { measures as m } from "./measures.js";
@@ -23,7 +23,7 @@ const outline = (points, { fill = "", stroke = "", line = 0, closed = true, name
 const words = (x, y, text, size, fill, { anchor = "middle", bold = false, name = "" } = {}) =>
   ({ kind: "words", x, y, text, size, fill, anchor, bold, name });
 
-/** Where things lie on the board of a ruleset. */
+/** The geometry of a ruleset's board. */
 export class Layout {
   constructor(ruleset) {
     this.ruleset = ruleset;
@@ -41,17 +41,17 @@ export class Layout {
     this.board = box(m.margin, m.header, this.width - 2 * m.margin, this.height - m.header - m.footer, 18, { fill: "board" });
   }
 
-  /** Whether the line under the board has room for the players' names. */
+  /** Whether the players' names fit into the line under the board. */
   get hasRoom() {
     return this.ruleset.rowWidth > 3;
   }
 
-  /** How wide the word of an owned hole may be. */
+  /** Maximum width of the word for an owned hole. */
   get wordRoom() {
     return m.cell - 20;
   }
 
-  /** The square of a hole on the screen, [row, column]: what arrow keys walk along. */
+  /** The place of a hole on the screen, [row, column]. Arrow keys move along rows and columns. */
   square(hole) {
     return this.squares[hole];
   }
@@ -61,7 +61,7 @@ export class Layout {
     return [this.left + m.cell * (column + 0.5), this.tops[row]];
   }
 
-  /** -1 for a hole of the upper row, whose number stands above it, and 1 for the lower. */
+  /** Direction from a hole to its number: -1 (above) in the upper row, 1 (below) in the lower row. */
   outward(hole) {
     return this.squares[hole][0] ? 1 : -1;
   }
@@ -110,7 +110,7 @@ export class Layout {
     return [x, y - this.outward(hole) * (m.hole + 17)];
   }
 
-  /** Bars that say whose territory a hole is: one for South, two for North. */
+  /** Bars that mark the territory of a hole: one for South, two for North. */
   strip(hole, sower) {
     const [middle] = this.hole(hole);
     const x = middle - m.cell / 2 + 5, width = m.cell - 10;
@@ -126,7 +126,7 @@ export class Layout {
 
 const UPRIGHT_WIDTH = 400, STORE_HEIGHT = 74, STORE_COLUMNS = 18;
 
-/** The board turned by a quarter: South's row at the right, from below to above where it is anticlockwise. */
+/** The board turned by 90 degrees: South's row is at the right, from bottom to top if it is anticlockwise. */
 export class UprightLayout extends Layout {
   measure() {
     const { rowWidth } = this.ruleset;
@@ -204,9 +204,9 @@ export class UprightLayout extends Layout {
 
 /** Describe a position as shapes.
  * @param {Layout} layout
- * @param {object} state  {seeds, owner, territory, stores, player, end, round}: a Game, or one in the middle of a turn.
+ * @param {object} state  {seeds, owner, territory, stores, player, end, round}: a Game, or a state within a turn.
  * @param {object} [options]  legal, last: holes; values: {hole: number or word}; arrows: pairs of holes;
- *   hand: [hole, seeds]; caption; withSeeds: false leaves seeds and numbers to whoever moves them.
+ *   hand: [hole, seeds]; caption; withSeeds: false leaves out seeds and numbers, which the caller draws.
  */
 export function describe(layout, state, { legal = [], last = [], values = {}, arrows = [], hand = null, caption = null, withSeeds = true } = {}) {
   const { ruleset } = layout;
@@ -242,7 +242,7 @@ export function playerName(player) {
   return t(`player.${ROLES[player]}`);
 }
 
-/** Say who is to move, or how the round has ended. */
+/** The status line: the player to move, or the result of the round. */
 export function statusOf(ruleset, state) {
   if (!state.end) return t("status.to_move", { player: playerName(state.player) });
   const [south, north] = counts(ruleset, state);
@@ -251,7 +251,7 @@ export function statusOf(ruleset, state) {
   return t("status.won", { player: playerName(Number(north > south)), most: Math.max(south, north), least: Math.min(south, north), reason });
 }
 
-/** The counts of both: store, owned holes, free seeds in their territory. */
+/** The counts of both players: store, owned holes and free seeds in their territory. */
 export function counts(ruleset, { seeds, owner, territory, stores }) {
   const held = [...stores];
   seeds.forEach((number, hole) => { held[owner[hole] === NOBODY ? territory[hole] : owner[hole]] += number; });
@@ -293,7 +293,7 @@ function seedShapes(layout, hole, seeds) {
   return shapes;
 }
 
-/** The turn that sows from a hole, S1 to N12, as notation writes it. */
+/** The turn that sows from a hole, in notation: S1 to N12. */
 export function turnName(ruleset, player, hole) {
   return `${LETTERS[player]}${((hole + ruleset.rowWidth * player) % ruleset.numHoles) + 1}`;
 }
@@ -310,7 +310,7 @@ function label(layout, hole, owner, sower) {
   ];
 }
 
-/** What an owned hole is called. */
+/** The word for an owned hole. */
 export function ownedWord(ruleset) {
   return t(`owned.${ruleset.dials.landing}`);
 }
@@ -348,7 +348,7 @@ function badge(layout, hole, text, role, isBest = false) {
   ];
 }
 
-/** Write a value: whole numbers with a sign, others with two decimals, words as they are. */
+/** Format a value: whole numbers with a sign, others with two decimals, words unchanged. */
 export function valueText(value) {
   if (typeof value === "string") return value;
   if (!Number.isInteger(value)) return value.toFixed(2).replace("-0.00", "0.00");
@@ -364,7 +364,7 @@ function arrow(layout, start, end) {
   const shaft = [[x0 + 10 * dx, y0 + 10 * dy], neck];
   const head = [tip, [neck[0] + side[0], neck[1] + side[1]], [neck[0] - side[0], neck[1] - side[1]]];
   return [
-    // First its rim, which sets it off from the seeds it runs over.
+    // First the rim, which separates the arrow from the seeds under it.
     outline(shaft, { stroke: "badge", line: 9, closed: false, name: "arrow" }),
     outline(head, { fill: "badge", stroke: "badge", line: 4, name: "arrow" }),
     outline(shaft, { stroke: "mark", line: 5, closed: false, name: "arrow" }),

@@ -1,4 +1,4 @@
-/** Work for a worker: questions go to worker.js, and their answers, and what is found on the way, come back. */
+/** Client of worker.js: sends tasks to the worker and receives progress and results. */
 
 export class Searches {
   #worker;
@@ -14,12 +14,12 @@ export class Searches {
     });
   }
 
-  /** Ask something of worker.js.
+  /** Run a task in worker.js.
    * @param {string} task  One of its TASKS.
    * @param {import("./engine.js").Game | null} game
-   * @param {object} [options]  For the task.
+   * @param {object} [options]  Options of the task.
    * @param {{onProgress?: (found: any) => void, signal?: AbortSignal}} [listening]
-   * @returns {Promise<any>}  Rejects with an AbortError where the signal comes first.
+   * @returns {Promise<any>}  Rejects with an AbortError if the signal comes first.
    */
   ask(task, game, options = {}, { onProgress, signal } = {}) {
     const id = ++this.#number;
@@ -51,5 +51,5 @@ export class Searches {
 
 const aborted = () => new DOMException("no longer wanted", "AbortError");
 
-/** Whether an error only says that an answer was no longer wanted. */
+/** Whether an error means that the caller cancelled the task. */
 export const isAbort = (error) => error?.name === "AbortError";

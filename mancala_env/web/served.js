@@ -1,29 +1,29 @@
 /**
- * What `mancala serve` adds to the page: trained checkpoints and agents in Python, and a larger solver. Where the page
- * lies on any other server there is none of it, and the page does everything itself.
+ * Client of `mancala serve`, which adds checkpoints, Python agents and a larger solver to the page. On any other file
+ * server the page does everything itself.
  */
 
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
-const CONNECT = 5000; // milliseconds that a connection may take
-const REST = 5000; // milliseconds for which a server that failed is not asked
+const CONNECT = 5000; // milliseconds; timeout of a connection
+const REST = 5000; // milliseconds for which a failed server is not asked
 
-/** An error of the server's answer: the request is wrong, and no other server would answer it. */
+/** The server rejected the request as invalid. */
 export class Refused extends Error {}
 
 export class Served {
   /** Called when the server answers again after a failure. */
   onReturn = () => {};
-  #failure = null; // {at, why}: when the server failed last, and how
+  #failure = null; // {at, why}: time and reason of the last failure
   #socket = null;
   #connecting = null;
   #asked = new Map();
   #number = 0;
 
-  /** The server that this page came from, or null where it only hands out files. */
+  /** Return a client of this page's server, or null if that is a plain file server. */
   static async find() {
     try {
       const response = await fetch(new URL("api/about", document.baseURI));
-      const about = response.ok ? await response.json() : null; // the file api/about beside the page says null
+      const about = response.ok ? await response.json() : null; // a plain file server has a file api/about that holds null
       return about && new Served(about);
     } catch {
       return null;
@@ -34,7 +34,7 @@ export class Served {
     this.about = about;
   }
 
-  /** The agents that only the server has: {agent, checkpoint, label}, as `choose` takes them. */
+  /** The agents that only the server has: {agent, checkpoint, label}, options of the task `choose`. */
   get agents() {
     const trained = this.about.checkpoints.map((checkpoint) => ({ agent: "checkpoint", checkpoint, label: checkpoint }));
     return [...trained, ...this.about.agents.map((agent) => ({ agent, label: agent }))];
@@ -43,7 +43,7 @@ export class Served {
   /** Ask for an action or for exact values, as Searches.ask does.
    * @param {"choose" | "values"} task
    * @param {import("./engine.js").Game} game
-   * @param {{agent?: string, checkpoint?: string, rounds?: number | "match", milliseconds?: number}} options  The rounds of the game.
+   * @param {{agent?: string, checkpoint?: string, rounds?: number | "match", milliseconds?: number}} options  Options; `rounds` is the game's number of rounds.
    * @param {{onProgress?: (found: any) => void, signal?: AbortSignal}} [listening]
    * @returns {Promise<any>}  {action}, or {lower, upper, actions, nodes, isExact, hasEnded}
    */
@@ -64,12 +64,12 @@ export class Served {
     });
   }
 
-  /** Ask as `ask` does; where the server fails, `own` answers instead.
+  /** Ask as `ask` does. If the server fails, call `own` instead.
    *
-   * Exact values are the same everywhere, so `own` also answers what the server refuses to analyse. An agent's refusal
-   * is an error, such as a network that cannot play a match.
-   * @param {(why: string, isNew: boolean) => Promise<any>} own  Called with what went wrong, and whether the last
-   *   request was answered.
+   * Exact values do not depend on who computes them, so `own` also answers positions that the server refuses. A refusal
+   * by an agent is an error: for example, a network that cannot play a match.
+   * @param {(why: string, isNew: boolean) => Promise<any>} own  Called with the reason, and whether the server
+   *   worked until now.
    */
   async askOr(own, task, game, options, listening = {}) {
     try {
@@ -90,7 +90,7 @@ export class Served {
     return Math.min((milliseconds ?? Infinity) / 1000, this.about.limits.analysis_seconds);
   }
 
-  /** The connection; one that was lost, as when the server was started again, is made anew. */
+  /** The connection. Reconnect if it was lost, for example because the server restarted. */
   async #connected() {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
     if (this.#failure && Date.now() - this.#failure.at < REST) throw new Resting(this.#failure.why);
@@ -141,10 +141,10 @@ export class Served {
 
 const GONE = "the server is gone";
 
-/** The server failed a moment ago and is not asked. */
+/** The server failed recently and is not asked. */
 class Resting extends Error {}
 
-/** An answer of the server in the words of worker.js. */
+/** Convert an answer of the server to the format of worker.js. */
 function valuesOf({ lower, upper, actions, nodes, exact, done }) {
   const bounds = Object.fromEntries(Object.entries(actions).map(([action, [low, high]]) => [action, { lower: low, upper: high }]));
   return { lower, upper, actions: bounds, nodes, isExact: exact, hasEnded: Boolean(done) };

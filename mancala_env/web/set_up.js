@@ -1,4 +1,4 @@
-/** A position set up by hand: seeds, owners, stores, who is to move. */
+/** A form to set up a position: seeds, owners, stores, player to move. */
 
 import { field, h, select } from "./dom.js";
 import { placeName } from "./motion.js";

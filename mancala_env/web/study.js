@@ -1,4 +1,4 @@
-/** Study: what every move is worth, over a whole game. */
+/** The Study view: the value of every move of a game. */
 
 import { BoardView } from "./board.js";
 import { download, field, h, kept, select } from "./dom.js";
@@ -15,17 +15,17 @@ const EXACT_MILLISECONDS = 120_000, SEARCH_MILLISECONDS = 1500, GRAPH_MILLISECON
 const COLUMNS = ["exact", "book", "search", "mcts", "network"];
 
 export class StudyView {
-  #known = new Map(); // what is known of positions, by their text: {exact, book, search, mcts, network}
+  #known = new Map(); // values found so far, by the position's text: {exact, book, search, mcts, network}
   #looking = null;
   #grading = null;
-  #retry = null; // the turn that a better one is asked for
+  #retry = null; // the mistake that the user is asked to improve
   #retried = -1;
   #areValuesShown = true;
 
   constructor(app) {
     this.app = app;
     const prover = new Searches();
-    this.prover = app.served ? { ask: (...asked) => app.askServer(...asked, () => prover.ask(...asked)) } : prover; // a server's table is larger
+    this.prover = app.served ? { ask: (...asked) => app.askServer(...asked, () => prover.ask(...asked)) } : prover; // the server has a larger table
     this.searcher = new Searches();
     this.grader = new Searches();
     const place = h("div");
@@ -97,7 +97,7 @@ export class StudyView {
     this.begin(this.#left(game) ?? (game ? new GameLine(game) : this.app.playedLine ?? new GameLine(this.app.engine.newGame("layli_goobalay"))));
   }
 
-  /** Let the games of a file be chosen from, and study the first. */
+  /** List the games of a file, and study the first. */
   #offer(games) {
     const names = games.map(({ headers }, n) => [String(n), t("study.game", {
       number: n + 1,
@@ -119,7 +119,7 @@ export class StudyView {
     choose(0);
   }
 
-  /** The game that was studied last, where it comes by a position. */
+  /** The game that was studied last, if it contains a position. */
   #left(game) {
     if (!game) return null;
     try {
@@ -129,7 +129,7 @@ export class StudyView {
         if (line.game.text === game.text) return line;
       }
     } catch {
-      // What cannot be read any more is not missed.
+      // Ignore a saved game that can no longer be read.
     }
     return null;
   }
@@ -249,7 +249,7 @@ export class StudyView {
     return this.#known.get(key);
   }
 
-  /** Show where one stands, and look into it. */
+  /** Show the current position and analyse it. */
   #stand() {
     const { game } = this.line;
     this.app.address("study", game);
@@ -274,7 +274,7 @@ export class StudyView {
       try {
         take(name)(await searches.ask(task, game, options, { signal, onProgress: take(name) }));
       } catch (error) {
-        const isOptional = name === "book" || name === "network"; // files that may not be there when the server is gone
+        const isOptional = name === "book" || name === "network"; // needs files that cannot be loaded without the server
         if (!isAbort(error) && !isOptional) this.app.warn(error.message);
       }
     };
@@ -285,12 +285,12 @@ export class StudyView {
     if (!known.network && !signal.aborted) await ask(this.searcher, "network", "minimax", { milliseconds: SEARCH_MILLISECONDS, network: this.app.networks.get(game.ruleset.name) ?? "shipped" });
   }
 
-  /** Bounds of each action's value: what is proved, the book where it knows them. */
+  /** Bounds of each action's value, from proofs and the opening book. */
   #bounds(game) {
     return boundsOf(this.#of(game));
   }
 
-  /** The actions that are known to be best; none while that is open. */
+  /** The best actions; empty while they are not known. */
   #best(game) {
     return bestOf(game, this.#bounds(game));
   }
@@ -349,12 +349,12 @@ export class StudyView {
     return lower === upper ? valueText(lower) : t("study.between", { lower: valueText(lower), upper: valueText(upper) });
   }
 
-  /** The value of a position as a final lead of South's: {lower, upper}. */
+  /** Bounds of South's final lead from a position: {lower, upper}. */
   #lead(game) {
     return leadOf(game, this.#of(game));
   }
 
-  /** What a turn lost against the best one, in seeds; undefined while that is not known. */
+  /** Seeds that a turn loses compared with the best one; undefined if not known. */
   #lost(turn) {
     return lostBy(turn, this.#bounds(turn.before));
   }
@@ -389,7 +389,7 @@ export class StudyView {
     else button.removeAttribute("aria-current");
   }
 
-  /** Find out what the positions of the game are worth, from its end on: late ones are quick. */
+  /** Solve the positions of the game, the last one first: late positions are quick to solve. */
   async #grade() {
     this.#grading?.abort();
     const grading = new AbortController(), { signal } = grading, { line } = this;
@@ -407,7 +407,7 @@ export class StudyView {
     }
   }
 
-  /** Show the next turn that lost something, and ask for a better one. */
+  /** Show the next mistake, and ask for a better turn. */
   retry() {
     const { line } = this;
     const lost = line.turns.map((turn, n) => [n, this.#lost(turn)]).filter(([, seeds]) => seeds > 0);
@@ -444,7 +444,7 @@ export class StudyView {
   }
 }
 
-/** Values as found, with the bounds that another solver proved before where those are closer. */
+/** Combine new values with bounds that another solver proved before: the tighter bound of each. */
 export function narrowed(found, before) {
   if (!before) return found;
   const closer = (one, other) => (other ? { lower: Math.max(one.lower, other.lower), upper: Math.min(one.upper, other.upper) } : one);
@@ -452,14 +452,14 @@ export function narrowed(found, before) {
   return { ...found, ...closer(found, before), actions, isExact: found.isExact || before.isExact };
 }
 
-/** Bounds of each action's value from what is known of a position: what is proved, the book where it knows them. */
+/** Bounds of each action's value, from the proofs and book values known for a position. */
 export function boundsOf({ exact, book }) {
   const bounds = { ...exact?.actions };
   for (const [action, value] of Object.entries(book?.values ?? {})) bounds[action] = { lower: value, upper: value };
   return bounds;
 }
 
-/** The actions that are known to be best; none while that is open. */
+/** The best actions; empty while they are not known. */
 export function bestOf(game, bounds) {
   const all = Object.entries(bounds);
   if (all.length < game.legal.length || !all.length) return [];
@@ -467,7 +467,7 @@ export function bestOf(game, bounds) {
   return all.every(([, { upper }]) => upper <= most) ? all.filter(([, { lower }]) => lower === most).map(([action]) => Number(action)) : [];
 }
 
-/** The value of a position as a final lead of South's, {lower, upper}, from what is known of it; null: nothing is. */
+/** Bounds of South's final lead from the values known for a position, {lower, upper}; null if none are known. */
 export function leadOf(game, known) {
   const [south, north] = game.isOver ? game.counts : game.stores;
   if (game.isOver) return { lower: south - north, upper: south - north };
@@ -481,7 +481,7 @@ export function leadOf(game, known) {
   return { lower: Math.min(...ends), upper: Math.max(...ends) };
 }
 
-/** What a turn lost against the best one, in seeds; undefined while that is not known. */
+/** Seeds that a turn loses compared with the best one; undefined if not known. */
 export function lostBy(turn, bounds) {
   const played = bounds[turn.action];
   if (!played || played.lower !== played.upper || Object.keys(bounds).length < turn.before.legal.length) return undefined;

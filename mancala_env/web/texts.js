@@ -1,17 +1,17 @@
-/** The words of the page, one file a language: texts/en.json has them all, another what has been translated. */
+/** The page's texts, one file per language. texts/en.json is complete; others hold what has been translated. */
 
 export const LANGUAGES = { en: "English", so: "Soomaali", am: "አማርኛ" };
 
 let english = {};
 let chosen = {};
 
-/** Take over texts: all in English, and what there is in another language. */
+/** Use the English texts, overridden by those of another language. */
 export function useTexts(inEnglish, inOther = {}) {
   english = inEnglish;
   chosen = inOther;
 }
 
-/** Load English and every other language; returns the languages that somebody has translated. */
+/** Load all languages; returns the language in use and those that have a translation. */
 export async function loadTexts(wanted) {
   const files = await Promise.all(
     Object.keys(LANGUAGES).map(async (language) => [language, await (await fetch(new URL(`texts/${language}.json`, import.meta.url))).json()]),
@@ -23,14 +23,14 @@ export async function loadTexts(wanted) {
   return { language, languages };
 }
 
-/** The text of a key with its {names} filled in; English where it is not translated. */
+/** The text of a key with its {names} filled in, in English if there is no translation. */
 export function t(key, values = {}) {
   const text = chosen[key] || english[key];
   if (text === undefined) throw new Error(`no text "${key}"`);
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? `{${name}}`);
 }
 
-/** Whether there is a text of that key. */
+/** Whether a key has a text. */
 export function hasText(key) {
   return key in english;
 }

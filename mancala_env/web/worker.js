@@ -1,15 +1,15 @@
 /**
- * Everything that takes time: agents that choose, exact values, searches, the book. searches.js asks.
+ * The worker for everything slow: agents, exact values, searches, the opening book. searches.js is its client.
  *
- * One task runs at a time; between slices of it messages are read, so that it can be cancelled.
+ * One task runs at a time. Between its slices the worker reads messages, so that a task can be cancelled.
  */
 
 import { Book } from "./book.js";
 import { Engine } from "./engine.js";
 import { networkOf } from "./networks.js";
 
-const SLICE = 25; // milliseconds between two looks at the messages
-const TELL_EVERY = 120; // milliseconds between two reports
+const SLICE = 25; // milliseconds between reads of messages
+const TELL_EVERY = 120; // milliseconds between progress reports
 const SOLVER_MEGABYTES = 64;
 
 const engineOf = once(() => Engine.fetch());
@@ -19,7 +19,7 @@ const cancelled = new Map();
 let last = Promise.resolve();
 let solver = null;
 
-engineOf().catch(() => {}); // begun at once; whoever asks is told what went wrong
+engineOf().catch(() => {}); // load early; each task reports a failure itself
 
 self.addEventListener("message", ({ data }) => {
   const { id, cancel } = data;
@@ -52,18 +52,18 @@ function gameOf(engine, { dials, text }) {
 }
 
 const TASKS = {
-  /** The action of an agent: {kind, strength, network}. */
+  /** The action that an agent {kind, strength, network} chooses. */
   choose: async (engine, game, { kind, strength, network }, signal) => ({ action: await CHOOSE[kind](engine, game, strength, signal, network) }),
 
-  /** Exact values, with bounds until they are proved: {lower, upper, actions, nodes, isExact}, and hasEnded at last. */
+  /** Exact values, or bounds until they are proved: {lower, upper, actions, nodes, isExact}; the last report has hasEnded. */
   values: async (engine, game, { milliseconds }, signal, tell) => {
     const search = solverOf(engine, game.ruleset).study(game);
     await search.run({ milliseconds, slice: SLICE, signal, onSlice: () => tell(() => found(search)) });
     return { ...found(search), hasEnded: true };
   },
 
-  /** Values of a search that goes deeper until its time is over: {depth, nodes, values}, stores counted from zero
-   * as in exact values. */
+  /** Values of a search that deepens until its time is over: {depth, nodes, values}. Stores count from zero, as in
+   * exact values. */
   minimax: async (engine, game, { milliseconds, network }, signal, tell) => {
     const weights = network ? await networkOf(engine, game.ruleset, network === "shipped" ? null : network) : undefined;
     if (network && !weights) return { depth: 0, nodes: 0, values: {} };
@@ -90,7 +90,7 @@ const TASKS = {
     }
   },
 
-  /** What the opening book knows: {values, line}, the line as text from here on. */
+  /** Values of the opening book and its best line from here as text: {values, line}. */
   book: async (engine, game) => {
     const book = await bookOf(engine, game.ruleset);
     if (!book) return { values: {}, line: [] };
@@ -108,11 +108,11 @@ const CHOOSE = {
 
   async network(engine, game, depth, signal, file) {
     const network = await networkOf(engine, game.ruleset, file);
-    if (!network) throw new Error(`no value network for ${game.ruleset.name} is here; drop a checkpoint that has one onto the page`);
+    if (!network) throw new Error(`there is no value network for ${game.ruleset.name}; open a checkpoint that has one`);
     return searched(engine.minimax(game, { depth, network }), signal);
   },
 
-  /** The book, else what can be proved in the time, else the best of the bounds that a search agrees with. */
+  /** Perfect play: a best action of the book, or one that the solver proves best in time, or else one of minimax. */
   async perfect(engine, game, seconds, signal) {
     const known = (await bookOf(engine, game.ruleset))?.values(game) ?? {};
     if (Object.keys(known).length === game.legal.length) return anyBest(known);
@@ -143,7 +143,7 @@ function anyBest(values) {
 
 const anyOf = (actions) => actions[Math.floor(Math.random() * actions.length)];
 
-/** The one solver: its table serves every position of a ruleset. */
+/** The solver of a ruleset, kept because its table serves all positions. */
 function solverOf(engine, ruleset) {
   if (solver && solver.ruleset.rules.join() !== ruleset.rules.join()) {
     solver.close();
@@ -159,7 +159,7 @@ function found({ result }) {
   return { lower, upper, nodes, isExact, actions };
 }
 
-/** What is fetched once for all who ask; where that fails, the next who asks tries again. */
+/** Return a function that fetches once and shares the result. After a failure, the next call tries again. */
 function once(fetched) {
   let promise = null;
   return () =>

@@ -1,7 +1,7 @@
 """Run the tests as on a machine where nothing was ever run before.
 
 python tests/support/fresh.py                           # every test, with one process and then with two
-python tests/support/fresh.py tests/rules tests/evaluation   # some of them
+python tests/support/fresh.py tests/engine tests/evaluation  # some of them
 python tests/support/fresh.py --seed 7 tests/evaluation      # in the order of an earlier run
 
 The tests of the last commit run in a clone whose path holds a space and a letter that is not ASCII, far from

@@ -162,10 +162,10 @@ def test_the_page_reads_the_records_that_python_reads() -> None:
         ('[Ruleset "leyla"]\n1. S9', "turn 1: S9 cannot be played; legal: S1 S2 S3 S4 S5 S6"),
         ('[Ruleset "leyla"]\n1. S1 S1', "turn 2: S1 cannot be played; legal: N"),
         ('[Ruleset "leyla"]\n1. hello', '"hello" is not a turn'),
-        ('[Ruleset "leyla"]\n1. S1 {never closed', "comment has no end"),
+        ('[Ruleset "leyla"]\n1. S1 {never closed', "comment is not closed"),
         ('[Ruleset "leyla"]\n[Result "South by 4"]\n1. S1', "header Result"),
         ('[Ruleset "leyla"]\n[Dials "row_width=7"]\n', "not those of"),
-        ('[Ruleset "mine"]\n[Dials "colour=7"]\n', "no dial"),
+        ('[Ruleset "mine"]\n[Dials "colour=7"]\n', "is not a rule option"),
         ('[Ruleset "mine"]\n[Dials "row_width=99"]\n', "row_width must be"),
     ],
 )
@@ -178,9 +178,9 @@ def test_what_does_not_fit_in_a_record_is_named(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment has no end"),
-        ('[Ruleset "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is there twice"),
-        ('{a comment with [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment has no end"),
+        ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment is not closed"), ('[Ruleset
+        "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is a duplicate"), ('{a comment with
+        [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment is not closed"),
     ],
 )
 def test_the_game_of_a_file_that_cannot_be_read_is_named(second: str, said: str) -> None:

@@ -163,7 +163,7 @@ def test_two_tabs_keep_a_game_each(open_page: Open) -> None:
     assert others[0] == "S6"
     assert turns_of(reloaded(one)) == played
     assert turns_of(reloaded(two)) == others
-    kept = one.get_by_label("Kept in this browser").locator("option").all_inner_texts()
+    kept = one.get_by_label("Saved in this browser").locator("option").all_inner_texts()
     assert (
         len(kept) == 4
     )  # the words of the choice, the game of one, the game that two went on with, and two's own
@@ -179,8 +179,8 @@ def test_a_game_that_another_replaced_is_taken_up_again(open_page: Open) -> None
     page.keyboard.press("n")
     page.keyboard.press("6")
     assert wait_for_you(page)
-    page.get_by_label("Kept in this browser").focus()
-    page.get_by_label("Kept in this browser").select_option(index=2)
+    page.get_by_label("Saved in this browser").focus()
+    page.get_by_label("Saved in this browser").select_option(index=2)
     assert turns_of(page) == earlier
     page.get_by_label("Take back").or_(page.get_by_role("button", name="Take back")).focus()
     page.keyboard.press("1")
@@ -294,7 +294,7 @@ def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
     own = {"name": "own dials", "dials": {"row_width": 5}}
     page = open_page(kept={"play": chosen, "ruleset.play": own})
     page.keyboard.press("2")
-    expect(page.get_by_role("alert").first).to_contain_text("no value network for custom is here")
+    expect(page.get_by_role("alert").first).to_contain_text("there is no value network for custom")
 
 
 def test_own_dials_are_played_and_linked(open_page: Open, site: Site) -> None:
@@ -341,7 +341,7 @@ def test_a_bad_position_text_is_refused_in_words(open_page: Open) -> None:
         ("gabata 1/1 0-0 S", "no ruleset"),
         ("leyla 4,4,4,4,4,4/4,4,4,4,4,x 0-0 S", "not a whole number"),
         ("leyla 99,99,4,4,4,4/4,4,4,4,4,4 0-0 S", "more seeds"),
-        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S <img src=x onerror=alert(1)>", "is no part of a position"),
+        ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S <img src=x onerror=alert(1)>", "is not part of a position"),
     ):
         text.fill(wrong)
         page.get_by_role("button", name="Show", exact=True).click()
@@ -353,7 +353,7 @@ def test_a_bad_position_text_is_refused_in_words(open_page: Open) -> None:
     assert text_of(page) == later
     expect(page.locator(".notice").first).to_be_hidden()
     bad = open_page("#study/%E0%A4%A/&<script>")
-    expect(bad.get_by_role("alert").first).to_contain_text("The address names no position")
+    expect(bad.get_by_role("alert").first).to_contain_text("The address does not hold a valid position")
 
 
 def test_mistakes_are_found_and_tried_again(open_page: Open) -> None:
@@ -376,7 +376,7 @@ def test_mistakes_are_found_and_tried_again(open_page: Open) -> None:
 def test_the_opening_book_is_explored(open_page: Open) -> None:
     page = open_page("#study")
     expect(page.locator(".values thead")).to_contain_text("book")
-    expect(page.locator(".panel")).to_contain_text("Best play by the book:")
+    expect(page.locator(".panel")).to_contain_text("Best line in the opening book:")
     page.locator(".values button").first.click()
     expect(page.locator(".study .turns li")).to_have_count(1)
     page.keyboard.press("[")
@@ -443,8 +443,8 @@ def test_a_studied_position_is_played_from(open_page: Open) -> None:
     page.get_by_role("button", name="Play from here").click()
     assert text_of(page) == LATE
     assert turns_of(page) == []
-    page.get_by_label("Kept in this browser").focus()
-    page.get_by_label("Kept in this browser").select_option(index=1)
+    page.get_by_label("Saved in this browser").focus()
+    page.get_by_label("Saved in this browser").select_option(index=1)
     assert turns_of(page) == played  # the game that was under way is not lost
 
 
@@ -542,13 +542,13 @@ def test_a_network_that_is_dropped_plays(open_page: Open) -> None:
     chosen = {"side": "south", "agent": "network", "strength": 3, "rounds": "round", "starter": "south"}
     page = open_page(kept={"play": chosen})
     drop(page, "mine.zip", packed.getvalue())
-    expect(page.locator(".news")).to_contain_text('"mine.zip" plays and searches Layli Goobalay')
+    expect(page.locator(".news")).to_contain_text('"mine.zip" now plays and searches Layli Goobalay')
     page.keyboard.press("2")
     assert wait_for_you(page)
     expect(page.locator(".turns li.north")).to_have_count(1)
     weights = ValueWeights.from_bytes(bytes(config.num_bytes), config)
     drop(page, "grown.safetensors", ValueFile(rulesets.lookup("leyla"), weights, {}).to_bytes())
-    expect(page.locator(".news")).to_contain_text('"grown.safetensors" plays and searches Leyla')
+    expect(page.locator(".news")).to_contain_text('"grown.safetensors" now plays and searches Leyla')
     drop(page, "wrong.zip", b"PK\x03\x04" + bytes(100))
     expect(page.get_by_role("alert").first).to_contain_text("neither a game record nor a value network")
     drop(page, "short.f32", bytes(400))
@@ -562,7 +562,7 @@ def test_the_games_of_a_file_are_chosen_from(open_page: Open) -> None:
     ]
     page = open_page()
     drop(page, "games.txt", (games_text(games) + '\n[Ruleset "leyla"]\n[South "Cali"]\n1. S7\n').encode())
-    chooser = page.get_by_label("The file's 3 games")
+    chooser = page.get_by_label("The 3 games of the file")
     expect(chooser.locator("option")).to_have_text(
         [
             "1. Amina (South), greedy (North): *",

@@ -84,7 +84,7 @@ def test_the_page_goes_on_by_itself_when_the_server_is_gone(
     for key in "1234":
         page.keyboard.press(key)
         assert wait_for_you(page)
-    expect(news).to_contain_text("Minimax 6 of this page plays instead of small.zip")
+    expect(news).to_contain_text("Minimax 6, which runs in this page, plays instead of small.zip")
     with page.expect_download() as started:
         page.get_by_role("button", name="Save").click()
     started.value.save_as(tmp_path / "game.txt")

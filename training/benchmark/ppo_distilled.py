@@ -1,7 +1,7 @@
 """This package's PPO after distillation: its network first copies a search.
 
-The expert searches with the rules, so this is for the task in which anything goes. The positions that it
-labels count as environment steps, and its search as core minutes, like all else.
+The expert searches with the rules, so this entry is for the task `anything` only. The positions that it
+labels count as environment steps, and its search counts as core minutes.
 """
 
 from mancala_env.benchmark.bundled_learners import config_of, distillation_of, prepare, trained
@@ -10,13 +10,14 @@ __all__ = ["TASKS", "learn", "prepare"]
 
 TASKS = ("anything",)
 
-# A ruleset's file has so many positions for ten minutes of training, two fifths of which they take.
+# A ruleset's configuration sets the number of positions for ten minutes of training. Labels take 40 % of
+# the time.
 MINUTES = 10
 POSITIONS_A_STEP = 0.4
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Copy, train, and yield checkpoints where they are to be measured."""
+    """Copy the search, train, and yield a checkpoint at each measurement."""
     changes = distillation_of(ruleset)
     most = changes["distillation.positions"]
     wanted = POSITIONS_A_STEP * budget.steps if budget.steps else most * budget.core_minutes / MINUTES

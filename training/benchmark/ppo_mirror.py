@@ -1,6 +1,7 @@
-"""This package's PPO, playing itself.
+"""This package's PPO by self-play.
 
-The defaults of configs/default.yaml; where anything goes, the network and the rates of configs/RULESET.yaml.
+It uses configs/default.yaml. In the task `anything`, it uses the network and learning rates of
+configs/RULESET.yaml.
 """
 
 from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
@@ -11,5 +12,5 @@ TASKS = ("board", "afterstates", "anything")
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Train, and yield checkpoints where they are to be measured."""
+    """Train, and yield a checkpoint at each measurement."""
     yield from trained(config_of(task, ruleset, budget, seed, folder), budget)

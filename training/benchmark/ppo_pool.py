@@ -1,4 +1,4 @@
-"""This package's PPO, a quarter of its games against a pool of scripted agents and earlier checkpoints."""
+"""This package's PPO with 25 % of its games against a pool of scripted agents and earlier checkpoints."""
 
 from mancala_env.benchmark.bundled_learners import config_of, prepare, trained
 
@@ -8,6 +8,6 @@ TASKS = ("board", "afterstates", "anything")
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Train, and yield checkpoints where they are to be measured."""
+    """Train, and yield a checkpoint at each measurement."""
     config = config_of(task, ruleset, budget, seed, folder, {"pool.share": 0.25})
     yield from trained(config, budget)

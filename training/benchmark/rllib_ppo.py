@@ -1,7 +1,7 @@
-"""PPO of RLlib by self-play over its PettingZooEnv, with this package's masked network.
+"""RLlib's PPO by self-play in its PettingZooEnv, with this package's masked network.
 
-Both players are the one policy. Everything runs in this process; RLlib's own processes of Ray, which do
-next to nothing here, count as core minutes all the same.
+One policy plays both sides. Everything runs in this process. Ray's own processes do almost nothing here, but
+they count as core minutes too.
 """
 
 import logging
@@ -24,11 +24,11 @@ with needing("rllib_ppo", "ray"):
 
 TASKS = ("board", "afterstates", "anything")
 
-BATCH = 4000  # steps between two updates: RLlib's default
+BATCH = 4000  # steps per update, RLlib's default
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Learn, and yield the network where it is to be measured."""
+    """Train, and yield the network at each measurement."""
     torch.set_num_threads(1)
     logging.getLogger("ray").setLevel(logging.ERROR)
     seen = task.observation
@@ -64,7 +64,7 @@ def learn(task, ruleset, budget, seed, folder):
 
 
 def agent_of(algorithm, ruleset, seen):
-    """Return who plays by the network as it is now."""
-    judge = algorithm.get_module(SHARED).network
-    choose = lambda seen, legal: judge(*map(torch.as_tensor, (seen, legal)))[0].argmax(1).numpy()  # noqa: E731
+    """Return an agent that plays with the current network."""
+    network = algorithm.get_module(SHARED).network
+    choose = lambda seen, legal: network(*map(torch.as_tensor, (seen, legal)))[0].argmax(1).numpy()  # noqa: E731
     return agents.from_function(choose, ruleset, observation=seen, name="rllib_ppo")

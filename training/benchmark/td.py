@@ -1,11 +1,13 @@
-"""TD(lambda) on afterstates: n-tuples of holes look up what a position is worth.
+"""TD(lambda) on afterstates, with an n-tuple network as value function.
 
-The learner plays itself after random openings. It takes the turn whose afterstate it likes best, every fifth
-time a random one, and after each game moves every afterstate's value towards its lambda-return, which is cut
-where a turn was random (Watkins 1989). A value is the lead that is certain (stores, owned holes) and, beyond
-it, a sum over n-tuples of holes (Lucas 2008). Each weight has a step size of its own, the share of its errors
-that point one way (temporal coherence: Beal and Smith 1999; Jaskowski 2018), so there is no step size to
-tune. One kernel does it all, 400,000 turns a second on one core.
+The learner plays itself after random openings. It chooses the turn with the best afterstate, or a random turn
+with probability 0.2. After each game it moves the value of every afterstate towards its lambda-return, which
+is cut at random turns (Watkins 1989).
+
+A value is the certain lead (stores and owned holes) plus a sum of weights, one per n-tuple of holes (Lucas
+2008). Each weight has its own step size: the sum of its errors divided by the sum of their sizes (temporal
+coherence: Beal and Smith 1999; Jaskowski 2018). So there is no step size to tune. One kernel does all of it,
+at 400,000 turns per second on one core.
 
 Symbols: L tuples, M weights, H holes.
 """
@@ -38,23 +40,23 @@ TASKS = ("afterstates", "anything")
 
 LAMBDA = 0.8
 EXPLORATION = 0.2  # share of turns that are random
-STEP = 1.0  # times each weight's own step size, over L
-# What a hole holds: so many seeds or more, or an owner.
+STEP = 1.0  # factor on each weight's own step size, divided by L
+# Codes of a hole: 0 to MOST_SEEDS (that many seeds or more), or an owned hole.
 MOST_SEEDS = 11
 MINE, THEIRS = MOST_SEEDS + 1, MOST_SEEDS + 2
 CODES = MOST_SEEDS + 3
-LONGEST = 512  # turns of a game that are learned from; rounds last some 30
-AT_ONCE = 5_000  # turns between two looks at the clock
+LONGEST = 512  # most turns of a game to learn from; rounds last about 30
+AT_ONCE = 5_000  # turns between checks of the budget
 
-WEIGHT, ERRORS, SIZES = 0, 1, 2  # of each weight: itself, the sum of its errors, of their sizes
+WEIGHT, ERRORS, SIZES = 0, 1, 2  # columns: the weight, the sum of its errors, the sum of their sizes
 
 
 def tuples_of(num_holes):
-    """Return the tuples: all pairs, neighbouring triples, and two holes with the two opposite them.
+    """Return the tuples: all pairs, neighbouring triples, and blocks of two holes and the two opposite.
 
     Returns:
-        The holes of each, numbered from who has just moved, int64 `[L, 4]` with -1 where it has fewer; where
-        its weights begin, int64 `[L]`; and M.
+        The holes of each tuple as the player who just moved sees them, int64 `[L, 4]`, padded with -1; the
+        index of its first weight, int64 `[L]`; and M.
     """
     holes = range(num_holes)
     pairs = [(a, b, -1, -1) for a in holes for b in range(a)]
@@ -67,7 +69,7 @@ def tuples_of(num_holes):
 
 @kernel
 def code_of(rules, game, player, hole_seen):
-    """Return what a player sees in a hole."""
+    """Return the code of a hole for a player."""
     hole = hole_of(rules, player, hole_seen)
     if (owned_by(game, player) >> hole) & 1:
         return MINE
@@ -78,7 +80,7 @@ def code_of(rules, game, player, hole_seen):
 
 @kernel
 def look_up(rules, game, player, tuples, starts, half, codes, places):
-    """Write which weight each tuple of an afterstate looks up; `half` is where those of passes begin."""
+    """Write the index of each tuple's weight for an afterstate. Weights after a pass begin at `half`."""
     for i in range(2 * rules.width):
         codes[i] = code_of(rules, game, player, i)
     base = half if game.player == player else 0  # the other player had to pass
@@ -92,7 +94,7 @@ def look_up(rules, game, player, tuples, starts, half, codes, places):
 
 @kernel
 def value_of(rules, game, player, weights, tuples, starts, half, codes, places):
-    """Return what an afterstate is worth to who moved, in seeds; exact where the round is over."""
+    """Return an afterstate's value for the player who moved, in seeds; exact if the round is over."""
     if game.end != RUNNING:
         return np.float64(count_of(rules, game, player) - count_of(rules, game, 1 - player))
     look_up(rules, game, player, tuples, starts, half, codes, places)
@@ -106,24 +108,24 @@ def value_of(rules, game, player, weights, tuples, starts, half, codes, places):
 
 @kernel
 def learn_from_games(rules, episode, random, turns, weights, tuples, starts, half, memory, values, scratch):
-    """Play and learn from whole games until they have had so many turns.
+    """Play and learn from whole games until they have a number of turns.
 
     Args:
-        rules: From encode.
-        episode: How a game starts.
-        random: State of the generator.
-        turns: So many, and as many more as the last game takes.
-        weights: float32 `[2 * M, 3]`: weight, errors, sizes.
-        tuples: int64 `[L, 4]`.
-        starts: int64 `[L]`.
+        rules: The rules, from `encode`.
+        episode: Settings of the episode, from `encode_episode`.
+        random: State of the random generator.
+        turns: Number of turns; the last game is finished.
+        weights: float32 `[2 * M, 3]`: weight, sum of errors, sum of their sizes.
+        tuples: int64 `[L, 4]`, from `tuples_of`.
+        starts: int64 `[L]`, from `tuples_of`.
         half: M.
-        memory: int64 `[LONGEST, L]`, what each afterstate looked up.
-        values: float64 `[LONGEST, 4]`: South's value of the afterstate and of the best one, whether the turn
-            was random, and 1 where South moved, -1 where North did.
-        scratch: int64 `[2, max(H, L)]`.
+        memory: int64 `[LONGEST, L]`, indexes of each afterstate's weights.
+        values: float64 `[LONGEST, 4]`: South's value of the afterstate, South's value of the best afterstate,
+            whether the turn was random, and 1 if South moved or -1 if North moved.
+        scratch: int64 `[2, max(H, L)]`, working memory.
 
     Returns:
-        The state of the generator and the turns there were.
+        The state of the generator, and the number of turns.
     """
     done = 0
     codes, places = scratch[0], scratch[1]
@@ -155,7 +157,7 @@ def learn_from_games(rules, episode, random, turns, weights, tuples, starts, hal
             look_up(rules, game, mover, tuples, starts, half, codes, memory[length])
             length += 1
         done += length
-        # The last afterstate is the end, whose value is exact, or the last that is remembered.
+        # The last afterstate ends the round, so that its value is exact, or it is the last one in memory.
         target = values[length - 1, 0]
         for t in range(length - 2, -1, -1):
             greedy = values[t + 1, 1]
@@ -172,14 +174,14 @@ def learn_from_games(rules, episode, random, turns, weights, tuples, starts, hal
 
 
 class Player:
-    """Chooses by the values of afterstates, as the observation shows them.
+    """A policy: chooses the action with the best value in the observation `afterstates`.
 
     Attributes:
         weights: float32 `[2 * M]`.
     """
 
     def __init__(self, ruleset, weights):
-        """Take a copy of the weights as they are now."""
+        """Copy the current weights."""
         self.weights = weights[:, WEIGHT].copy()
         self._tuples, self._starts, self._half = tuples_of(ruleset.num_holes)
         self._observer = Observer(ruleset, "afterstates")
@@ -210,7 +212,7 @@ class Player:
 
 
 class Learner:
-    """The weights, and the games that they come from."""
+    """The weights, and the self-play that trains them."""
 
     def __init__(self, ruleset, seed):
         self.ruleset = ruleset
@@ -226,8 +228,8 @@ class Learner:
         self._scratch = np.zeros((2, len(self._tuples)), np.int64)
 
     def learn(self, turns):
-        """Learn from games of so many turns, and as many more as the last one takes; returns how many."""
-        # Openings of every length: what a search or a solver is asked about is not what good play leads to.
+        """Learn from games of `turns` turns in all, rounded up to whole games; returns their number."""
+        # Use openings of every length, because regret is measured on positions that good play does not reach.
         episode = self._episodes[int(self.random) % len(self._episodes)]
         random, done = learn_from_games(
             self._rules, episode, self.random, turns, self.weights, self._tuples, self._starts,
@@ -237,19 +239,19 @@ class Learner:
         return done
 
     def agent(self):
-        """Return who plays by the weights as they are now."""
+        """Return an agent that plays with the current weights."""
         return agents.from_function(
             Player(self.ruleset, self.weights), self.ruleset, observation="afterstates", name="td"
         )
 
     def store(self, file, steps):
-        """Write all that it takes to go on."""
+        """Write the state that `restore` needs."""
         part = file.with_suffix(".part.npz")
         np.savez(part, weights=self.weights, random=self.random, steps=steps)
         part.replace(file)
 
     def restore(self, file):
-        """Read it back; returns the steps."""
+        """Read the state that `store` wrote; returns the number of steps."""
         with np.load(file) as stored:
             self.weights, self.random = stored["weights"], stored["random"][()]
             return int(stored["steps"])
@@ -261,7 +263,7 @@ def prepare(task, ruleset):
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Learn, and yield who plays where it is to be measured."""
+    """Train, and yield an agent at each measurement."""
     learner, file, steps = Learner(ruleset, seed), folder / "learner.npz", 0
     if file.is_file():
         steps = learner.restore(file)

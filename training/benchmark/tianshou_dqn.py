@@ -1,7 +1,8 @@
-"""DQN of Tianshou on the Gymnasium environment, as its documentation writes it.
+"""Tianshou's DQN on the Gymnasium environment, as in its documentation.
 
-A replay buffer, a target network, epsilon-greedy exploration; the mask stands in the observation. Where the
-task shows what each action leads to, the network judges one action at a time; of the board it judges all.
+It uses a replay buffer, a target network and epsilon-greedy exploration. The mask is in the observation. If
+the task shows a row of features per action, the network evaluates one action at a time; from the board, it
+evaluates all actions at once.
 """
 
 from typing import Any
@@ -25,15 +26,15 @@ TASKS = ("board", "afterstates", "anything")
 OPPONENTS = ["random", "greedy", "minimax:2"]
 ENVIRONMENTS = 32
 HIDDEN = 128
-COLLECTED = 320  # steps between two updates
-EPOCH = 1600  # steps between two looks at the clock
+COLLECTED = 320  # steps per update
+EPOCH = 1600  # steps between checks of the budget
 
 
-class Judge(torch.nn.Module):
-    """An MLP that says what each action is worth.
+class QNetwork(torch.nn.Module):
+    """An MLP that returns the value of each action.
 
     Args:
-        space: What is seen: `[F]`, or `[A, G]`, each action by itself.
+        space: Observation space, of shape `[F]`, or `[A, G]` with a row per action.
         num_actions: A.
     """
 
@@ -49,13 +50,13 @@ class Judge(torch.nn.Module):
         )
 
     def forward(self, seen, state=None, info=None):
-        """Return values `[B, A]` and the state, which there is none of."""
+        """Return values `[B, A]` and the state, which is always None."""
         values = self.layers(torch.as_tensor(seen).float() / 10)
         return (values.squeeze(-1) if self.is_per_action else values), state
 
 
 def make_environment(task, ruleset):
-    """Return the game as the learner meets it; Tianshou looks for the mask in the observation."""
+    """Return the environment. Tianshou expects the mask in the observation."""
     gym_id = next(family.gym_id for family in FAMILIES.values() if family.landing == ruleset.landing)
     game: Any = gymnasium.make(
         gym_id, ruleset=ruleset, opponent=OPPONENTS, seat="random", opening_set="training",
@@ -68,20 +69,20 @@ def make_environment(task, ruleset):
 def prepare(task, ruleset):
     """Compile the environment and its opponents."""
     game = make_environment(task, ruleset)
-    for seed in range(20):  # each opponent is met
+    for seed in range(20):  # enough episodes to meet every opponent
         seen, _ = game.reset(seed=seed)
         game.step(seen["mask"].argmax())
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Learn, and yield the network where it is to be measured."""
+    """Train, and yield the network at each measurement."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     envs = env.DummyVectorEnv([lambda: make_environment(task, ruleset)] * ENVIRONMENTS)
     envs.seed(seed)
     one: Any = make_environment(task, ruleset)
     space, actions = one.unwrapped.observation_space, one.action_space
-    network = Judge(space, int(actions.n))
+    network = QNetwork(space, int(actions.n))
     policy = DiscreteQLearningPolicy(
         model=network, action_space=actions, observation_space=space, eps_training=0.1
     )

@@ -1,11 +1,11 @@
-"""How well can a network judge actions at all? Fit it to a deep search instead of to self-play.
+"""Measure how well a network can evaluate actions when it is fitted to a deep search instead of self-play.
 
 python training/experiments/ceiling.py --positions 60000 --expert minimax:10 runs/layli_goobalay/final.zip
 
-prints a table in Markdown: networks of several kinds and sizes fitted to the values of the search, and for
-comparison searches and checkpoints. Each is judged by how often its action is one of the best, and by its
-mean regret, over the held-out set (where there is a choice, by the expert's values) and over the solved
-positions shipped with the package (by exact values).
+fits networks of several kinds and sizes to the values of the search. It prints a Markdown table of these
+networks and, for comparison, of searches and checkpoints. The table shows how often an agent chooses one of
+the best actions, and its mean regret. Both are measured with the expert's values over held-out positions with
+a choice, and with exact values over the bundled solved positions.
 """
 
 import sys
@@ -49,11 +49,11 @@ def measure(
     seed: int,
     console: Console,
 ) -> list[tuple[str, Agreement, Agreement | None, float]]:
-    """Fit every kind of network in every size, and judge them and some agents.
+    """Fit every kind of network in every size, and evaluate them and some agents.
 
     Returns:
-        For each its name, its agreement on the held-out set, that on the solved positions (None where none
-        are shipped), and the seconds it took to fit.
+        For each its name, its agreement on the held-out set, its agreement on the solved positions
+        (None if none are bundled), and the seconds it took to fit.
     """
     began = time.perf_counter()
     training, held_out = label_positions(
@@ -69,11 +69,11 @@ def measure(
     console.print(f"{time.perf_counter() - began:.0f} s, and {len(held_out):,} others", highlight=False)
     judged_by = [held_out.select(held_out.is_legal.sum(axis=1) > 1)]
     if has_exact_positions(ruleset):
-        shipped = solver.positions(ruleset)
-        # The sets have an action for every hole where territory changes hands; a round needs one row.
-        values = without_illegal(shipped.action_values[:, : training.values.shape[1]], solver.ILLEGAL)
-        outcomes = np.zeros(len(shipped), np.float32)
-        judged_by.append(ExpertLabels(ruleset, shipped.games, values, outcomes, np.arange(len(shipped)), 0))
+        bundled = solver.positions(ruleset)
+        # Sets of rulesets with territory have an action for every hole. A single round needs one row.
+        values = without_illegal(bundled.action_values[:, : training.values.shape[1]], solver.ILLEGAL)
+        outcomes = np.zeros(len(bundled), np.float32)
+        judged_by.append(ExpertLabels(ruleset, bundled.games, values, outcomes, np.arange(len(bundled)), 0))
     rows = []
     for kind in kinds:
         for size in hidden:
@@ -105,19 +105,24 @@ def measure(
 
 @in_one_line("ceiling.py")
 def main(arguments: list[str] | None = None) -> int:
-    """Measure as the command line says; returns the exit status."""
+    """Run the command; returns the exit status."""
     parser = Parser(
         prog="training/experiments/ceiling.py",
         description=__doc__,
     )
-    parser.add_argument("agents", nargs="*", help="specs of agents to judge beside the networks")
+    parser.add_argument("agents", nargs="*", help="specs of agents to evaluate as well")
     parser.add_argument("--ruleset", default="layli_goobalay")
     parser.add_argument("--expert", default="minimax:10", help="spec of the search to fit to")
     parser.add_argument("--positions", type=int, default=60_000)
     parser.add_argument("--kinds", nargs="+", default=["afterstates", "replies", "lines", "leaves"])
     parser.add_argument("--hidden", nargs="+", type=int, default=[64, 128, 256])
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--temperature", type=float, default=1.0, help="in seeds; 0 copies the best alone")
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=1.0,
+        help="softmax temperature of the targets, in seeds; 0 uses only the best actions",
+    )
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args(arguments)
     torch.set_num_threads(1)

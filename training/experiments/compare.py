@@ -1,10 +1,10 @@
-"""Compare runs: all their checkpoints in one arena, on one scale.
+"""Compare runs: rate checkpoints of all runs on one scale.
 
 python training/experiments/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
 
-rates checkpoints of every run, spread evenly over it, by matches of everybody with everybody and with the
-ladder's anchors, prints a table, and plots rating over environment steps and how each run's last checkpoint
-fares against the earlier ones of all runs.
+rates checkpoints at even intervals of every run. They all play each other and the anchors of the ladder. The
+program prints a table. It plots ratings over environment steps, and the results of each run's last checkpoint
+against the earlier checkpoints of all runs.
 """
 
 import sys
@@ -24,7 +24,7 @@ from mancala_env.training.run_plots import draw_ratings
 
 
 def snapshots(run: Path, most: int) -> list[str]:
-    """Return checkpoints of a run, at most so many, evenly spread, the last one among them."""
+    """Return at most `most` checkpoints of a run, evenly spread, with the last one."""
     saved = [path for path in RunFolder(run).saved() if read_identity(path).environment_steps]
     if len(saved) < 2:
         raise InvalidMatch(f"{run} holds {len(saved)} checkpoints of a trained agent; two or more are needed")
@@ -33,13 +33,13 @@ def snapshots(run: Path, most: int) -> list[str]:
 
 
 def named(runs: list[Path]) -> dict[str, Path]:
-    """Return folders of runs by what they are called: their names, and their paths where two bear the same.
+    """Return folders of runs by name. If two have the same name, the key is the path.
 
     Raises:
-        InvalidMatch: A folder is there twice.
+        InvalidMatch: If a folder is a duplicate.
     """
     if len({run.resolve() for run in runs}) < len(runs):
-        raise InvalidMatch("each run can be named once only")
+        raise InvalidMatch("the folders of runs must differ")
     names = [run.name for run in runs]
     return {run.name if names.count(run.name) == 1 else str(run): run for run in runs}
 
@@ -81,20 +81,22 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
 
 @in_one_line("compare.py")
 def main(arguments: list[str] | None = None) -> int:
-    """Compare as the command line says; returns the exit status."""
+    """Run the command; returns the exit status."""
     parser = Parser(
         prog="training/experiments/compare.py",
         description=__doc__,
     )
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs of one ruleset")
-    parser.add_argument("--games", type=int, default=200, help="games of each match, even")
-    parser.add_argument("--snapshots", type=int, default=6, help="checkpoints of each run")
-    parser.add_argument("--no_ladder", action="store_true", help="let them play only each other")
-    parser.add_argument("--results", type=Path, help="file of finished games, to go on after an interruption")
+    parser.add_argument("--games", type=int, default=200, help="games of each match, an even number")
+    parser.add_argument("--snapshots", type=int, default=6, help="most checkpoints of each run")
+    parser.add_argument("--no_ladder", action="store_true", help="no matches with the anchors of the ladder")
+    parser.add_argument(
+        "--results", type=Path, help="file of finished games, to resume after an interruption"
+    )
     parser.add_argument("--out", type=Path, help="PNG to write the plots to")
     words = parser.parse_args(arguments)
     if words.out and not words.out.parent.is_dir():
-        raise MancalaError(f"there is no folder {words.out.parent} to write {words.out.name} to")
+        raise MancalaError(f"cannot write {words.out.name}: the folder {words.out.parent} does not exist")
     runs = {name: snapshots(run, words.snapshots) for name, run in named(words.runs).items()}
     specs = [spec for own in runs.values() for spec in own]
     identity = read_identity(specs[0])

@@ -1,13 +1,14 @@
-"""The figures every configuration reaches, as a table made by one command.
+"""Train and evaluate every configuration, and write the results as a table.
 
 python training/experiments/figures.py --minutes 10 --games 1000 --out docs/figures.md
 python training/experiments/figures.py configs/leyla.yaml --options "--expert.share 0.1" --seeds 1 2 3
 
-trains each configuration (all that are for a ruleset, unless some are named) with each seed, evaluates it and
-writes it at once, to a Markdown table, a row a configuration, and, with every number, to a JSON file beside
-it. Figures of as many minutes and games, with the same options and seed, are kept; with others all those of
-the configuration are made anew. A run that was interrupted goes on, so the command can be stopped and given
-again; delete the JSON file and the folder of the runs to start anew.
+trains and evaluates each configuration with each seed. The default is all configurations for a ruleset. After
+each run it writes a Markdown table with a row per configuration, and a JSON file beside it with every number.
+
+Results with the same minutes, games, options and seed are kept. If one of these differs, all results of the
+configuration are made again. An interrupted command resumes when you run it again. Delete the JSON file and
+the folder of the runs to start over.
 """
 
 import json
@@ -29,7 +30,7 @@ from mancala_env.training.run import check_agents, train_or_resume
 from mancala_env.training.run_folder import RunFolder, git_revision, write_atomically
 from mancala_env.training.run_report import report
 
-# What a row of the table is made of.
+# Required keys of a result.
 _FIGURES = (
     "config",
     "trained",
@@ -43,7 +44,7 @@ _FIGURES = (
     "git",
 )
 OPPONENTS = ("random", "greedy", "minimax:2", "minimax:4")
-# Options of mancala train that these programs set, or that are not a change of a configuration.
+# Options of mancala train that must be equal in all runs. These programs set them.
 _IN_COMMON = {
     "config",
     "resume",
@@ -61,20 +62,20 @@ _IN_COMMON = {
 
 
 def options(text: str, option: str) -> list[str]:
-    """Return the words of mancala train's command line that a change of a configuration stands for.
+    """Parse a change of a configuration into arguments of mancala train.
 
     Args:
-        text: Such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4"; argparse takes a lone
-            --ppo.epochs=4 for an option of this program.
-        option: What it was given as, for errors.
+        text: Options such as "--ppo.epochs 4 --network.hidden 256" or "ppo.epochs=4". The second form exists
+            because argparse reads a lone --ppo.epochs=4 as an option of this program.
+        option: Name of the option that holds the text, for errors.
 
     Raises:
-        InvalidConfig: It is no command line, or sets what all runs have in common.
+        InvalidConfig: If the text is not a valid command line, or sets an option that all runs share.
     """
     try:
         words = [f"--{word}" if re.match(r"[\w.]+=", word) else word for word in shlex.split(text)]
     except ValueError as error:
-        raise InvalidConfig(f"{option} {text!r} is no command line: {error}") from error
+        raise InvalidConfig(f"{option} {text!r} is not a valid command line: {error}") from error
     for word in words:
         if word.startswith("--") and re.split(r"[=.]", word[2:])[0] in _IN_COMMON:
             name = word.partition("=")[0]
@@ -83,7 +84,7 @@ def options(text: str, option: str) -> list[str]:
 
 
 def ruleset_configs() -> list[Path]:
-    """Return the files of configs/ that are for a ruleset: they bear its name."""
+    """Return the files of configs/ that are for a ruleset. Their names begin with its name."""
     return [
         path
         for path in sorted(CONFIGS.glob("*.yaml"))
@@ -94,13 +95,13 @@ def ruleset_configs() -> list[Path]:
 def make_figures(
     path: Path, minutes: float, games: int, changes: str, seed: int, folder: Path, console: Console
 ) -> dict[str, Any] | None:
-    """Train and evaluate a configuration with some options and a seed, or go on with that.
+    """Train and evaluate a configuration with some options and a seed, or resume its run.
 
     Returns:
-        Its figures; None where a signal ended the training.
+        The results; None if a signal ended the training.
 
     Raises:
-        InvalidConfig: The folder holds a run of it with other options.
+        InvalidConfig: If the folder holds a run with other options.
     """
     config = _config(path, minutes, games, changes, seed, folder)
     console.print(f"{config.name}: {minutes:g} minutes", highlight=False)
@@ -132,7 +133,7 @@ def _config(path: Path, minutes: float, games: int, changes: str, seed: int, fol
 
 
 def trained_for(minutes: float, changes: str) -> str:
-    """Return how long and with which options a configuration was trained, as a row says it."""
+    """Return the cell of a row that names the minutes and options of the training."""
     return f"{minutes:g} minutes" + (f", `{changes}`" if changes else "")
 
 
@@ -155,7 +156,7 @@ def _figures(config: TrainConfig, run: RunFolder, checkpoint: Path, minutes: flo
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """Return figures as a Markdown table, a row a configuration."""
+    """Return results as a Markdown table with a row per configuration."""
     headings = [
         "configuration",
         "trained for",
@@ -173,21 +174,21 @@ def table(found: list[dict[str, Any]]) -> str:
 
 
 def read_figures(path: Path) -> list[dict[str, Any]]:
-    """Return the figures that are there already.
+    """Read the results of earlier runs.
 
     Raises:
-        InvalidConfig: The file holds something else.
+        InvalidConfig: If the file is not a file of results.
     """
     try:
         found = json.loads(path.read_text()) if path.exists() else []
         if not isinstance(found, list):
             raise ValueError
-        found = [{"seed": 1} | each for each in found]  # files made when there was one seed only have none
+        found = [{"seed": 1} | each for each in found]  # old files do not name the seed
         if any(name not in each for each in found for name in _FIGURES):
             raise ValueError
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidConfig(
-            f"{path} holds no figures of this program; delete it or name another --out"
+            f"{path} is not a file of this program's results; delete it or choose another --out"
         ) from error
     return found
 
@@ -197,7 +198,7 @@ def _names(found: list[dict[str, Any]]) -> list[str]:
 
 
 def _row(runs: list[dict[str, Any]]) -> list[str]:
-    """Return the cells of a configuration: of one seed with intervals, of several the mean and each."""
+    """Return the cells of a configuration: value and interval of one seed, or mean and values of several."""
     first = runs[0]
     matches = [{match["second"]: match for match in run["matches"]} for run in runs]
     if len(runs) == 1:
@@ -240,7 +241,7 @@ def rate_cell(match: dict[str, Any]) -> str:
 
 
 def regret_cell(regret: dict[str, Any] | None) -> str:
-    """Return a regret and its interval for a table; nothing where none was measured."""
+    """Return a regret and its interval for a table; "" if it was not measured."""
     if regret is None:
         return ""
     overall = regret["overall"]
@@ -249,37 +250,46 @@ def regret_cell(regret: dict[str, Any] | None) -> str:
 
 
 def page(found: list[dict[str, Any]]) -> str:
-    """Return the page that holds the table."""
+    """Return the page with the table, in Markdown."""
     games = " or ".join(f"{count:,}" for count in sorted({each["games"] for each in found}))
     return (
         "# What the configurations reach\n\n"
         "Made by `python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS "
         "--seeds SEEDS`: "
-        f"each configuration of `configs/` trained as its row says, then {games} games against each "
-        "opponent, half of them from either seat, after 4 random turns, a draw counting as half a win; mean "
-        "regret, in seeds a move, against perfect "
-        "play over the solved positions shipped with the revision named. Where several seeds were trained, a "
-        "cell is their mean, in per cent or in seeds, and in brackets the figure of each; where one was, its "
-        "figure and a 95 % interval over openings or positions. The network plays alone, "
-        "one evaluation a move. Steps depend on how busy the machine was. "
+        f"each configuration of `configs/` is trained as its row says. It then plays {games} games against "
+        "each opponent after 4 random turns, half of them from either seat. A draw counts as half a win. The mean "
+        "regret is against perfect play over the bundled solved positions of the revision named. "
+        "With several seeds, a cell shows the mean and, in brackets, the value of each seed. "
+        "With one seed, it shows the value and a 95 % interval over openings or positions. "
+        "The network plays without search, with one evaluation per move. "
+        "Steps depend on the load of the machine. "
         "The JSON file beside this page holds every number.\n\n" + table(found)
     )
 
 
-@in_one_line("figures.py", "figures that are there are kept, and the same command goes on from there")
+@in_one_line("figures.py", "finished results are kept, and the same command resumes")
 def main(arguments: list[str] | None = None) -> int:
-    """Make the table as the command line says; returns the exit status."""
+    """Run the command; returns the exit status."""
     parser = Parser(
         prog="training/experiments/figures.py",
         description=__doc__,
     )
-    parser.add_argument("configs", nargs="*", type=Path, help="files; all of configs/ for a ruleset, if none")
-    parser.add_argument("--minutes", type=float, default=10.0, help="minutes to train each")
-    parser.add_argument("--games", type=int, default=1000, help="games against each opponent, even")
-    parser.add_argument("--options", default="", help="settings of all of them, as mancala train takes them")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each with")
-    parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="where the runs lie")
-    parser.add_argument("--out", type=Path, default=Path("runs/figures.md"), help="the table")
+    parser.add_argument(
+        "configs",
+        nargs="*",
+        type=Path,
+        help="configuration files (default: all of configs/ that are for a ruleset)",
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes of training per run")
+    parser.add_argument("--games", type=int, default=1000, help="games against each opponent, an even number")
+    parser.add_argument("--options", default="", help="options of mancala train for all runs")
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1], help="random seeds; one run per configuration and seed"
+    )
+    parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="folder of the runs")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/figures.md"), help="Markdown file of the table"
+    )
     words = parser.parse_args(arguments)
     console = Console()
     if words.out == parser.get_default("out"):
@@ -295,9 +305,9 @@ def main(arguments: list[str] | None = None) -> int:
     names = [path.stem for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidConfig(f"two configurations are called {twice}; give one of the files another name")
+        raise InvalidConfig(f"two configurations are called {twice}; rename one of the files")
     wanted = [(path, seed) for path in paths for seed in dict.fromkeys(words.seeds)]
-    for path, seed in wanted:  # what is wrong with one is found before hours of the others
+    for path, seed in wanted:  # find errors before hours of training
         _config(path, words.minutes, words.games, words.options, seed, words.folder)
     for path, seed in wanted:
         found = _beside(read_figures(kept), path.stem, asked)
@@ -305,19 +315,19 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         made = make_figures(path, words.minutes, words.games, words.options, seed, words.folder, console)
         if made is None:
-            console.print("Stopped; the same command goes on from here.")
+            console.print("Stopped. Run the same command again to resume.")
             return 0
-        # Another process may have added its own meanwhile.
+        # Another process may have added results in the meantime.
         found = [*_beside(read_figures(kept), path.stem, asked), made]
         _write(sorted(found, key=lambda each: (each["config"], each["seed"])), words.out, kept)
     found = read_figures(kept)
-    _write(found, words.out, kept)  # where all is kept too: the page may be of an earlier version
+    _write(found, words.out, kept)  # also if nothing is new: an earlier version may have written the page
     console.print(f"Configurations in {words.out}: {len(_names(found))}", highlight=False)
     return 0
 
 
 def _beside(found: list[dict[str, Any]], name: str, asked: tuple[str, int]) -> list[dict[str, Any]]:
-    """Return the figures that can stand in a table with those of a configuration, trained and played so."""
+    """Return the results of other configurations, and those of this one with the same training and games."""
     return [each for each in found if each["config"] != name or asked == (each["trained"], each["games"])]
 
 

@@ -1,14 +1,15 @@
-"""Tune a configuration: train it with one change at a time, for equal time, and rate what comes of each.
+"""Tune a configuration: train it with one change at a time, for equal time, and rate each result.
 
 alias tune="python training/experiments/tune.py"
 tune configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.steps=16"
-tune configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds of one
-tune configs/*.yaml --out docs/tuning.md                          # what is known
+tune configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds for a change
+tune configs/*.yaml --out docs/tuning.md                          # write the tables
 
-Every change is trained beside the configuration as it is. Then all checkpoints of the configuration so far,
-those of earlier commands too, meet each other and two searches, and each is measured against perfect play.
-A run that is done is kept, and one that was interrupted goes on. Equal time is fair only on a machine that is
-equally busy throughout.
+The program trains every change and the unchanged configuration. Then all checkpoints of the configuration,
+also those of earlier commands, play each other and two searches. Each is also compared with perfect play.
+
+Finished runs are kept, and an interrupted run resumes. Equal time is fair only if the load of the machine
+does not change.
 """
 
 import json
@@ -34,13 +35,13 @@ AS_IT_IS = "as it is"
 
 
 class Tuning:
-    """The runs of one configuration, and what is known of them.
+    """The runs of one configuration and their results.
 
     Attributes:
         path: The configuration's file.
-        folder: Where its runs lie.
-        runs: What there is to say of each finished run, by the name of its folder.
-        games: Games of each match.
+        folder: Folder of its runs.
+        runs: Results of each finished run, by the name of its folder.
+        games: Number of games in each match.
     """
 
     def __init__(self, path: Path, folder: Path, minutes: float, games: int | None) -> None:
@@ -54,8 +55,8 @@ class Tuning:
             known = json.loads(self._kept.read_text())
             if known["minutes"] != minutes:
                 raise InvalidConfig(
-                    f"{self._kept} holds runs of {known['minutes']:g} minutes, so --minutes must be that and "
-                    f"not {minutes:g}; or take another --folder"
+                    f"{self._kept} holds runs of {known['minutes']:g} minutes, so --minutes must be that, "
+                    f"not {minutes:g}; or choose another --folder"
                 )
             self.runs = known["runs"]
             self._file = known["file"]
@@ -67,15 +68,15 @@ class Tuning:
         """Return the configuration with a change, given as words of mancala train's command line.
 
         Raises:
-            InvalidConfig: As :func:`options`, or there is no such option or value.
-            MancalaError: The change names an agent that there is none of.
+            InvalidConfig: As :func:`options`, or if an option or a value is unknown.
+            MancalaError: If the change names an unknown agent.
         """
         changed = [] if change == AS_IT_IS else options(change, "--change")
         if not changed and change != AS_IT_IS:
             raise InvalidConfig(
                 "--change must hold options of mancala train, such as ppo.epochs=4, not nothing"
             )
-        # 4 and -4 must not become the same name, --key=4 and --key 4 may.
+        # The names of 4 and -4 must differ; those of --key=4 and --key 4 may be equal.
         parts = [re.sub(r"[^\w.-]+", "-", word.removeprefix("--")) for word in changed] or ["as-it-is"]
         words = ["--config", str(self.path), *changed]
         words += ["--name", "-".join([*parts, "seed", str(seed)]), "--seed", str(seed)]
@@ -94,15 +95,15 @@ class Tuning:
         return config
 
     def train(self, change: str, seed: int, console: Console) -> bool:
-        """Train with a change, or go on with that; False if a signal ended it."""
+        """Train with a change, or resume its run; False if a signal ended it."""
         config = self.config(change, seed)
         name = str(config.name)
         if name in self.runs:
             return True
         if self._file != self.path.read_text():
             raise InvalidConfig(
-                f"{self.path} is not what it was when the runs in {self.folder} were made, so more of them "
-                "cannot be compared with those; take another --folder"
+                f"{self.path} has changed since the runs in {self.folder} were made, so new runs cannot be "
+                "compared with them; choose another --folder"
             )
         console.print(f"{self.path.stem}, {change}, seed {seed}: {self._minutes:g} minutes", highlight=False)
         _, checkpoint, stopped_by = train_or_resume(config, console)
@@ -114,7 +115,7 @@ class Tuning:
         return True
 
     def measure(self) -> None:
-        """Let all the finished runs play, and note how each did; games are played once."""
+        """Evaluate all finished runs. Games that were played before are not repeated."""
         if self._is_measured and all("elo" in run for run in self.runs.values()):
             return
         config = self.config(AS_IT_IS, 1)
@@ -139,7 +140,7 @@ class Tuning:
         write_atomically(self._kept, (json.dumps(known, indent=2) + "\n").encode())
 
     def table(self) -> str:
-        """Return what is known as a Markdown table, a change a row, the configuration as it is first."""
+        """Return the results as a Markdown table, one row per change, the unchanged configuration first."""
         changes = sorted({run["change"] for run in self.runs.values()}, key=lambda change: change != AS_IT_IS)
         rows = []
         for change in changes:
@@ -165,7 +166,7 @@ def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
     matches: dict[str, MatchResult] = {m.second: m for m in found.matches if m.first == spec}
     regrets = {regret.agent: regret.as_dict() for regret in found.regrets}
     return {
-        # The mean of the two searches is 0: the checkpoints come and go, the searches stay.
+        # The mean of the two searches is 0, because the set of checkpoints changes and the searches do not.
         "elo": [round(elo, 1) for elo in found.ratings.difference(spec, *SEARCHES)],
         **{search: matches[search].as_dict() for search in SEARCHES},
         "regret": regrets.get(spec),
@@ -173,45 +174,48 @@ def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
 
 
 def page(tunings: list[Tuning], minutes: float) -> str:
-    """Return the page that holds the tables."""
+    """Return the page with the tables, in Markdown."""
     return (
         "# What was tried for each configuration\n\n"
         f"Made by `python training/experiments/tune.py CONFIG --change OPTIONS --minutes {minutes:g}`: each "
-        f"configuration as it was and with one change at a time, trained for {minutes:g} minutes on one "
-        "core, all results of a "
-        f"configuration then matched with each other and with {' and '.join(SEARCHES)}, both seats, after 4 "
-        "random turns. Elo is against the mean of the two searches. A row has a figure for each seed; a "
-        "difference between rows means something where it is larger than the difference between the seeds of "
-        "one row. "
-        "[experiments.md](experiments.md#tuning-each-configuration) says what was taken from it.\n"
+        f"configuration is trained unchanged and with one change at a time, for {minutes:g} minutes on one "
+        f"core. The results then play each other, {' and '.join(SEARCHES)}, from both seats, after 4 "
+        "random turns. Elo is relative to the mean of the two searches. A row has a value for each seed. A "
+        "difference between rows is significant only if it is larger than the difference between the "
+        "seeds of one row. "
+        "[experiments.md](experiments.md#tuning-each-configuration) lists the changes that were adopted.\n"
         + "".join(
-            f"\n## {tuning.path.stem}\n\n{tuning.games:,} games a match.\n\n{tuning.table()}"
+            f"\n## {tuning.path.stem}\n\n{tuning.games:,} games per match.\n\n{tuning.table()}"
             for tuning in tunings
             if tuning.runs
         )
     )
 
 
-@in_one_line("tune.py", "runs that are done are kept, and the same command goes on from there")
+@in_one_line("tune.py", "finished runs are kept, and the same command resumes")
 def main(arguments: list[str] | None = None) -> int:
-    """Tune as the command line says; returns the exit status."""
+    """Run the command; returns the exit status."""
     parser = Parser(
         prog="training/experiments/tune.py",
         description=__doc__,
     )
-    parser.add_argument("configs", nargs="+", type=Path, help="files of configs/")
+    parser.add_argument("configs", nargs="+", type=Path, help="configuration files")
     parser.add_argument(
         "--change",
         action="append",
         default=[],
-        help="options of mancala train: '--ppo.epochs 4' or ppo.epochs=4; give it again for more",
+        help="options of mancala train: '--ppo.epochs 4' or ppo.epochs=4; repeat the option for more changes",
     )
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="seeds to train each change with")
-    parser.add_argument("--minutes", type=float, default=3.0, help="minutes to train each")
-    parser.add_argument("--games", type=int, help="games of each match, even; 1000, or as before")
-    parser.add_argument("--folder", type=Path, default=Path("runs/tune"), help="where the runs lie")
     parser.add_argument(
-        "--out", type=Path, help="a .md file for the tables; nothing is trained without --change"
+        "--seeds", nargs="+", type=int, default=[1], help="random seeds; one run per change and seed"
+    )
+    parser.add_argument("--minutes", type=float, default=3.0, help="minutes of training per run")
+    parser.add_argument(
+        "--games", type=int, help="games of each match, an even number (default: as before, or 1000)"
+    )
+    parser.add_argument("--folder", type=Path, default=Path("runs/tune"), help="folder of the runs")
+    parser.add_argument(
+        "--out", type=Path, help="Markdown file for the tables; without --change, nothing is trained"
     )
     words = parser.parse_args(arguments)
     console = Console()
@@ -220,17 +224,19 @@ def main(arguments: list[str] | None = None) -> int:
     if not words.minutes > 0:
         raise InvalidConfig(f"--minutes must be more than 0, not {words.minutes}")
     if words.games is not None:
-        num_pairs(words.games)  # an odd number is found before hours of training
+        num_pairs(words.games)  # reject an odd number before hours of training
     tunings = [Tuning(path, words.folder, words.minutes, words.games) for path in words.configs]
     changes = (AS_IT_IS, *words.change) if words.change else ()
     wanted = [(tuning, change, seed) for tuning in tunings for seed in words.seeds for change in changes]
     if not wanted and not any(tuning.runs for tuning in tunings):
-        raise InvalidConfig(f"{words.folder} holds no runs of these configurations; --change makes some")
+        raise InvalidConfig(
+            f"{words.folder} holds no runs of these configurations; use --change to train some"
+        )
     for tuning, change, seed in wanted:
-        tuning.config(change, seed)  # a wrong change is found here too
+        tuning.config(change, seed)  # reject an invalid change before training
     for tuning, change, seed in wanted:
         if not tuning.train(change, seed, console):
-            console.print("Stopped; the same command goes on from here.")
+            console.print("Stopped. Run the same command again to resume.")
             return 0
     for tuning in tunings:
         if tuning.runs:

@@ -159,7 +159,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     for wrong, said in (
         ("--ppo.epoch 4", "there is no option --ppo.epoch; did you mean --ppo.epochs?"),
         (" ", "not nothing"),
-        ("--ppo.epochs '4", "is no command line"),
+        ("--ppo.epochs '4", "is not a valid command line"),
         ("rounds=match", "--rounds has to be the same for all runs"),
         ("--evaluation.games 2", "--evaluation.games has to be the same"),
         ("--distillation.positions 10 --distillation.spec minimacs:4", "minimacs"),
@@ -202,7 +202,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
 
     path.write_text(path.read_text() + "seed: 7\n")
     assert tune.main([*words, "--change", "--ppo.epochs 1"]) == 2
-    assert "is not what it was" in capsys.readouterr().err
+    assert "has changed" in capsys.readouterr().err
     assert tune.main([*words, "--minutes", "0.02"]) == 2
     assert error_checks.names(capsys.readouterr().err, 0.01)
 
