@@ -402,7 +402,7 @@ class TrainConfig:
             )
         if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games == 1:
             raise InvalidConfig(
-                "ppo.steps times selfplay.games must be at least 2, not 1: the advantage of a single step "
+                "ppo.steps times selfplay.games must be 2 or more, not 1: the advantage of a single step "
                 "cannot be normalised"
             )
         if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:

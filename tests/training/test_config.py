@@ -183,7 +183,7 @@ def test_help_gives_the_meaning_range_and_default_of_each(capsys: pytest.Capture
     for each in settings_of(TrainConfig):
         assert f"--{each.name} " in said
         assert each.meaning.text in said
-    assert "passes over the steps of an update; a whole number, 1 to 10,000 (default: 3)" in said
+    assert "Number of passes over a rollout; a whole number, 1 to 10,000 (default: 3)" in said
 
 
 def test_a_name_is_that_of_a_configuration_or_of_a_ruleset() -> None:
