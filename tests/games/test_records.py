@@ -17,7 +17,6 @@ from strategies import any_ruleset, own_rulesets, reached
 
 from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
-from mancala_env.games import records
 from mancala_env.games.records import (
     GameRecord,
     InvalidRecord,
@@ -29,6 +28,7 @@ from mancala_env.games.records import (
     values_comment,
     write_games,
 )
+from mancala_env.games.records import reader as records_reader
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "records.md"
 LEYLA = '[Ruleset "leyla"]\n'
@@ -407,10 +407,10 @@ def test_a_file_of_bytes_is_no_file_of_games(tmp_path):
 
 
 def test_comments_without_end_take_little_memory(monkeypatch):
-    monkeypatch.setattr(records.reader, "MAX_COMMENTS", 1000)
+    monkeypatch.setattr(records_reader, "MAX_COMMENTS", 1000)
     with raises(InvalidRecord, "1,000"):
         parse_games(LEYLA + "S1 {" + "x" * 600 + "} N1 {" + "y" * 600 + "}")
-    monkeypatch.setattr(records.reader, "MAX_TURNS", 2)
+    monkeypatch.setattr(records_reader, "MAX_TURNS", 2)
     with raises(InvalidRecord, 2):
         parse_games(LEYLA + "S1 N1 S1")
 
