@@ -1,7 +1,8 @@
 """value+minimax and value+mcts: the searches with a value network at their leaves, without a checkpoint.
 
 The network is a file of its own (:mod:`mancala_env.networks.value_files`): the one that the package ships for
-the ruleset, or the one that the spec names.
+the ruleset, or the one that the spec names. ``policy+minimax`` plays the value network that checkpoints of
+version 0.1 may hold.
 """
 
 from pathlib import Path
@@ -49,6 +50,31 @@ class ValueMinimaxAgent(NetworkMinimaxAgent):
         """
         network = _packed(path, ruleset)
         super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network)
+
+
+def value_minimax_of_checkpoint(
+    ruleset: str | Ruleset,
+    budget: Budget,
+    path: str | Path,
+    *,
+    spec: str,
+    seed: int | None = None,
+    num_threads: int | None = None,
+) -> NetworkMinimaxAgent:
+    """Make minimax with the value network of an old checkpoint.
+
+    Raises:
+        InvalidCheckpoint: The file is missing or damaged, of another ruleset, or has no value network.
+        ImportError: torch is missing.
+    """
+    from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity
+
+    identity = read_identity(path)
+    check_ruleset(path, identity, lookup(ruleset))
+    network = load_value_weights(path, identity).packed()
+    return NetworkMinimaxAgent(
+        ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network
+    )
 
 
 class ValueMctsAgent(PuctAgent):

@@ -14,7 +14,6 @@ from mancala_env.cli import (
     benchmark,
     evaluate,
     export,
-    fit_value,
     grow_value,
     play,
     replay,
@@ -42,7 +41,6 @@ _COMMANDS: dict[str, Any] = {
 # These read their words themselves.
 _PROGRAMS: dict[str, Any] = {
     "train": train,
-    "fit-value": fit_value,
     "grow-value": grow_value,
     "export": export,
 }

@@ -1,6 +1,6 @@
 /**
  * Value networks for the searches: those that lie in `networks/` (NAME.f32, named in list.json), and those that a user
- * drops onto the page: the file of `mancala grow-value`, a checkpoint with one (`mancala fit-value`), or the numbers alone.
+ * drops onto the page: the file of `mancala grow-value`, an old checkpoint that has one, or the numbers alone.
  */
 
 const MEMBER = "value_network.f32";
