@@ -49,10 +49,7 @@ _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
 # What `prepare` runs: a pool with its gate and, where anything goes, all that searches.
 _A_POOL: dict[str, Any] = {"pool.share": 0.5, "pool.gating_games": 2}
-_SEARCHES: tuple[dict[str, Any], ...] = (
-    {"algorithm": "alphazero", "alphazero.simulations": 2},
-    {"expert.share": 0.5, "distillation.positions": 1},
-)
+_SEARCH: dict[str, Any] = {"expert.share": 0.5, "distillation.positions": 1}
 # What ten minutes of training copy of the expert that needs no network, where a ruleset has no file.
 _POSITIONS = 120_000
 
@@ -120,7 +117,7 @@ def _file_of(ruleset: Ruleset) -> dict[str, Any]:
 
 def prepare(task: Task, ruleset: Ruleset) -> None:
     """Compile what training runs, with a pool and with searches too, by a few updates of a few games."""
-    for changes in [_A_POOL] if task.allowed else [_A_POOL, *_SEARCHES]:
+    for changes in [_A_POOL] if task.allowed else [_A_POOL, _SEARCH]:
         with tempfile.TemporaryDirectory() as folder:
             budget = LearningBudget(limit_of_steps(3 * _FEWEST_GAMES * 32), (1.0,))
             config = config_of(task, ruleset, budget, 1, Path(folder), changes)

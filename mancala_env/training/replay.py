@@ -1,4 +1,4 @@
-"""What a search made of positions, remembered to learn from: for expert iteration and AlphaZero.
+"""Positions that a search labelled, remembered to learn from in expert iteration.
 
 A position is an example as soon as its game is over: half of what its value is fitted to is how the game
 ended. Until then it waits. Values are the player's who is to move, and whose turn it is says each game

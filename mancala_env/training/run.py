@@ -28,7 +28,6 @@ from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.callbacks import A_CALLBACK, Run, callbacks_of, load_callbacks, measure
 from mancala_env.training.config import (
     CONFIG_FILE,
@@ -86,10 +85,6 @@ class ScheduledPPO(Scheduled):
 
 class ScheduledExpertPPO(Scheduled, ExpertPPO):
     """The same beside the labels of a search."""
-
-
-class ScheduledAlphaZero(Scheduled, AlphaZero):
-    """Self-play of the search that the network guides."""
 
 
 def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
@@ -197,16 +192,13 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     steps = read_identity(checkpoint).turns if checkpoint else 0
     kind: type[Scheduled] = ScheduledPPO
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
-    if config.algorithm == "alphazero":
-        kind = ScheduledAlphaZero
-        settings |= {"config": config, "n_steps": config.alphazero.turns}
-    elif config.expert.share:
+    if config.expert.share:
         kind = ScheduledExpertPPO
         settings |= {"config": config}
     model = kind(
         SelfPlayPolicy,
         env,
-        learning_rate=LearningRate.of(config.learner),
+        learning_rate=LearningRate.of(config.ppo),
         rollout_buffer_class=SelfPlayBuffer,
         policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
         seed=config.seed_after(steps),
@@ -227,8 +219,8 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     model.go_on_from(steps, learned.progress)
     model.clock = Clock(config, learned.progress.seconds)
     model.learning_rate = LearningRate.going_on(
-        config.learner,
-        rates_before(checkpoint, config.learner),
+        config.ppo,
+        rates_before(checkpoint, config.ppo),
         learned.learning_rate,
         model.clock.part_done(steps),
     )
@@ -239,7 +231,7 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
 def rates_before(checkpoint: Path, now: Rates) -> Rates:
     """Return the step sizes that a checkpoint was trained with; those of now if it does not say."""
     try:
-        return read_settings(read_identity(checkpoint).config).learner
+        return read_settings(read_identity(checkpoint).config).ppo
     except MancalaError:
         return now
 

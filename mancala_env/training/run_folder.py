@@ -10,7 +10,7 @@ runs/NAME/
   best.zip           the one that did best against the opponents of the evaluation
   best.json          how it did
   evaluation.json    how the last one played at the end
-  replay.npz         positions that a search labelled, to go on learning from; expert iteration and AlphaZero
+  replay.npz         positions that a search labelled, to go on learning from; expert iteration
   lock               held by the process that trains here
 """
 

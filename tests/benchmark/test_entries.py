@@ -202,8 +202,8 @@ def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monk
 
 
 def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
-    limit, points = Limit("steps", 640), measuring_points(2)
-    settings = {"algorithm": "alphazero", "distillation.positions": 0, "alphazero.simulations": 2}
+    limit, points = Limit("steps", 1280), measuring_points(2)
+    settings = {"expert.share": 0.5, "expert.spec": "minimax:2", "distillation.positions": 0}
     place = tmp_path / "run"
 
     def learner(budget):
@@ -221,7 +221,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
     measured = num_examples()
 
     def killed(steps):
-        if steps >= 576:
+        if steps >= 1000:
             raise RuntimeError("killed")
         return False
 
