@@ -231,3 +231,17 @@ def test_a_short_run_learns_and_repeats_bit_for_bit(tmp_path: Path, monkeypatch)
     player = tmp_path / "first" / "alphazero.safetensors"
     assert play_matches(str(player), "random", LAYLI, games=400, seed=5).win_rate > 0.75
     assert play_matches(f"policy+mcts:8:{player}", "random", LAYLI, games=2, seed=1).games == 2
+
+
+def test_prepare_compiles_the_search_and_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    for name in ("fit", "choose"):
+        whole = getattr(alphazero, name)
+
+        def noted(*words, whole=whole, name=name):
+            ran.append(name)
+            return whole(*words)
+
+        monkeypatch.setattr(alphazero, name, noted)
+    ENTRY.prepare(TASKS["anything"], LAYLI)
+    assert set(ran) == {"fit", "choose"}

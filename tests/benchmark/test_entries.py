@@ -20,7 +20,6 @@ from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.agents.network import CheckpointAgent
-from mancala_env.agents.puct import PuctAgent
 from mancala_env.benchmark import (
     TASKS,
     LearningBudget,
@@ -245,7 +244,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
 @pytest.mark.parametrize("task", ["afterstates", "anything"])
 def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     ran = []
-    for owner, name in ((PuctAgent, "_search"), (MinimaxAgent, "_answer"), (SnapshotPool, "gate")):
+    for owner, name in ((MinimaxAgent, "_answer"), (SnapshotPool, "gate")):
         whole = getattr(owner, name)
 
         def noted(*words, whole=whole, name=name, **options):
@@ -254,7 +253,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
 
         monkeypatch.setattr(owner, name, noted)
     prepare(TASKS[task], LAYLI)
-    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search", "_answer"})
+    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_answer"})
 
 
 def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):
