@@ -243,7 +243,8 @@ def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for() -> None:
     for share, commands in asked.items():
         for words in commands:
             assert read_config(["leyla", *words])[0].expert.share == share, words
-    assert read_config(["leyla"], RayConfig)[0].expert.share == 0
+    on_ray, _ = read_config(["leyla"], RayConfig)
+    assert (on_ray.expert.share, on_ray.distillation.positions, on_ray.pool.share) == (0, 0, 0)
     with raises(InvalidConfig, "expert.search_share", 0, "match"):
         read_config(["leyla", "--rounds", "match", "--expert.share", "0.1"])
 
