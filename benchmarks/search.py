@@ -2,10 +2,6 @@
 
 python benchmarks/search.py              speed on one thread, compared with OpenSpiel's MCTS
 python benchmarks/search.py strength     matches between the search agents (about two minutes)
-python benchmarks/search.py networks --checkpoint runs/first/final.zip
-                                         searches with a checkpoint
-                                         against the same searches
-                                         without it, at equal time
 python benchmarks/search.py limits       overrun of a time limit of 10 ms (a minute, on an idle machine)
 """
 
@@ -25,7 +21,6 @@ from benchmarks.timing import rates_side_by_side
 from mancala_env import Batch, Position, agents, solver
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.agents.searchers import MctsAgent, MinimaxAgent
-from mancala_env.rulesets import Ruleset
 
 _RULESETS = ("layli_goobalay", "leyla", "gabata_i")
 _DEPTH, _SIMULATIONS = 10, 1000
@@ -135,68 +130,6 @@ def print_strength(ruleset: str, games: int) -> None:
         )
 
 
-class _Timed(agents.Agent):
-    """An agent that measures its time."""
-
-    def __init__(self, spec: str, ruleset: Ruleset) -> None:
-        self._agent = agents.make(spec, ruleset, seed=1, num_threads=1)
-        self._seconds, self._moves = 0.0, 0
-        super().__init__(ruleset, spec=spec, seed=1, num_threads=1)
-
-    def seed(self, seed: int | None) -> None:
-        self._agent.seed(seed)
-
-    def act(self, games: np.ndarray) -> np.ndarray:
-        start = time.perf_counter()
-        actions = self._agent.act(games)
-        self._seconds += time.perf_counter() - start
-        self._moves += len(games)
-        return actions
-
-    @property
-    def milliseconds(self) -> float:
-        return 1000 * self._seconds / max(1, self._moves)
-
-
-def print_networks(checkpoint: str, games: int, seconds: list[str]) -> None:
-    """Play searches with a checkpoint against the same searches without, and print Markdown tables."""
-    from mancala_env.evaluation import play_matches
-    from mancala_env.evaluation.regret import has_exact_positions, measure_regret
-    from mancala_env.networks.checkpoint import read_identity
-
-    ruleset = read_identity(checkpoint).ruleset
-    print(f"| {ruleset.name} | against | score | 95 % interval | mean margin | ms a turn |")
-    print("|---|---|---:|---|---:|---|")
-    matches = [(f"policy+minimax:{n}:", f"minimax:{n}") for n in (2, 4, 6)]
-    for each in seconds:
-        matches += [(f"policy+{kind}:{each}:", f"{kind}:{each}") for kind in ("minimax", "mcts")]
-    for first, second in matches:
-        ours, theirs = _Timed(first + checkpoint, ruleset), _Timed(second, ruleset)
-        result = play_matches(ours, theirs, ruleset, games=games, opening_turns=4, opening_set="all", seed=1)
-        low, high = result.interval
-        print(
-            f"| {first[:-1]} | {second} | {result.win_rate:.1%} | {low:.1%} to {high:.1%} | "
-            f"{result.mean_margin:+z.1f} | {ours.milliseconds:.2f}, {theirs.milliseconds:.2f} |",
-            flush=True,
-        )
-    if not has_exact_positions(ruleset):
-        return
-    print(f"\n| {ruleset.name} | regret, seeds a turn | 95 % interval | best turns |\n|---|---:|---|---:|")
-    for kind in (
-        "minimax:4",
-        "minimax:6",
-        *(f"{kind}:{each}" for each in seconds for kind in ("minimax", "mcts")),
-    ):
-        for spec in (kind, f"policy+{kind}:{checkpoint}"):
-            part = measure_regret(agents.make(spec, ruleset, seed=1, num_threads=1), ruleset).overall
-            name = spec.removesuffix(f":{checkpoint}")
-            low, high = part.interval
-            print(
-                f"| {name} | {part.mean_regret:.2f} | {low:.2f} to {high:.2f} | {part.optimal_share:.1%} |",
-                flush=True,
-            )
-
-
 def print_limits(tries: int) -> None:
     """Print how much longer than their limit searches of 10 ms take, in wall time."""
     print("| 0.01 s for | tries | median | 99 % | longest | over by 20 ms and more |")
@@ -231,26 +164,13 @@ def print_limits(tries: int) -> None:
 def main() -> int:
     """Run the command; returns the exit status."""
     parser = Parser(prog="python benchmarks/search.py", description=__doc__)
-    parser.add_argument(
-        "what", nargs="?", choices=("rates", "strength", "networks", "limits"), default="rates"
-    )
+    parser.add_argument("what", nargs="?", choices=("rates", "strength", "limits"), default="rates")
     parser.add_argument("--ruleset", default="layli_goobalay", help="ruleset for strength")
     parser.add_argument("--games", type=int, default=4000, help="games per match")
-    parser.add_argument(
-        "--checkpoint", help="checkpoint for networks, with a value network (mancala fit-value)"
-    )
-    parser.add_argument(
-        "--seconds", nargs="+", default=["0.002s", "0.01s"], help="time limits per turn, for networks"
-    )
     parser.add_argument("--tries", type=int, default=300, help="number of positions for limits")
     arguments = parser.parse_args()
     if arguments.what == "limits":
         print_limits(arguments.tries)
-        return 0
-    if arguments.what == "networks":
-        if arguments.checkpoint is None:
-            parser.error("networks needs --checkpoint")
-        print_networks(arguments.checkpoint, arguments.games, arguments.seconds)
         return 0
     if arguments.what == "strength":
         print_strength(arguments.ruleset, arguments.games)

@@ -78,7 +78,6 @@ CHAPTERS = {
             "mancala_env.networks.checkpoint",
             "mancala_env.networks.policy",
             "mancala_env.agents.network",
-            "mancala_env.agents.policy_minimax",
             "mancala_env.agents.user",
         ),
     ),

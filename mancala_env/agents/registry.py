@@ -141,10 +141,10 @@ _KINDS = {
         optional=1,
     ),
     "policy+minimax": _Kind(
-        "policy_minimax",
-        "PolicyMinimaxAgent",
+        "searchers",
+        "value_minimax_of_checkpoint",
         "policy+minimax:DEPTH:CHECKPOINT",
-        "minimax of a depth or time whose leaves are judged by the checkpoint's value network",
+        "value+minimax with the value network of an old checkpoint",
         ("budget", "checkpoint"),
         MOST_TURNS,
     ),

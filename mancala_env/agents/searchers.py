@@ -376,6 +376,31 @@ class ValueMctsAgent(PuctAgent):
         self._network, self._margin_share = _packed(path, ruleset), puct.MARGIN_SHARE
 
 
+def value_minimax_of_checkpoint(
+    ruleset: str | Ruleset,
+    budget: Budget,
+    path: str | Path,
+    *,
+    spec: str,
+    seed: int | None = None,
+    num_threads: int | None = None,
+) -> NetworkMinimaxAgent:
+    """Make minimax with the value network of an old checkpoint.
+
+    Raises:
+        InvalidCheckpoint: The file is missing or damaged, of another ruleset, or without a value network.
+        ImportError: torch is missing.
+    """
+    from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity
+
+    identity = read_identity(path)
+    check_ruleset(path, identity, lookup(ruleset))
+    network = load_value_weights(path, identity).packed()
+    return NetworkMinimaxAgent(
+        ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network
+    )
+
+
 def _packed(path: str | Path | None, ruleset: str | Ruleset) -> np.ndarray:
     ruleset = lookup(ruleset)
     return read_for(shipped_network(ruleset) if path is None else path, ruleset).packed()

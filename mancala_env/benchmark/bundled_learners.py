@@ -46,10 +46,7 @@ _FEWEST_UPDATES = 50
 _FEWEST_GAMES = 4
 # Settings that `prepare` runs to compile everything: a pool with gating and, for "anything", the searches.
 _A_POOL: dict[str, Any] = {"pool.share": 0.5, "pool.gating_games": 2}
-_SEARCHES: tuple[dict[str, Any], ...] = (
-    {"algorithm": "alphazero", "alphazero.simulations": 2},
-    {"expert.share": 0.5, "distillation.positions": 1},
-)
+_SEARCH: dict[str, Any] = {"expert.share": 0.5, "distillation.positions": 1}
 # Labelled positions for ten minutes of training, if a ruleset lacks a configuration file.
 _POSITIONS = 120_000
 
@@ -119,7 +116,7 @@ def _file_of(ruleset: Ruleset) -> dict[str, Any]:
 
 def prepare(task: Task, ruleset: Ruleset) -> None:
     """Compile the kernels of training, of a pool and of searches, by a few updates with a few games."""
-    for changes in [_A_POOL] if task.allowed else [_A_POOL, *_SEARCHES]:
+    for changes in [_A_POOL] if task.allowed else [_A_POOL, _SEARCH]:
         with tempfile.TemporaryDirectory() as folder:
             budget = LearningBudget(limit_of_steps(3 * _FEWEST_GAMES * 32), (1.0,))
             config = config_of(task, ruleset, budget, 1, Path(folder), changes)

@@ -25,7 +25,6 @@ from mancala_env.cli import (
     benchmark,
     evaluate,
     export,
-    fit_value,
     grow_value,
     play,
     replay,
@@ -53,7 +52,6 @@ _COMMANDS: dict[str, Any] = {
 # These parse their own arguments.
 _PROGRAMS: dict[str, Any] = {
     "train": train,
-    "fit-value": fit_value,
     "grow-value": grow_value,
     "export": export,
 }

@@ -117,7 +117,7 @@ def _of_checkpoint(identity: "Identity") -> list[list[str]]:
         ["rounds", str(identity.rounds)],
         ["observation", network.observation],
         ["network", size],
-        ["value network", "none" if identity.value_network is None else "for policy+minimax and policy+mcts"],
+        *([["value network", "for policy+minimax and policy+mcts"]] if identity.value_network else []),
         ["environment steps", f"{identity.environment_steps:,}"],
         ["seed", str(identity.config.get("seed", "unknown"))],
         list(made_by(identity)),

@@ -3,8 +3,9 @@
 A checkpoint is one zip: what Stable-Baselines3 saves of a run, plus ``identity.json``. To play, two
 members are read, neither as code: the identity as JSON, the weights (``policy.pth``) by
 ``torch.load(weights_only=True)``. The network is built from the plain data of the identity. The member
-``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. A third member may hold
-a value network for search (``value_network.f32``): plain numbers, as many as the identity says.
+``data``, which Stable-Baselines3 unpickles to resume a run, is never touched here. Checkpoints of version 0.1
+may have a third member, a value network for search (``value_network.f32``): plain numbers, as many as the
+identity says. It is read, and no longer written.
 
 The identity and the weights alone are a checkpoint too, as a safetensors file (``mancala export``).
 """
@@ -71,7 +72,7 @@ class Identity:
         environment_steps: Environment steps learned from so far; files call it "turns".
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
-        value_network: What its value network for search is; None where it has none yet.
+        value_network: Configuration of the value network in an old checkpoint; None if it has none.
     """
 
     ruleset: Ruleset
@@ -257,27 +258,21 @@ def texts_of(identity: Identity) -> dict[str, str]:
 
 
 def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
-    """Read the value network of a checkpoint, plain numbers.
+    """Read the value network of an old checkpoint, plain numbers.
 
     Raises:
         InvalidCheckpoint: It has none, or one that is damaged or of another version.
     """
-    if Path(path).suffix == tensors.SUFFIX:
-        raise InvalidCheckpoint(
-            f"{path} holds no value network for search, as safetensors files do not; mancala fit-value fits "
-            "one to the checkpoint (.zip) that it was exported from"
-        )
-    if identity.value_network is None:
-        raise InvalidCheckpoint(
-            f"{path} has no value network for search yet; this fits one: mancala fit-value {path}"
-        )
+    instead = f"play value+minimax with one from mancala grow-value {identity.ruleset.name}"
+    if Path(path).suffix == tensors.SUFFIX or identity.value_network is None:
+        raise InvalidCheckpoint(f"{path} has no value network; {instead}")
     try:
         identity.value_network.check(identity.ruleset)
         size = identity.value_network.num_bytes
         content = _read_member(path, VALUE_NETWORK_MEMBER, size, size)
         return ValueWeights.from_bytes(content, identity.value_network)
     except InvalidValueNetwork as error:
-        raise InvalidCheckpoint(f"{path}: {error}; fit it again: mancala fit-value {path}") from error
+        raise InvalidCheckpoint(f"{path}: {error}; {instead}") from error
 
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:

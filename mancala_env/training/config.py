@@ -75,6 +75,9 @@ OLD_NAMES = {
 """New names of settings, by their names in files of earlier versions, which are still read."""
 
 
+_MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"
+
+
 class InvalidConfig(MancalaError):
     """Values of a configuration that are out of range or contradict each other."""
 
@@ -164,7 +167,7 @@ class ExpertConfig:
 
     share: float = setting(
         "Fraction of environment steps, chosen at random, that a search labels; 0 for none; ignored in a "
-        "file with --algorithm alphazero, with --rounds above 1 and on Ray",
+        "file with --rounds above 1 and on Ray",
         0.0,
         low=0,
         high=1,
@@ -196,41 +199,6 @@ class ExpertConfig:
     )
     policy: float = setting("Weight of the policy's cross-entropy to the targets in the loss", 2.0, low=0)
     value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
-
-
-@dataclass(kw_only=True)
-class AlphaZeroConfig:
-    """Self-play of policy+mcts (Silver et al. 2018); :mod:`mancala_env.training.alphazero`."""
-
-    simulations: int = setting("of the search for each turn", 16, low=2, high=100_000)
-    turns: int = setting("environment steps of each game between two updates", 8, low=1, high=65_536)
-    noise: float = setting(
-        "share of a Dirichlet draw in the chances of a root's actions, for exploration", 0.25, low=0, high=1
-    )
-    concentration: float = setting(
-        "of that draw, divided by the number of legal actions; small ones prefer few actions", 10.0, above=0
-    )
-    sampled_turns: int = setting(
-        "first turns of a game that are drawn from the visits; then the most visited is played",
-        12,
-        low=0,
-        high=1_000_000,
-    )
-    temperature: float = setting(
-        "of that draw: 1 draws in proportion to visits, 0 plays the most visited", 1.0, low=0, high=100
-    )
-    search_share: float = setting(
-        "of a value's target that the search says; the rest is how the game ended", 0.5, low=0, high=1
-    )
-    positions: int = setting(
-        "of finished games remembered, the latest, to learn from", 100_000, low=1, high=10_000_000
-    )
-    passes: float = setting("times a position is learned from, on average", 4.0, above=0, high=1000)
-    batch_size: int = setting("positions of a minibatch", 1024, low=1, high=10_000_000)
-    learning_rate: float = setting("Adam's step size at the start", 0.002, low=0)
-    final_learning_rate: float = setting("the same at the end; a straight line in between", 0.0002, low=0)
-    value: float = setting("weight of the value's error beside the policy's", 1.0, low=0)
-    max_grad_norm: float = setting("longer gradients are shortened to this", 1.0, above=0)
 
 
 @dataclass(kw_only=True)
@@ -293,9 +261,6 @@ class TrainConfig:
     rounds: int | Literal["match"] = setting(
         "Largest number of rounds in an episode, or match for a whole match", 1, low=1, high=MAX_ROUNDS
     )
-    algorithm: Literal["ppo", "alphazero"] = setting(
-        "what learns: proximal policy optimisation, or the search of policy+mcts from its own games", "ppo"
-    )
     name: str | None = setting("Name of the run's folder; null for the name of the configuration file", None)
     folder: str = setting("Folder that holds the folders of runs", "runs")
     seed: int = setting("Random seed", 1, low=0, high=MAX_SEED)
@@ -331,7 +296,6 @@ class TrainConfig:
     distillation: DistillationConfig = field(default_factory=DistillationConfig)
     expert: ExpertConfig = field(default_factory=ExpertConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
-    alphazero: AlphaZeroConfig = field(default_factory=AlphaZeroConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
@@ -342,15 +306,15 @@ class TrainConfig:
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that the command line turns off implicitly.
 
-        The files of the rulesets turn search labels on. AlphaZero and whole matches exclude them, so asking
-        for these turns the labels off, unless the command line sets them itself.
+        The files of the rulesets turn search labels on. Whole matches exclude them, so asking for matches
+        turns the labels off, unless the command line sets them itself.
 
         Args:
             values: Settings of the files and the command line, by dotted name.
             asked: Settings of the command line.
         """
         searched = values.get("expert.search_share", ExpertConfig.search_share)
-        if asked.get("algorithm") == "alphazero" or (asked.get("rounds", 1) != 1 and searched):
+        if asked.get("rounds", 1) != 1 and searched:
             return {"expert.share": 0.0}
         return {}
 
@@ -358,11 +322,6 @@ class TrainConfig:
     def game(self) -> Ruleset:
         """The ruleset itself."""
         return lookup(self.ruleset)
-
-    @property
-    def learner(self) -> PPOConfig | AlphaZeroConfig:
-        """The settings of the algorithm that learns."""
-        return self.alphazero if self.algorithm == "alphazero" else self.ppo
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as plain data."""
@@ -400,21 +359,10 @@ class TrainConfig:
                 f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
                 f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
             )
-        if self.algorithm == "ppo" and self.ppo.steps * self.selfplay.games == 1:
+        if self.ppo.steps * self.selfplay.games == 1:
             raise InvalidConfig(
                 "ppo.steps times selfplay.games must be 2 or more, not 1: the advantage of a single step "
                 "cannot be normalised"
-            )
-        if self.alphazero.turns * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
-            raise InvalidConfig(
-                f"alphazero.turns times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which "
-                f"are all in memory at once, not {self.alphazero.turns:,} times {self.selfplay.games:,}"
-            )
-        if self.algorithm == "alphazero" and self.expert.share:
-            raise InvalidConfig("expert.share must be 0 where algorithm is alphazero: its own search labels")
-        if self.algorithm == "alphazero" and self.rounds != 1:
-            raise InvalidConfig(
-                f"algorithm alphazero searches a round to its end, so rounds must be 1, not {self.rounds}"
             )
         if self.expert.share and self.expert.search_share and self.rounds != 1:
             raise InvalidConfig(
@@ -576,9 +524,12 @@ def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, An
     if not isinstance(content or {}, Mapping):
         raise InvalidConfig(f"the configuration {path} must hold settings, such as ruleset: leyla")
     known = {each.name: each for each in settings_of(kind)}
+    found = with_new_names(content or {})
+    if found.get("algorithm") == "alphazero":
+        raise InvalidConfig(f"{path}: algorithm alphazero {_MOVED}")
     return {
         name: from_text(known[name], value) if name in known and isinstance(value, str) else value
-        for name, value in _with_new_names(content or {}).items()
+        for name, value in found.items()
     }
 
 
@@ -590,13 +541,24 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
     """
     known = {each.name for each in settings_of(TrainConfig)}
     try:
-        return build(TrainConfig, {k: v for k, v in _with_new_names(plain).items() if k in known})
+        return build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
     except InvalidSetting as error:
         raise InvalidConfig(str(error)) from error
 
 
-def _with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
+def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by dotted name as this version has them.
+
+    Files of version 0.1 also hold the settings of AlphaZero. They are left out where PPO learned.
+    """
+    found = {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
+    if found.get("algorithm") != "ppo":
+        return found
+    return {name: value for name, value in found.items() if not _is_of_alphazero(name)}
+
+
+def _is_of_alphazero(name: str) -> bool:
+    return name == "algorithm" or name.startswith("alphazero.")
 
 
 class _Parser(Parser):
@@ -609,6 +571,8 @@ class _Parser(Parser):
         name = word.removeprefix("--").partition("=")[0]
         if name in OLD_NAMES:
             return f"no option --{name}; its new name is --{OLD_NAMES[name]}"
+        if _is_of_alphazero(name):
+            return f"no option --{name}; AlphaZero {_MOVED}"
         return super().unknown(word)
 
 

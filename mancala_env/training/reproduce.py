@@ -6,7 +6,7 @@ from typing import Any
 from mancala_env._util.settings import flat
 from mancala_env.networks.checkpoint import Identity
 from mancala_env.rulesets import names
-from mancala_env.training.config import OLD_NAMES, read_config
+from mancala_env.training.config import read_config, with_new_names
 
 # Where a run lies is no part of how it is made.
 _ELSEWHERE = ("name", "folder")
@@ -19,10 +19,9 @@ def made_by(identity: Identity) -> tuple[str, str]:
     """
     name = identity.ruleset.name
     usual = flat(read_config([name] if name in names() else [])[0].as_dict())
-    settings = {OLD_NAMES.get(key, key): value for key, value in flat(identity.config).items()}
     told = {
         key: value
-        for key, value in settings.items()
+        for key, value in with_new_names(identity.config).items()
         if usual.get(key) != value and key not in _ELSEWHERE and not key.startswith("evaluation.")
     }
     words = [f"--{key} {_word(value)}" for key, value in told.items()]

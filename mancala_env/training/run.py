@@ -29,7 +29,6 @@ from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.config import (
     CONFIG_FILE,
     InvalidConfig,
@@ -165,13 +164,10 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
     steps = read_identity(checkpoint).environment_steps if checkpoint else 0
     kind: type[SelfPlayPPO] = SelfPlayPPO
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
-    if config.algorithm == "alphazero":
-        kind = AlphaZero
-        settings |= {"config": config, "n_steps": config.alphazero.turns}
     model = kind(
         SelfPlayPolicy,
         env,
-        learning_rate=LearningRate.of(config.learner),
+        learning_rate=LearningRate.of(config.ppo),
         rollout_buffer_class=SelfPlayBuffer,
         policy_kwargs={"ruleset": asdict(config.game), "network": asdict(config.network)},
         seed=config.seed_after(steps),
@@ -199,8 +195,8 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
     model.count_from(steps, learned.progress.updates)
     model.clock = Clock(config, learned.progress.seconds)
     model.learning_rate = LearningRate.going_on(
-        config.learner,
-        rates_before(checkpoint, config.learner),
+        config.ppo,
+        rates_before(checkpoint, config.ppo),
         learned.learning_rate,
         model.clock.part_done(steps),
     )
@@ -210,7 +206,7 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
 def rates_before(checkpoint: Path, now: Rates) -> Rates:
     """Return the learning rates that a checkpoint was trained with; `now` if it does not have any."""
     try:
-        return read_settings(read_identity(checkpoint).config).learner
+        return read_settings(read_identity(checkpoint).config).ppo
     except MancalaError:
         return now
 

@@ -53,6 +53,19 @@ class RunFolderError(MancalaError):
     """A folder that cannot be written, or is not the folder of a run."""
 
 
+def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
+    """Return the identity of a checkpoint of a run after so many environment steps."""
+    return Identity(
+        ruleset=config.game,
+        rounds=config.rounds,
+        observation_version=observations.version(config.network.observation, config.game),
+        network=config.network,
+        environment_steps=environment_steps,
+        config=config.as_dict(),
+        versions=versions(),
+    )
+
+
 class RunFolder:
     """The folder of a run.
 
@@ -165,15 +178,7 @@ class RunFolder:
         path = self.path / name if name else self.checkpoints / f"{model.num_timesteps:010d}.zip"
         packed = BytesIO()
         model.save(packed)
-        identity = Identity(
-            ruleset=config.game,
-            rounds=config.rounds,
-            observation_version=observations.version(config.network.observation, config.game),
-            network=config.network,
-            environment_steps=model.num_timesteps,
-            config=config.as_dict(),
-            versions=versions(),
-        )
+        identity = identity_of(config, model.num_timesteps)
         with zipfile.ZipFile(packed, "a") as archive:
             archive.writestr(IDENTITY_MEMBER, identity.to_json())
             archive.writestr(PROGRESS_MEMBER, ProgressMade(seconds, model.updates).to_json())

@@ -134,12 +134,6 @@ def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
         "expert/regret": "mean regret of those drawn, seeds a move",
         "expert/policy_loss": "distance to the search's policy, nats",
     }
-    is_its_own = any("alphazero/positions" in line for line in metrics)
-    if is_its_own:
-        lines = {
-            "train/policy_loss": "distance to the visits, nats",
-            "alphazero/target_entropy": "entropy of the visits, nats",
-        }
     if not any(len(_points(metrics, key)) > 1 for key in lines):
         return []
     axes = new_axes(_WIDTH, _HEIGHT)
@@ -147,10 +141,7 @@ def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
         _draw(axes, metrics, key, label)
     finish(axes, "agreement with the search", None)
     said = (
-        "How to read it: the distance falls to the entropy of the visits where the network knows what the "
-        "search will say; then more simulations, not more games, are what it can learn from."
-        if is_its_own
-        else "How to read it: of the positions the search labelled, how often the action drawn was one of "
+        "How to read it: of the positions the search labelled, how often the action drawn was one of "
         "its best, and what it gave away. A distance that stays level is what the network cannot copy."
     )
     return [(figure_of(axes), said)]

@@ -33,6 +33,7 @@ from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
+from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.matches import MatchResult, play_openings
 from mancala_env.games.position import Position
 from mancala_env.networks.value import ValueWeights
@@ -41,7 +42,7 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import MOST_TURNS, Budget
 from mancala_env.solver import Solver
 from mancala_env.training.run_folder import write_atomically
-from mancala_env.training.value_fit import MOST_GAMES, Played, check_learned, fit, play, training_openings
+from mancala_env.training.value_fit import Played, fit, play, training_openings
 from mancala_env.version import __version__
 
 _SOLVER_MB = 64
@@ -60,7 +61,7 @@ Say = Callable[[str], None]
 class GrowthSettings:
     """How a network is grown; the same settings give the same networks, on one thread of torch."""
 
-    games: int = setting("games each generation plays", 8_000, low=1, high=MOST_GAMES)
+    games: int = setting("games each generation plays", 8_000, low=1, high=10**7)
     depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
     generations: int = setting("generations at most", 40, low=1, high=10_000)
     seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
@@ -186,7 +187,10 @@ def generations_of(ruleset: Ruleset, settings: GrowthSettings) -> Iterator[Gener
         is_learned = rows_in_set(ruleset, played.games, "training")
         learned = [*learned, (played.games[is_learned], worth[is_learned])][-_REMEMBERED:]
         positions, worth = (np.concatenate(parts) for parts in zip(*learned, strict=True))
-        check_learned(len(positions), settings.games)
+        if not len(positions):
+            raise InvalidArgument(
+                f"games must be more than {settings.games}: none of them left a position to learn from"
+            )
         found = fit(ruleset, positions, worth, of_generation >> 1)
         players = (searcher(ruleset, depth, each, seed) for each in (found, weights))
         match = play_openings(*players, drawn)

@@ -1,6 +1,6 @@
 /**
  * Value networks for the searches. Bundled ones are in `networks/` (NAME.f32, listed in list.json). A user may open others:
- * a file of `mancala grow-value`, a checkpoint with a value network (`mancala fit-value`), or a file of plain numbers.
+ * a file of `mancala grow-value`, an old checkpoint that holds a value network, or a file of plain numbers.
  */
 
 const MEMBER = "value_network.f32";

@@ -5,7 +5,6 @@ import pickle
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,6 @@ from mancala_env.evaluation import play_matches, round_robin
 from mancala_env.networks.checkpoint import InvalidCheckpoint
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, read_config
-from mancala_env.training.rllib import cluster_run as rllib_train
-from mancala_env.training.rllib.algorithm import SelfPlayRunner
-from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.rollout import SelfPlayEnv
 from mancala_env.training.run_folder import RunFolder
 
@@ -116,32 +112,6 @@ def play_pool(spec: str) -> None:
     env.step(np.array([mask.argmax() for mask in env.action_masks()]))
 
 
-@cache
-def runner_config() -> Any:
-    words = [
-        "--config",
-        str(CONFIGS / "smoke.yaml"),
-        "--network.observation",
-        "board",
-        "--network.hidden",
-        "8",
-    ]
-    words += ["--num_env_runners", "0", "--selfplay.games", "4", "--ppo.steps", "2", "--ppo.batch_size", "8"]
-    words += ["--pool.share", "1", "--pool.opponents", "[random]"]
-    config, _ = read_config(words, RayConfig)
-    return rllib_train.algorithm_config(config, seed=1)
-
-
-def play_ray_pool(spec: str) -> None:
-    """What an environment runner does with the snapshot that reaches it over Ray as bytes."""
-    runner = SelfPlayRunner(config=runner_config(), worker_index=0)
-    try:
-        runner.set_pool(["random"], {Path(spec).name: Path(spec).read_bytes()})
-        runner.sample()
-    finally:
-        runner.stop()
-
-
 DOORS: dict[str, Callable[[str], Any]] = {
     "agents.make": choose,
     "sample": lambda spec: choose(f"sample:{spec}"),
@@ -150,7 +120,6 @@ DOORS: dict[str, Callable[[str], Any]] = {
     "match": lambda spec: play_matches(spec, "random", LAYLI, games=2, num_threads=1),
     "arena": lambda spec: round_robin([spec, "random"], LAYLI, games=2, num_threads=1),
     "pool": play_pool,
-    "pool on Ray": play_ray_pool,
 }
 
 
@@ -170,8 +139,7 @@ def test_nothing_planted_anywhere_runs_through_any_door(
                 enter(str(path))
                 outcomes.add("played")
             except InvalidCheckpoint as error:
-                # A snapshot that came over Ray lies in a folder of the runner's own.
-                paths_named.add((path.name if enter is play_ray_pool else str(path)) in str(error))
+                paths_named.add(str(path) in str(error))
                 outcomes.add("refused")
             assert not marker.exists(), (place, door)
         assert len(outcomes) == 1, f"{place}: the doors disagree"

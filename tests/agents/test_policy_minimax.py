@@ -1,4 +1,4 @@
-"""policy+minimax: the value network in the search is the one that was fitted, and no other is let in."""
+"""policy+minimax: minimax with the value network of an old checkpoint, and no damaged one."""
 
 import json
 import zipfile
@@ -13,17 +13,9 @@ from error_checks import names, raises
 from value_checkpoints import checkpoint_of, weights_of
 
 from mancala_env import Batch, Position, agents, rulesets
-from mancala_env.agents.policy_minimax import PolicyMinimaxAgent
-from mancala_env.agents.searchers import ILLEGAL
-from mancala_env.evaluation import play_matches
+from mancala_env.agents.searchers import ILLEGAL, MinimaxAgent
 from mancala_env.networks import export
-from mancala_env.networks.checkpoint import (
-    VALUE_NETWORK_MEMBER,
-    Identity,
-    InvalidCheckpoint,
-    load_value_weights,
-    read_identity,
-)
+from mancala_env.networks.checkpoint import VALUE_NETWORK_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.networks.export import to_safetensors
 from mancala_env.networks.value import (
     UNIT,
@@ -32,16 +24,15 @@ from mancala_env.networks.value import (
     codes_of,
     position_values,
 )
-from mancala_env.training import value_fit as fit_value
 from mancala_env.training import value_growth
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
 
-def search(depth: object, path: Path, ruleset: str = "layli_goobalay", **options) -> PolicyMinimaxAgent:
+def search(depth: object, path: Path, ruleset: str = "layli_goobalay", **options) -> MinimaxAgent:
     spec = f"policy+minimax:{depth}:{path}"
     agent = agents.make(spec, ruleset, **{"seed": 1, "num_threads": 1} | options)
-    assert isinstance(agent, PolicyMinimaxAgent)
+    assert isinstance(agent, MinimaxAgent)
     return agent
 
 
@@ -166,7 +157,7 @@ def test_where_territory_has_changed_hands_leaves_are_counted(tmp_path):
 
 def test_a_checkpoint_without_a_value_network_is_told_the_command(tmp_path):
     path = write_checkpoint(tmp_path / "agent.zip", identity_of())
-    with raises(InvalidCheckpoint, "fit-value", "agent.zip"):
+    with raises(InvalidCheckpoint, "mancala grow-value layli_goobalay", "agent.zip"):
         search(4, path)
 
 
@@ -239,70 +230,25 @@ def test_another_version_or_board_is_refused(tmp_path):
             search(4, path)
 
 
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory) -> Path:
-    """Return a checkpoint with random weights whose value network was fitted to its games."""
-    path = tmp_path_factory.mktemp("fitted") / "agent.zip"
-    write_checkpoint(
-        path, identity_of(kind="replies"), extra={"data": b"anything", "pytorch_variables.pth": b""}
-    )
-    before = path.read_bytes()
-    assert fit_value.main([str(path), "--games", "1500", "--depth", "3"]) == 0
-    assert path.read_bytes() != before
-    return path
+def test_an_exported_policy_has_no_value_network(tmp_path):
+    exported = tmp_path / "agent.safetensors"
+    exported.write_bytes(to_safetensors(checkpoint_of(tmp_path / "agent.zip")))
+    with raises(InvalidCheckpoint, "agent.safetensors", "mancala grow-value layli_goobalay"):
+        search(2, exported)
 
 
-def test_fitting_leaves_the_rest_as_it_was(fitted):
-    with zipfile.ZipFile(fitted) as archive:
-        assert archive.read("data") == b"anything"
-    assert replace(read_identity(fitted), value_network=None) == identity_of(kind="replies")
-
-
-def test_a_fitted_network_is_better_than_the_lead_at_equal_depth(fitted):
-    spec = f"policy+minimax:4:{fitted}"
-    assert play_matches(spec, "minimax:4", "layli_goobalay", games=400, seed=2).interval[0] > 0.5
-
-
-def test_the_same_seed_fits_the_same_network(fitted, tmp_path):
-    for name, seed in (("one", "5"), ("two", "5"), ("three", "6")):
-        words = [str(fitted), "--out", str(tmp_path / name), "--games", "60", "--depth", "1", "--seed", seed]
-        assert fit_value.main(words) == 0
-    one, two, three = (
-        load_value_weights(tmp_path / n, read_identity(tmp_path / n)) for n in ("one", "two", "three")
-    )
-    assert one.to_bytes() == two.to_bytes() != three.to_bytes()
-
-
-def test_what_cannot_be_read_or_written_is_said_and_nothing_is_lost(fitted, tmp_path, capsys):
-    assert fit_value.main([str(tmp_path / "none.zip")]) == 2
-    assert "there is no checkpoint" in capsys.readouterr().err
-    before = fitted.read_bytes()
-    words = [str(fitted), "--games", "20", "--depth", "0", "--out", str(tmp_path / "no" / "folder.zip")]
-    assert fit_value.main(words) == 2
-    assert names(capsys.readouterr().err, "--out")
-    for words in (
-        [str(fitted), "--out", str(tmp_path / "out.safetensors")],
-        [str(tmp_path / "a.safetensors")],
-    ):
-        (tmp_path / "a.safetensors").write_bytes(to_safetensors(fitted))
-        assert fit_value.main(words) == 2
-        out, said = capsys.readouterr()
-        assert (out, said.count("\n")) == ("", 1)
-        assert "holds one network alone" in said
+def test_programs_replace_no_file_of_another_kind(tmp_path, capsys):
+    checkpoint = checkpoint_of(tmp_path / "agent.zip")
     others = {
-        "mine.py": (fit_value.main, [str(fitted), "--games", "20", "--depth", "0", "--out"]),
-        "value.safetensors": (export.main, [str(fitted), "--safetensors"]),
+        "value.safetensors": (export.main, [str(checkpoint), "--safetensors"]),
         "copy.zip": (value_growth.main, ["leyla", "--games", "20", "--generations", "1", "--out"]),
     }
     for name, (program, words) in others.items():
         other = tmp_path / name
-        other.write_bytes(before if name == "copy.zip" else b"of somebody")
+        other.write_bytes(checkpoint.read_bytes() if name == "copy.zip" else b"of somebody")
         content = other.read_bytes()
         assert program([*words, str(other)]) == 2
         out, said = capsys.readouterr()
         assert (out, said.count("\n")) == ("", 1)
-        assert f"must be a new file, or one of the same kind to replace, not {other}" in said
+        assert names(said, [other])
         assert other.read_bytes() == content
-    with raises(InvalidCheckpoint, "safetensors"):
-        agents.make(f"policy+minimax:2:{tmp_path / 'a.safetensors'}", read_identity(fitted).ruleset)
-    assert fitted.read_bytes() == before

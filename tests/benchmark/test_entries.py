@@ -19,7 +19,7 @@ from error_checks import names, raises
 from mancala_env import Position, agents, cli, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent
-from mancala_env.agents.searchers import MinimaxAgent, PuctAgent
+from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.benchmark import (
     TASKS,
     LearningBudget,
@@ -201,8 +201,8 @@ def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monk
 
 
 def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
-    limit, points = Limit("steps", 640), measuring_points(2)
-    settings = {"algorithm": "alphazero", "distillation.positions": 0, "alphazero.simulations": 2}
+    limit, points = Limit("steps", 1280), measuring_points(2)
+    settings = {"expert.share": 0.5, "expert.spec": "minimax:2", "distillation.positions": 0}
     place = tmp_path / "run"
 
     def learner(budget):
@@ -220,7 +220,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
     measured = num_examples()
 
     def killed(steps):
-        if steps >= 576:
+        if steps >= 1000:
             raise RuntimeError("killed")
         return False
 
@@ -244,7 +244,7 @@ def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_meas
 @pytest.mark.parametrize("task", ["afterstates", "anything"])
 def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     ran = []
-    for owner, name in ((PuctAgent, "_search"), (MinimaxAgent, "_answer"), (SnapshotPool, "gate")):
+    for owner, name in ((MinimaxAgent, "_answer"), (SnapshotPool, "gate")):
         whole = getattr(owner, name)
 
         def noted(*words, whole=whole, name=name, **options):
@@ -253,7 +253,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
 
         monkeypatch.setattr(owner, name, noted)
     prepare(TASKS[task], LAYLI)
-    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search", "_answer"})
+    assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_answer"})
 
 
 def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):

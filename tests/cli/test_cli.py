@@ -28,7 +28,6 @@ from mancala_env.version import __version__
 COMMANDS = (
     "evaluate",
     "train",
-    "fit-value",
     "solve",
     "speed",
     "benchmark",
@@ -398,8 +397,8 @@ def test_benchmark_asks_for_no_entry():
     [
         (["train", "--minutes", "0"], "mancala train: minutes must be .*above 0"),
         (["train", "--nothing", "1"], "nothing"),
-        (["fit-value", "nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
-        (["fit-value"], "mancala fit-value: .*required.*; see mancala fit-value --help"),
+        (["grow-value", "nothing"], "mancala grow-value: no ruleset 'nothing'"),
+        (["grow-value"], "mancala grow-value: .*required.*; see mancala grow-value --help"),
     ],
 )
 def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, said, tmp_path):

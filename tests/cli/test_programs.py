@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkpoints import identity_of, write_checkpoint
 from error_checks import names
 
 from mancala_env import cli, rulesets
@@ -17,7 +16,6 @@ from mancala_env._util.package_data import bundled_file
 from mancala_env.errors import MancalaError
 from mancala_env.solver.book import UNKNOWN, Book
 from mancala_env.training import run as train
-from mancala_env.training import value_fit as fit_value
 from mancala_env.training import value_growth
 from mancala_env.training.config import configs_folder, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train
@@ -91,17 +89,8 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_positions.main, ["leyla", "lyla"], "make_positions: .*ruleset 'lyla'"),
         (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
         (arena.main, ["lyla"], "arena: .*ruleset 'lyla'"),
-        (fit_value.main, ["nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
-        (
-            fit_value.main,
-            ["x.zip", "--seed", "-1"],
-            "mancala fit-value: seed must be a whole number from 0 to",
-        ),
-        (
-            fit_value.main,
-            ["x.zip", "--depth", "100"],
-            "mancala fit-value: depth must be .* from 0 to 99, not 100",
-        ),
+        (value_growth.main, ["leyla", "--seed", "-1"], "mancala grow-value: seed must be .* 0 .*-1"),
+        (value_growth.main, ["leyla", "--depth", "100"], "mancala grow-value: depth must be .* 99.*100"),
         (value_growth.main, ["leyla", "--out", "."], "mancala grow-value: --out must be a file in a folder"),
         (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: .*no/such"),
         (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: .*ruleset 'lyla'"),
@@ -115,11 +104,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
         (make_page_files.main, ["--nothing"], "make_files: .*--nothing"),
-        (
-            fit_value.main,
-            ["x.zip", "--games", "0"],
-            "mancala fit-value: games must be a whole number from 1 to 10000000, not 0",
-        ),
+        (value_growth.main, ["leyla", "--games", "0"], "mancala grow-value: games must be .*, not 0"),
         (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
         (figures.main, ["--nothing"], "figures.py: .*nothing"),
     ],
@@ -153,24 +138,12 @@ def test_a_value_network_is_replaced_only_where_it_is_asked_for(tmp_path, monkey
     assert path.read_bytes() != before
 
 
-def test_fit_value_replaces_another_checkpoint_only_where_it_is_asked_for(tmp_path, capsys):
-    path, other = (write_checkpoint(tmp_path / f"{name}.zip", identity_of()) for name in ("one", "other"))
-    before = other.read_bytes()
-    words = ["fit-value", str(path), "--games", "40", "--depth", "0", "--out"]
-    assert cli.main([*words, str(other)]) == 2
-    assert names(capsys.readouterr().err, ["mancala fit-value", other, "--overwrite"])
-    assert other.read_bytes() == before
-    assert cli.main([*words, str(other), "--overwrite"]) == 0
-    assert cli.main([*words, str(path)]) == 0  # the checkpoint itself, as without --out
-
-
 @pytest.mark.parametrize(
     ("words", "program"),
     [
         (["evaluate", "run", "--ruleset", "leyla"], "mancala"),
         (["show", "run"], "mancala"),
         (["export", "run", "--safetensors", "run.safetensors"], "mancala export"),
-        (["fit-value", "run"], "mancala fit-value"),
     ],
 )
 def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, program, tmp_path, monkeypatch, capsys):

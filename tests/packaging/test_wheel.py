@@ -145,7 +145,7 @@ def test_the_wheel_is_what_is_imported(installed):
 
 
 @pytest.mark.slow
-def test_train_fit_and_evaluate_in_an_empty_folder(installed):
+def test_train_grow_and_evaluate_in_an_empty_folder(installed):
     installed.run("mancala", "train", "layli_goobalay", "--minutes", "0.02", *QUICKLY)
     assert (installed.folder / "runs" / "layli_goobalay" / "final.zip").is_file()
 
@@ -154,8 +154,9 @@ def test_train_fit_and_evaluate_in_an_empty_folder(installed):
     checkpoint = str(Path("runs", "my", "final.zip"))
     assert "Leyla" in installed.run("mancala", "show", checkpoint)
 
-    said = installed.run("mancala", "fit-value", checkpoint, "--games", "100", "--depth", "2")
-    assert checkpoint in said
+    words = ("--games", "100", "--depth", "2", "--generations", "1", "--out", "runs/value.safetensors")
+    said = installed.run("mancala", "grow-value", "leyla", *words)
+    assert "value+minimax:6:runs/value.safetensors" in said
     found = json.loads(installed.run("mancala", "evaluate", checkpoint, "--games", "2", "--json"))
     assert found["ruleset"] == "leyla"
     assert {path.name for path in installed.folder.iterdir()} == {"runs", "my.yaml"}

@@ -1,17 +1,14 @@
-"""Checkpoints with a value network, both with random weights."""
+"""Checkpoints of version 0.1 that hold a value network, both with random weights."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from checkpoints import identity_of, write_checkpoint
 
 from mancala_env import Ruleset, rulesets
-from mancala_env.networks.value import (
-    NUM_CODES,
-    NUM_UNITS,
-    ValueWeights,
-)
-from mancala_env.training import value_fit as fit_value
+from mancala_env.networks.checkpoint import VALUE_NETWORK_MEMBER
+from mancala_env.networks.value import NUM_CODES, NUM_UNITS, ValueNetworkConfig, ValueWeights
 
 
 def weights_of(ruleset: str | Ruleset) -> ValueWeights:
@@ -25,6 +22,8 @@ def weights_of(ruleset: str | Ruleset) -> ValueWeights:
 def checkpoint_of(path: Path, ruleset: str = "layli_goobalay") -> Path:
     """Write a checkpoint with random weights and a random value network."""
     identity = identity_of(ruleset)
-    write_checkpoint(path, identity)
-    path.write_bytes(fit_value.with_value_network(path, identity, weights_of(ruleset)))
-    return path
+    config = ValueNetworkConfig(num_holes=identity.ruleset.num_holes)
+    content = weights_of(ruleset).to_bytes()
+    return write_checkpoint(
+        path, replace(identity, value_network=config), extra={VALUE_NETWORK_MEMBER: content}
+    )

@@ -157,7 +157,7 @@ def _searches(ruleset: Ruleset, rng: np.random.Generator, positions: int) -> dic
         games = position.games
         case: dict[str, Any] = {"text": position.to_text()}
         for name, agent, unit in (("minimax", plain, 1), ("network", judged, UNIT)):
-            answers = agent._answer(games, ruleset.num_holes, np.full(1, seed, np.uint64))
+            answers = agent._search_all(games, ruleset.num_holes, np.full(1, seed, np.uint64))
             legal = position.legal_actions
             case[name] = {
                 "action": int(answers.actions[0]),

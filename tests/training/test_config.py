@@ -233,27 +233,39 @@ def test_both_libraries_know_the_names_their_settings_are_given() -> None:
     assert set(RLLIB) <= settable
 
 
-def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for(tmp_path: Path) -> None:
+def test_labels_of_a_file_give_way_to_what_the_command_line_asks_for() -> None:
     by_outcome = ["--rounds", "match", "--expert.search_share", "0"]
     asked = {
-        0.1: [[], ["--algorithm", "ppo"], ["--rounds", "1"], by_outcome],
-        0.0: [["--algorithm", "alphazero"], ["--rounds", "match"], ["--rounds", "2"]],
+        0.1: [[], ["--rounds", "1"], by_outcome],
+        0.0: [["--rounds", "match"], ["--rounds", "2"]],
         0.2: [["--expert.share", "0.2"]],
     }
     for share, commands in asked.items():
         for words in commands:
             assert read_config(["leyla", *words])[0].expert.share == share, words
-    assert read_config(["leyla"], RayConfig)[0].expert.share == 0
-    for words, says in (
-        (["--algorithm", "alphazero"], ["expert.share", 0, "alphazero"]),
-        (["--rounds", "match"], ["expert.search_share", 0, "match"]),
-    ):
-        with raises(InvalidConfig, says):
-            read_config(["leyla", *words, "--expert.share", "0.1"])
-    both = tmp_path / "both.yaml"
-    both.write_text("algorithm: alphazero\nexpert: {share: 0.1}\n")
-    with raises(InvalidConfig, "expert.share", 0):
-        read_config(["--config", str(both)])
+    on_ray, _ = read_config(["leyla"], RayConfig)
+    assert (on_ray.expert.share, on_ray.distillation.positions, on_ray.pool.share) == (0, 0, 0)
+    with raises(InvalidConfig, "expert.search_share", 0, "match"):
+        read_config(["leyla", "--rounds", "match", "--expert.share", "0.1"])
+
+
+def test_alphazero_of_version_0_1_is_told_where_it_went(tmp_path: Path) -> None:
+    where = "training/benchmark/alphazero.py"
+    (tmp_path / "config.yaml").write_text("algorithm: alphazero\nalphazero: {simulations: 8}\n")
+    with raises(InvalidConfig, where, tmp_path) as error:
+        read_config(["--resume", str(tmp_path)])
+    assert "\n" not in str(error.value)
+    for word in ("--algorithm", "--alphazero.simulations"):
+        with raises(InvalidConfig, where, word):
+            read_config([word, "8"])
+
+
+def test_a_run_of_ppo_of_version_0_1_resumes(tmp_path: Path) -> None:
+    before = "algorithm: ppo\nalphazero: {simulations: 8}\nppo: {epochs: 7}\n"
+    (tmp_path / "config.yaml").write_text(before)
+    config, resumed = read_config(["--resume", str(tmp_path)])
+    assert (config.ppo.epochs, resumed) == (7, tmp_path)
+    assert "alphazero" not in config.to_yaml()
 
 
 def test_what_is_set_for_ray_is_checked_alike() -> None:
@@ -264,8 +276,7 @@ def test_what_is_set_for_ray_is_checked_alike() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--algorithm", "alphazero"], ["algorithm", "ppo"]),
-        (["--expert.share", "0.5"], ["algorithm", "ppo", "expert.share"]),
+        (["--expert.share", "0.5"], ["expert.share", 0, 0.5]),
         (["--clock", "cpu"], ["clock", "wall"]),
     ],
 )

@@ -18,7 +18,6 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.rulesets import lookup
 from mancala_env.search.puct import reward_of
 from mancala_env.training import run as command
-from mancala_env.training.alphazero import AlphaZero
 from mancala_env.training.config import InvalidConfig, read_config
 from mancala_env.training.distillation import boltzmann_targets
 from mancala_env.training.labels import SearchLabels
@@ -86,11 +85,9 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
     assert sum(game.tobytes() in met for game in waiting) > len(waiting) / 4, "the last rollout's among them"
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "alphazero"])
-def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
-    more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
-    model = learner_of(tmp_path, "--algorithm", algorithm, *more)
-    replay = model.replay if isinstance(model, AlphaZero) else labels_of(model).replay
+def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path) -> None:
+    model = learner_of(tmp_path)
+    replay = labels_of(model).replay
     learn(model, 1)
     remembered, waiting = len(replay), replay.num_waiting
     assert waiting > 0
@@ -174,7 +171,6 @@ def test_a_run_from_end_to_end_that_is_resumed_repeats_bit_for_bit(tmp_path: Pat
         ),
         (["--expert.spec", "minimacs:4"], "minimacs"),
         (["--rounds", "match"], "expert.search_share must be 0 where rounds is match"),
-        (["--algorithm", "alphazero"], "expert.share must be 0 where algorithm is alphazero"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(

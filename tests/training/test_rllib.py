@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from checkpoints import identity_of, write_checkpoint
 from error_checks import names, raises
 
 pytest.importorskip("ray", reason="Ray is not installed: mancala-env[ray]")
@@ -25,17 +26,14 @@ from ray import cloudpickle
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
-from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from ray.tune.registry import register_env
-from rich.console import Console
-from stable_baselines3.common.logger import Logger
 
 from mancala_env import Position, agents, layli_goobalay_v0, rulesets
 from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent
 from mancala_env.cli import main as mancala
-from mancala_env.engine.holdout import rows_to_learn
+from mancala_env.engine.holdout import rows_in_set
 from mancala_env.errors import IllegalMove
 from mancala_env.evaluation.ray_matches import NoCluster, RayChunks, started_ray
 from mancala_env.evaluation.round_robin import round_robin
@@ -44,13 +42,11 @@ from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.observations import ObservationKind
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
-from mancala_env.training.distillation import agreement
-from mancala_env.training.rllib import algorithm as rllib_selfplay
 from mancala_env.training.rllib import cluster_run as rllib_train
-from mancala_env.training.rllib.algorithm import POOL, SHARED, always_shared, module_spec
+from mancala_env.training.rllib.algorithm import SHARED, always_shared, make_env, module_spec
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.run_folder import RunFolder
-from mancala_env.training.training_state import Learned, ProgressMade
+from mancala_env.training.training_state import read_learned
 
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
@@ -89,11 +85,6 @@ def configured(tmp_path: Path, *more: str) -> RayConfig:
     return read_config(arguments, RayConfig, "rllib_train.py")[0]
 
 
-def learned(weights: dict[str, torch.Tensor]) -> Learned:
-    """What a checkpoint of these weights says before the first update."""
-    return Learned(weights, {}, 0.001, ProgressMade(0.0, 0))
-
-
 def stop(algorithm: Any) -> None:
     """Stop an algorithm, and remove the folder it made in the user's home."""
     algorithm.stop()
@@ -111,8 +102,6 @@ def test_an_unknown_key_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "4")
     assert (config.games_per_runner, config.steps_per_update) == (8, 512)
-    config = configured(tmp_path, "--num_env_runners", "4", "--num_envs_per_env_runner", "20")
-    assert (config.games_per_runner, config.steps_per_update) == (20, 1280)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +110,9 @@ def test_games_are_shared_out_among_runners(tmp_path: Path) -> None:
         (("--num_env_runners", "64"), ["selfplay.games", "num_env_runners"]),
         (("--ppo.batch_size", "4096"), 512),
         (("--num_learners", "-1"), ["num_learners", 0, -1]),
-        (("--object_store_mb", "10"), ["object_store_mb", 75, 10]),
+        (("--pool.share", "0.5"), ["pool.share", 0, 0.5]),
+        (("--expert.share", "0.5"), ["expert.share", 0, 0.5]),
+        (("--distillation.positions", "100"), ["distillation.positions", 0, 100]),
     ],
 )
 def test_values_that_do_not_go_together_are_named(
@@ -159,7 +150,7 @@ def test_an_address_where_no_cluster_is_fails_at_once(
     ("module", "missing"),
     [
         ("mancala_env.evaluation.ray_matches", "ray"),
-        ("mancala_env.training.rllib.algorithm", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
+        ("mancala_env.training.rllib.algorithm", "ray.rllib.algorithms.ppo"),
     ],
 )
 def test_without_ray_the_error_names_the_command(
@@ -193,16 +184,15 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     interrupter = interrupt_after_a_checkpoint(run)
     endless = words(
         tmp_path, "--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01",
-        "--num_env_runners", "2", "--pool.share", "0.25", "--pool.opponents", "[greedy]",
+        "--num_env_runners", "2",
     )  # fmt: skip
     assert rllib_train.main(endless) == 0
     interrupter.join()
     checkpoint = run / "final.zip"
     first = read_identity(checkpoint)
-    assert first.environment_steps % 512 == 0
-    assert first.environment_steps > 0
+    assert first.environment_steps >= 512
     assert first.ruleset == LAYLI
-    assert "ray" in first.versions
+    before = read_learned(checkpoint)
 
     # Laid out in another way than before: no runner, two learners.
     more = [
@@ -215,17 +205,21 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     ]
     more += ["--checkpoint_steps", "512"]
     assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
-    assert read_identity(checkpoint).environment_steps == first.environment_steps + 1024
-    assert (run / "checkpoints" / f"{first.environment_steps + 512:010d}.zip").is_file()
+    assert read_identity(checkpoint).environment_steps >= first.environment_steps + 1024
+    later = [path for path in (run / "checkpoints").glob("*.zip") if int(path.stem) > first.environment_steps]
+    assert later
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    turns = [line["environment_steps"] for line in lines]
-    assert turns == list(range(512, first.environment_steps + 1025, 512))
+    steps = [line["environment_steps"] for line in lines]
+    assert steps == sorted(set(steps))
+    assert (steps[-1], first.environment_steps in steps) == (
+        read_identity(checkpoint).environment_steps,
+        True,
+    )
     assert all(np.isfinite(value) for line in lines for value in line.values())
-    kept = json.loads((run / "pool.json").read_text())
-    assert {"greedy": lines[-1]["pool/greedy"]}.keys() == kept["opponents"].keys()
-    scores = [line["pool/greedy"] for line in lines]
-    assert all(0 <= score <= 1 for score in scores)
-    assert len(set(scores)) > 1, "they follow the games"
+    assert lines[-1]["train/learning_rate"] < lines[0]["train/learning_rate"]
+    after = read_learned(checkpoint)
+    assert after.progress.seconds > before.progress.seconds
+    assert any((value != after.weights[name]).any() for name, value in before.weights.items())
 
     opponent = agents.make(str(checkpoint), LAYLI)
     assert isinstance(opponent, CheckpointAgent)
@@ -253,22 +247,51 @@ def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.slow
+def test_a_run_of_mancala_train_resumes_on_ray(tmp_path: Path) -> None:
+    more = [
+        "--environment_steps",
+        "512",
+        "--distillation.positions",
+        "600",
+        "--distillation.spec",
+        "minimax:1",
+    ]
+    assert (
+        mancala(["train", *words(tmp_path, *more, "--expert.share", "0.1", "--expert.spec", "minimax:1")])
+        == 0
+    )
+    run = tmp_path / "run"
+    before = read_identity(run / "final.zip").environment_steps
+    arguments = ["--resume", str(run), "--environment_steps", "512", "--num_env_runners", "0"]
+    config, _ = read_config(arguments, RayConfig, "rllib_train.py")
+    resumed = rllib_train.ClusterRun(config, RunFolder(run), run / "final.zip")
+    try:
+        assert resumed.steps == before == 512
+        weights = resumed.weights()
+        learned = read_learned(run / "final.zip").weights
+        assert weights.keys() == learned.keys()
+        assert all((value == learned[name]).all() for name, value in weights.items())
+    finally:
+        resumed.close()
+
+
+@pytest.mark.slow
 def test_a_run_outlives_its_only_runner(tmp_path: Path) -> None:
     config = configured(tmp_path, "--num_env_runners", "1")
     folder = RunFolder.create(config)
     run = rllib_train.ClusterRun(config, folder)
-    logger = Logger(str(tmp_path), [])
     try:
-        run._update(0.0, logger)
-        assert run.steps == 512
+        assert run.update() is not None
+        first = run.steps
+        assert first >= 512
         (worker,) = run._algorithm.env_runner_group.foreach_env_runner(
             lambda _: os.getpid(), local_env_runner=False
         )
         assert worker != os.getpid()
         os.kill(worker, signal.SIGKILL)
-        while run.steps < 1536:
-            run._update(0.0, logger)
-        before = run._weights()
+        while run.steps < first + 1024:
+            run.update()
+        before = run.weights()
         (after,) = run._algorithm.env_runner_group.foreach_env_runner(
             lambda runner: runner.module[SHARED].get_state(), local_env_runner=False
         )
@@ -286,124 +309,43 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     assert "no checkpoint to resume from" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
-    distilled = (
-        "--distillation.positions",
-        "3000",
-        "--distillation.spec",
-        "minimax:1",
-        "--distillation.epochs",
-        "10",
-    )
-    still = ("--ppo.learning_rate", "1e-9", "--ppo.final_learning_rate", "1e-9")
-    more = ("--num_env_runners", "1", "--environment_steps", "512", "--distillation.learning_rate", "0.01")
-    config = configured(tmp_path, *distilled, *still, *more)
-    folder = RunFolder.create(config)
-    final, _ = rllib_train.train(config, folder, Console(quiet=True))
-    assert "distillation/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
-    assert read_identity(folder.saved()[0]).environment_steps == 0
-    # Self-play moved nothing here, so what plays is what was distilled: it follows greedy play.
-    assert read_identity(final).environment_steps == 512
-    batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
-    values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
-    assert agreement(values, agents.make(str(final), LAYLI).act(batch.games)).accuracy > 0.9
-
-
 @pytest.fixture
-def algorithm(tmp_path: Path) -> Iterator[Any]:
-    """An algorithm that plays and learns in this process, 8 games of which 2 against greedy."""
-    config = configured(
-        tmp_path, "--num_env_runners", "0", "--num_envs_per_env_runner", "8", "--pool.share", "0.25",
-        "--pool.opponents", "[greedy]", "--ppo.batch_size", "64",
-    )  # fmt: skip
-    built = rllib_train.algorithm_config(config, seed=1).build_algo()
-    yield built
-    stop(built)
+def run(tmp_path: Path) -> Iterator[rllib_train.ClusterRun]:
+    """A run that plays and learns in this process."""
+    config = configured(tmp_path, "--num_env_runners", "0")
+    started = rllib_train.ClusterRun(config, RunFolder.create(config))
+    yield started
+    started.close()
 
 
-def test_the_learner_sees_the_turns_that_were_played(algorithm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    marks: list[np.ndarray] = []
-
-    def marked(ruleset: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
-        marks.append(rows_to_learn(ruleset, games))
-        return marks[-1]
-
-    monkeypatch.setattr(rllib_selfplay, "rows_to_learn", marked)
-    pieces = algorithm.env_runner.sample()
-    assert [len(piece) for piece in pieces] == [16] * 8
-    # Turns on boards that are held out for evaluation are left out.
-    is_learned = np.stack(marks, axis=1)
-    assert is_learned.shape == (8, 16)
-    assert 0.6 < is_learned.mean() < 1
-    learner = algorithm.learner_group._learner
-    batch = learner._learner_connector(rl_module=learner.module, episodes=pieces)[SHARED]
-    # Weights are those the turns were played with, so the same turns give the same numbers.
-    out = learner.module[SHARED].forward_train(batch)
-    logits = out[Columns.ACTION_DIST_INPUTS].detach()
-    torch.testing.assert_close(logits, batch[Columns.ACTION_DIST_INPUTS])
-    chosen = torch.log_softmax(logits, dim=1).gather(1, batch[Columns.ACTIONS].unsqueeze(1)).squeeze(1)
-    torch.testing.assert_close(chosen, batch[Columns.ACTION_LOGP])
-    legal = batch[Columns.OBS]["action_mask"].bool()
-    assert legal.gather(1, batch[Columns.ACTIONS].unsqueeze(1)).all()
-    actions = np.concatenate([piece.get_actions(slice(0, 16)) for piece in pieces])
-    assert batch[Columns.ACTIONS].tolist() == actions[is_learned.flatten()].tolist()
-    assert Columns.LOSS_MASK not in batch
-    advantages = batch[Postprocessing.ADVANTAGES]
-    assert len(advantages) == is_learned.sum()
-    assert abs(float(advantages.mean())) < 1e-5
-    assert abs(float(advantages.std()) - 1) < 1e-3
-    # The order of advantages is that of turns: value target minus value, before scaling.
-    raw = batch[Postprocessing.VALUE_TARGETS] - learner.module[SHARED].compute_values(batch).detach()
-    assert float(torch.corrcoef(torch.stack([raw, advantages]))[0, 1]) > 0.999
-
-
-def test_each_runners_scores_against_the_pool_are_in_the_results(algorithm: Any) -> None:
-    runner, figures = algorithm.env_runner, {}
-    for _ in range(3):
-        figures = algorithm.train()["env_runners"][POOL]
-        assert figures == {"0": {"runner_0": pytest.approx(runner.env.pool_scores["greedy"])}}
-    assert runner.env.pool_scores["greedy"] != 0.5
-    runner.set_pool(["greedy", "perfect:0.5s"], {}, {"perfect:0.5s": 0.25})
-    assert runner.env.pool_scores["perfect:0.5s"] == 0.25
-    assert runner.env.pool_scores["greedy"] == figures["0"]["runner_0"]
-    runner.set_pool(["greedy", "random"], {}, {"random": 0.75})
-    figures = algorithm.train()["env_runners"][POOL]
-    assert list(figures) == ["0", "1"], "names do not pile up as opponents come and go"
-    assert figures["1"] == {"runner_0": pytest.approx(runner.env.pool_scores["random"])}
-
-
-def test_what_is_exported_plays_like_the_module(algorithm: Any, tmp_path: Path) -> None:
-    config = configured(tmp_path)
-    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
-    path = tmp_path / "exported.zip"
-    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
-    path.write_bytes(rllib_train.export(learned(tensors), config, 0))
+def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None:
+    path = run.save()
+    assert (path.name, run.last_checkpoint) == ("0000000000.zip", path)
     agent = CheckpointAgent(LAYLI, path, spec=str(path))
-    runner = algorithm.env_runner
-    games = runner.env._batches[0].games
-    logits, values = agent.evaluate(games)
-    ours, worth = runner._judge(runner.module[SHARED].network, runner.env.action_masks())
-    np.testing.assert_allclose(logits, ours.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(values, worth.numpy()[: len(games)], rtol=1e-5, atol=1e-5)
+    batch = Batch(LAYLI, 32, seed=1, opening_turns=6, num_threads=1, observation="replies")
+    logits, values = agent.evaluate(batch.games)
+    seen = {"observation": batch.observation, "action_mask": batch.legal_mask}
+    columns = {Columns.OBS: {name: torch.as_tensor(value) for name, value in seen.items()}}
+    module = run._algorithm.get_module(SHARED)
+    with torch.no_grad():
+        found = module.forward_inference(columns)[Columns.ACTION_DIST_INPUTS]
+        worth = module.compute_values(columns)
+    np.testing.assert_allclose(logits, found.numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(values, worth.numpy(), rtol=1e-5, atol=1e-5)
+    chances = torch.softmax(found, dim=1).numpy()
+    assert (chances[batch.legal_mask == 0] < 1e-6).all(), "illegal actions have no probability"
 
 
-def test_snapshots_reach_the_pool_as_bytes(algorithm: Any, tmp_path: Path) -> None:
-    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
-    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
-    runner = algorithm.env_runner
-    for turns in (512, 1024):
-        snapshot = rllib_train.export(learned(tensors), configured(tmp_path), turns)
-        runner.set_pool(["random"], {f"{turns}.zip": snapshot}, {f"{turns}.zip": 0.75, "random": 0.875})
-        assert list(runner.env.pool_scores.values()) == [0.875, 0.75]
-        drawn = runner.env._pool.opponents
-        assert [type(agent).__name__ for agent in drawn] == ["RandomAgent", "CheckpointAgent"]
-        assert drawn[1].identity.environment_steps == turns
-        assert len(runner.sample()) == 8
-    folder = drawn[1].path.parent
-    assert [file.name for file in folder.iterdir()] == ["1024.zip"]
-    runner.stop()
-    assert not folder.exists()
+def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib_train.ClusterRun) -> None:
+    env = make_env(run._algorithm.config.env_config)
+    started = []
+    for seed in range(200):
+        env.reset(seed=seed)
+        started.append(env.env.unwrapped.position)
+    games = np.concatenate([position.games for position in started])
+    assert rows_in_set(LAYLI, games, "training").all()
+    assert len({position.key for position in started}) > 20
+    assert {position.player for position in started} == {0, 1}
 
 
 # RLlib's own runner over PettingZoo
@@ -484,13 +426,9 @@ def by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
-def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tmp_path: Path) -> None:
-    weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
-    path = tmp_path / "exported.zip"
-    tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
-    path.write_bytes(rllib_train.export(learned(tensors), configured(tmp_path), 0))
+def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "exported.zip", identity_of())
     specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
     here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
     # The file is not read where the games are played.
@@ -524,7 +462,6 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     assert ray.is_initialized(), "whoever started Ray stops it"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
 def test_an_illegal_move_on_ray_is_the_error_it_is_here() -> None:
     with raises(IllegalMove, "cheat", 99):

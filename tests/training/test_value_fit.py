@@ -1,18 +1,14 @@
-"""What value networks are fitted to: openings of all lengths, and games held out whole."""
+"""What value networks are fitted to: games from openings of all lengths."""
 
 from dataclasses import replace
 
 import numpy as np
-from error_checks import raises
 
-from mancala_env import agents
 from mancala_env.engine.holdout import children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
-from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.openings import every_opening
 from mancala_env.rulesets import lookup
-from mancala_env.training import value_fit
-from mancala_env.training.value_fit import fit_to_play, held_out, openings_of_lengths, play, training_openings
+from mancala_env.training.value_fit import openings_of_lengths, training_openings
 
 LAYLI = lookup("layli_goobalay")
 
@@ -42,39 +38,3 @@ def test_where_all_openings_of_a_length_are_held_out_they_are_played_all_the_sam
     assert listed is not None
     assert rows_in_set(small, listed, "evaluation").all()
     assert (training_openings(small, 3, 2, seed=1)[:, :3] == listed[:1, :3]).all()
-
-
-def test_held_out_boards_are_not_learned_from_wherever_they_are_met(monkeypatch) -> None:
-    learned = []
-
-    def fit(ruleset, games, values, seed):
-        learned.append((games, values))
-        return fitted(ruleset, games, values, seed)
-
-    fitted = value_fit.fit
-    monkeypatch.setattr(value_fit, "fit", fit)
-    agent = agents.make("greedy", LAYLI, seed=1, num_threads=1)
-    assert rows_in_set(LAYLI, play(agent, 100, seed=1).games, "evaluation").any(), "none was met"
-    fit_to_play(agent, 100, 2, 1, lambda text: None)
-    assert len(learned) == 2
-    for games, values in learned:
-        assert len(games) == len(values) > 0
-        assert not rows_in_set(LAYLI, games, "evaluation").any()
-
-
-def test_games_are_held_out_whole_and_of_every_length() -> None:
-    played = play(agents.make("random", LAYLI, seed=1, num_threads=1), 400, seed=1)
-    is_held_out = held_out(played.game, seed=1)
-    games = np.unique(played.game[is_held_out])
-    assert not np.isin(played.game[~is_held_out], games).any(), "a game on both sides"
-    assert len(games) == round(0.1 * len(np.unique(played.game)))
-    # Games are numbered by the length of their openings: the tenth is not that of the longest.
-    tenths = np.bincount(games // 40, minlength=10)
-    assert (tenths > 0).sum() > 6
-    assert tenths[-1] < 15
-
-
-def test_games_that_leave_nothing_to_learn_from_are_refused() -> None:
-    agent = agents.make("greedy", LAYLI, seed=1, num_threads=1)
-    with raises(InvalidArgument, "games", 1):
-        fit_to_play(agent, 1, 0, 1, lambda text: None)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from error_checks import names
+from error_checks import names, raises
 
 from mancala_env import Batch, Position, Ruleset, rulesets
 from mancala_env.cli import main
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN
+from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import play_matches
 from mancala_env.networks.value_files import read_value_file
 from mancala_env.solver import Solver
@@ -99,6 +100,12 @@ def test_held_out_boards_are_not_learned_from(monkeypatch) -> None:
     for games, values in learned:
         assert len(games) == len(values) > 0
         assert rows_in_set(leyla, games, "training").all()
+
+
+def test_games_that_leave_nothing_to_learn_from_are_refused() -> None:
+    settings = value_growth.GrowthSettings(games=1, depth=1, seed=9)
+    with raises(InvalidArgument, "games", 1):
+        list(value_growth.generations_of(rulesets.lookup("layli_goobalay"), settings))
 
 
 def test_what_the_solver_knows_changes_the_network_and_is_in_the_command(tmp_path: Path) -> None:

@@ -10,48 +10,37 @@ from mancala_env.training.config import InvalidConfig, TrainConfig
 
 @dataclass(kw_only=True)
 class RayConfig(TrainConfig):
-    """A run on Ray: everything in TrainConfig, and where it runs.
+    """A run on Ray: TrainConfig, and where it runs.
 
-    `selfplay.games` is the number of games of all environment runners together, and `ppo.batch_size` the
-    minibatch of all learners together, so a run learns the same on few machines and on many. `threads`
-    are those of the process that is started here; `device` does not count: GPUs go to learners and
-    runners by number.
+    `selfplay.games` is the number of games of all environment runners together, `ppo.batch_size` the
+    minibatch of all learners together. `device` is ignored: GPUs go to learners and runners by number.
     """
 
     address: str | None = setting(
-        "Address of the Ray cluster: HOST:6379 or ray://HOST:10001, auto for the cluster of this machine, "
-        "null to start Ray here and stop it at the end",
+        "null starts Ray here and stops it at the end, auto joins the cluster this machine belongs to, "
+        "HOST:6379 or ray://HOST:10001 another one",
         None,
     )
-    num_cpus: int | None = setting("CPUs for Ray, if it starts here; null for all cores", None, low=1)
-    # 75 is Ray's own limit.
-    object_store_mb: int | None = setting(
-        "Size of the object store in MiB, if Ray starts here; null for Ray's default", None, low=75
-    )
+    num_cpus: int | None = setting("that Ray started here may use; null takes all cores", None, low=1)
     num_env_runners: int = setting(
-        "Number of processes that play, on any machine of the cluster; 0 to play in this process", 2, low=0
+        "processes that play, on any machine of the cluster; 0 plays in this one", 2, low=0
     )
-    num_envs_per_env_runner: int | None = setting(
-        "Number of games per environment runner; null for an equal share of selfplay.games", None, low=1
-    )
-    num_cpus_per_env_runner: int = setting(
-        "CPUs of each environment runner, and threads of its engine", 1, low=1
-    )
-    num_gpus_per_env_runner: float = setting("GPUs of each environment runner; may be a fraction", 0.0, low=0)
+    num_cpus_per_env_runner: int = setting("CPUs of each one, and threads of its engine", 1, low=1)
+    num_gpus_per_env_runner: float = setting("GPUs, or part of one, of each one", 0.0, low=0)
     num_learners: int = setting(
-        "Number of processes that learn, with averaged gradients; 0 to learn in this process", 0, low=0
+        "processes that learn, their gradients averaged; 0 learns in this one", 0, low=0
     )
-    num_gpus_per_learner: float = setting("GPUs of each learner; 0 to learn on the CPU", 0.0, low=0)
+    num_gpus_per_learner: float = setting("GPUs of each learner; 0 learns on the CPU", 0.0, low=0)
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that Ray turns off implicitly: search labels, which files may turn on."""
-        return {"expert.share": 0.0}
+        """Return the settings that Ray turns off in files that are `mancala train`'s too."""
+        return {"expert.share": 0.0, "pool.share": 0.0, "distillation.positions": 0}
 
     @property
     def games_per_runner(self) -> int:
         """Games of one environment runner."""
-        return self.num_envs_per_env_runner or self.selfplay.games // max(1, self.num_env_runners)
+        return self.selfplay.games // max(1, self.num_env_runners)
 
     @property
     def steps_per_update(self) -> int:
@@ -69,10 +58,13 @@ class RayConfig(TrainConfig):
 
     def _check(self) -> None:
         super()._check()
-        if self.algorithm != "ppo" or self.expert.share:
-            raise InvalidConfig(
-                "on Ray algorithm must be ppo and expert.share 0; mancala train has the other modes"
-            )
+        for name, value in (
+            ("expert.share", self.expert.share),
+            ("pool.share", self.pool.share),
+            ("distillation.positions", self.distillation.positions),
+        ):
+            if value:
+                raise InvalidConfig(f"on Ray {name} must be 0, not {value:g}; mancala train has it")
         if self.clock != "wall":
             raise InvalidConfig(f"on Ray clock must be wall: many processes compute, not {self.clock}")
         if self.games_per_runner < 1:
