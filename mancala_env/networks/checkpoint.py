@@ -65,7 +65,7 @@ class Identity:
         ruleset: Ruleset it was trained on, with all rule options.
         rounds: Rounds of an episode, or "match".
         observation_version: Version of its observation kind; see :mod:`mancala_env.observations`.
-        network: Observation and size of the network.
+        network: What the network sees and how large it is.
         turns: Environment steps learned from so far (the name is that of format 1).
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
@@ -278,7 +278,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
 
 
 def check_ruleset(path: str | Path, identity: Identity, ruleset: Ruleset) -> None:
-    """Raise InvalidCheckpoint unless a checkpoint was trained on the ruleset."""
+    """Raise InvalidCheckpoint, with both named, unless a checkpoint was trained on the ruleset."""
     theirs, ours = identity.ruleset.dials, ruleset.dials
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])

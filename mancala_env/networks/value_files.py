@@ -130,7 +130,7 @@ def shipped_network(ruleset: Ruleset) -> Path:
 
 
 def _dials_of_a_round(ruleset: Ruleset) -> dict[str, str | int | bool]:
-    """Return the rule options that affect a round: all but the set-up of the next round."""
+    """Return what decides how a round plays: how the next one is set up is nothing to a network of rounds."""
     return {name: value for name, value in ruleset.dials.items() if name != "match"}
 
 
