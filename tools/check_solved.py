@@ -22,7 +22,7 @@ import numpy as np
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver.book import UNKNOWN, load_book, rulesets_with_book, sure_part
+from mancala_env.solver.book import UNKNOWN, certain_part, load_book, rulesets_with_book
 from mancala_env.solver.exact import ILLEGAL, OutOfTime, Solver
 from mancala_env.solver.position_sets import positions, rulesets_with_positions
 
@@ -67,7 +67,7 @@ def claims(
     if part == "book" and book is not None:
         for n in np.flatnonzero((book.rests != UNKNOWN) & (book.depths > 0))[:sample]:
             position = Position.from_games(ruleset, book.games, n)
-            yield position, {None: int(book.rests[n]) + sure_part(position)}
+            yield position, {None: int(book.rests[n]) + certain_part(position)}
     if part == "positions" and ruleset.name in rulesets_with_positions():
         solved = positions(ruleset)
         for n in np.sort(np.random.default_rng(seed).permutation(len(solved))[:sample]):

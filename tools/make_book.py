@@ -25,10 +25,10 @@ from mancala_env.solver.book import (
     UNKNOWN,
     Book,
     InvalidBook,
+    certain_part,
     checksum_of,
     keys_of,
     opening_positions,
-    sure_part,
 )
 from mancala_env.solver.exact import OutOfTime, Solver, turns_of
 
@@ -125,7 +125,7 @@ class Draft:
     def rests(self) -> np.ndarray:
         """Return the rests as Book has them, int16 `[N]`."""
         return np.array(
-            [e.lower - sure_part(e.position) if e.is_exact else UNKNOWN for e in self._entries], np.int16
+            [e.lower - certain_part(e.position) if e.is_exact else UNKNOWN for e in self._entries], np.int16
         )
 
     def book(self) -> Book:
@@ -147,7 +147,7 @@ class Draft:
         self.line = old.line
         for entry, rest in zip(self._entries, old.rests, strict=False):
             if rest != UNKNOWN:
-                entry.lower = entry.upper = int(rest) + sure_part(entry.position)
+                entry.lower = entry.upper = int(rest) + certain_part(entry.position)
         self._infer_all()
 
     def _infer_all(self) -> None:

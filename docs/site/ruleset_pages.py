@@ -16,7 +16,7 @@ from mancala_env.evaluation import NoLadder, Ratings, stored_ladder
 from mancala_env.evaluation.openings import openings_in_words
 from mancala_env.observations import Observer, kinds_of, version
 from mancala_env.solver import positions, rulesets_with_positions
-from mancala_env.solver.book import load_book, sure_part
+from mancala_env.solver.book import certain_part, load_book
 
 _CAPTURED = {
     "uur": "an *uur* (pregnant), made of three opposite seeds",
@@ -121,7 +121,7 @@ def opening_value(ruleset: Ruleset) -> int | None:
     if book is not None:
         start = Position(ruleset)
         rest = book.rest(start.games)
-        return None if rest is None else rest + sure_part(start)
+        return None if rest is None else rest + certain_part(start)
     solved = _solved_openings().get(ruleset.name)
     return int(solved[0]) if solved else None
 

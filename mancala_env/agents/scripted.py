@@ -22,15 +22,15 @@ _NO_MARGIN = -1_000_000
 
 
 @kernel
-def random_action(rules, game, random):
-    """Return a legal action, each equally likely, drawn with a generator of that state."""
-    _, hole = random_hole(rules, game, random)
+def random_action(rules, game, rng_state):
+    """Draw a legal action, each with equal probability."""
+    _, hole = random_hole(rules, game, rng_state)
     return action_of(rules, game.player, hole)
 
 
 @kernel
-def greedy_action(rules, game, random):
-    """Return the action after which the mover's count leads by most, ties drawn with a generator."""
+def greedy_action(rules, game, rng_state):
+    """Return the action with the largest lead of the mover's count after it; draw one of equal actions."""
     mover = game.player
     legal = legal_actions(rules, game)
     best_margin, best = _NO_MARGIN, 0
@@ -43,20 +43,20 @@ def greedy_action(rules, game, random):
             best_margin, best = margin, 0
         if margin == best_margin:
             best |= 1 << action
-    _, n = random_below(random, num_bits(best))
+    _, n = random_below(rng_state, num_bits(best))
     return nth_bit(best, n)
 
 
 @kernel
-def _random_actions(rules, games, randoms, actions, start, stop):
+def _random_actions(rules, games, rng_states, actions, start, stop):
     for b in range(start, stop):
-        actions[b] = random_action(rules, load(games, b), randoms[b])
+        actions[b] = random_action(rules, load(games, b), rng_states[b])
 
 
 @kernel
-def _greedy_actions(rules, games, randoms, actions, start, stop):
+def _greedy_actions(rules, games, rng_states, actions, start, stop):
     for b in range(start, stop):
-        actions[b] = greedy_action(rules, load(games, b), randoms[b])
+        actions[b] = greedy_action(rules, load(games, b), rng_states[b])
 
 
 class RandomAgent(Agent):
@@ -67,11 +67,11 @@ class RandomAgent(Agent):
         return self._run(_random_actions, games)
 
     def _run(self, work, games: np.ndarray) -> np.ndarray:
-        games = self._running(games, is_trusted=True)  # a look takes as long as a random choice
+        games = self._running(games, is_trusted=True)  # a check takes as long as a random choice
         actions = np.empty(len(games), np.int64)
-        randoms = self.random_seeds(len(games))
+        rng_states = self.random_seeds(len(games))
         run_in_slices(
-            lambda start, stop: work(self._rules, games, randoms, actions, start, stop),
+            lambda start, stop: work(self._rules, games, rng_states, actions, start, stop),
             len(games),
             self.num_threads,
         )
@@ -79,9 +79,9 @@ class RandomAgent(Agent):
 
 
 class GreedyAgent(RandomAgent):
-    """Play the turn after which one's own count leads by most; ties at random.
+    """Play the turn with the largest lead of the player's count after it; break ties at random.
 
-    The count is RULES 4's: store, owned holes, and the free seeds in one's territory.
+    The count (RULES 4) is the store, owned holes, and the free seeds in the player's territory.
     """
 
     def act(self, games: np.ndarray) -> np.ndarray:

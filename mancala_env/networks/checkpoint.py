@@ -57,15 +57,15 @@ _DEEPEST = 20
 
 
 class InvalidCheckpoint(MancalaError):
-    """A file that is no checkpoint, is damaged, or was trained on something else."""
+    """The file is not a checkpoint, is damaged, or was trained for another use."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What a checkpoint is.
+    """Metadata of a checkpoint.
 
     Attributes:
-        ruleset: The ruleset it was trained on, every dial.
+        ruleset: Ruleset it was trained on, with all rule options.
         rounds: Rounds of an episode, or "match".
         observation_version: Version of its observation kind; see :mod:`mancala_env.observations`.
         network: What the network sees and how large it is.
@@ -94,7 +94,7 @@ class Identity:
         """Read an identity.
 
         Raises:
-            InvalidCheckpoint: The text is no identity, or one of a later version.
+            InvalidCheckpoint: The text is not an identity, or one of a later version.
         """
         try:
             fields = json.loads(text)
@@ -124,7 +124,7 @@ class Identity:
             raise InvalidCheckpoint(f"its identity cannot be read ({first_line(error)})") from error
 
     def check(self) -> None:
-        """Raise InvalidCheckpoint where a value is of the wrong type, or cannot be shown as it is."""
+        """Raise InvalidCheckpoint if a value is of the wrong type or not printable."""
         texts = {"observation_version": self.observation_version}
         if not isinstance(self.versions, dict):
             raise InvalidCheckpoint(f"its versions must be texts by name, not {self.versions!r}")
@@ -141,7 +141,7 @@ class Identity:
 
 
 def _check_plain(value: Any, depth: int = 0) -> None:
-    """Raise InvalidCheckpoint where plain data is nested deeply, or holds numbers that are not finite."""
+    """Raise InvalidCheckpoint if plain data is nested too deeply, or holds numbers that are not finite."""
     if depth > _DEEPEST:
         raise InvalidCheckpoint(f"its identity is nested more than {_DEEPEST} deep")
     if isinstance(value, float) and not math.isfinite(value):
@@ -152,10 +152,10 @@ def _check_plain(value: Any, depth: int = 0) -> None:
 
 
 def read_identity(path: str | Path) -> Identity:
-    """Return what a checkpoint is, without loading its weights.
+    """Return the metadata of a checkpoint without loading its weights.
 
     Raises:
-        InvalidCheckpoint: There is no such file, or it is no checkpoint; the message says what is wrong.
+        InvalidCheckpoint: The file is missing, or is not a checkpoint.
     """
     if Path(path).suffix == tensors.SUFFIX:
         text = _read_texts(path)[_IDENTITY_TEXT]
@@ -168,17 +168,19 @@ def read_identity(path: str | Path) -> Identity:
 
 
 def check_undamaged(path: str | Path) -> None:
-    """Look at the checksum of a checkpoint's weights; whether they can still be played is not asked.
+    """Check the checksum of a checkpoint's weights, but not whether this package can play them.
+
+    Safetensors files are accepted, as they are without a checksum.
 
     Raises:
-        InvalidCheckpoint: They are missing or damaged. A safetensors file has no checksum.
+        InvalidCheckpoint: The weights are missing or damaged.
     """
     if Path(path).suffix != tensors.SUFFIX:
         _of_member(path, WEIGHTS_MEMBER, lambda archive: archive.check(WEIGHTS_MEMBER))
 
 
 def _check_observation(path: str | Path, identity: Identity) -> None:
-    """Refuse a checkpoint that saw what this package does not show."""
+    """Refuse a checkpoint with an observation that this package does not have."""
     kind, theirs = identity.network.observation, identity.observation_version
     try:
         ours = observations.version(kind, identity.ruleset)
@@ -187,9 +189,11 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
             f"{path} saw {kind!r} of {identity.ruleset.name}, and this package has no value network of it"
         ) from error
     if theirs != ours:
-        # Behind the second dot is a hash of the value network that the observation shows.
-        is_same_but_for_judge = ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
-        why = ", which ships another value network" if is_same_but_for_judge else ""
+        # After the second dot is a hash of the value network in the observation.
+        differs_only_in_value_network = (
+            ours.count(".") == 2 and theirs.rpartition(".")[0] == ours.rpartition(".")[0]
+        )
+        why = ", which ships another value network" if differs_only_in_value_network else ""
         raise InvalidCheckpoint(
             f"{path} was trained on version {theirs} of the observation {kind!r}, and this package has "
             f"version {ours}{why}; train it again or install the package that wrote it: "
@@ -198,14 +202,14 @@ def _check_observation(path: str | Path, identity: Identity) -> None:
 
 
 def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
-    """Build the network of a checkpoint and fill in its weights; nothing is unpickled.
+    """Build the network of a checkpoint and load its weights; nothing is unpickled.
 
-    Torch's generator stays where it is, so that a training that loads an opponent learns the same.
-    Nothing of the size that the identity claims is allocated before the file has shown to hold as much.
+    Torch's random number generator does not change, so loading an opponent does not affect a training run.
+    Memory for the weights is allocated only after the size of the file was checked.
 
     Raises:
-        InvalidCheckpoint: It saw what this package does not show, or the weights are missing, damaged or do
-            not fit the identity.
+        InvalidCheckpoint: This package does not have its observation, or the weights are missing, damaged or
+            do not fit the identity.
     """
     _check_observation(path, identity)
     num_actions = identity.ruleset.num_actions(identity.rounds)
@@ -234,7 +238,7 @@ def load_network(path: str | Path, identity: Identity) -> "torch.nn.Module":
 
 
 def _read_weights(path: str | Path, size: int) -> "dict[str, torch.Tensor]":
-    """Return the tensors of a checkpoint by the names they have in its network, `size` bytes of numbers."""
+    """Return the tensors of a checkpoint, `size` bytes, by their names in the network."""
     if Path(path).suffix == tensors.SUFFIX:
         return {name: torch.from_numpy(part) for name, part in tensors.unpack(path, size).items()}
     packed = _read_member(path, WEIGHTS_MEMBER, size + _MOST_HEADER, size)
@@ -247,13 +251,13 @@ def _read_weights(path: str | Path, size: int) -> "dict[str, torch.Tensor]":
 
 
 def as_tensors(identity: Identity, network: "torch.nn.Module") -> bytes:
-    """Return a checkpoint that holds nothing but an identity and a network, as a safetensors file."""
+    """Return a safetensors file with an identity and a network."""
     weights = {name: value.numpy() for name, value in network.state_dict().items()}
     return tensors.pack(weights, texts_of(identity))
 
 
 def texts_of(identity: Identity) -> dict[str, str]:
-    """Return what a file of another format says about the network in it, texts by name."""
+    """Return the metadata of a network for files of other formats, texts by name."""
     return {"format": TENSORS_FORMAT, _IDENTITY_TEXT: replace(identity, value_network=None).to_json()}
 
 

@@ -1,12 +1,12 @@
-"""Give a checkpoint's network to programs that have no Python, or no torch.
+"""Export a checkpoint's network for programs without Python or torch.
 
 mancala export runs/first/final.zip --onnx first.onnx
 mancala export runs/first/final.zip --safetensors first.safetensors
 mancala export trained --ruleset leyla --onnx leyla.onnx
 
-ONNX runs in a browser, in C++, on a phone. Its inputs are `observation`, as the checkpoint's observation
-kind writes it, and `legal`, bool [B, A]; its outputs `logits` [B, A] and `values` [B]. A safetensors file
-holds the weights alone, and plays here wherever the checkpoint does. Both carry the checkpoint's identity.
+ONNX runs in browsers, in C++ and on phones. Its inputs are `observation`, of the checkpoint's observation
+kind, and `legal`, bool [B, A]. Its outputs are `logits` [B, A] and `values` [B]. A safetensors file holds the
+weights, and mancala-env plays it like a checkpoint. Both contain the checkpoint's identity.
 """
 
 import logging
@@ -31,12 +31,12 @@ from mancala_env.rulesets import lookup
 
 _SHIPPED = "trained"
 _OPSET = 18
-# Two games, so that nothing is taken for a constant.
+# Two games, so that the exporter does not treat B as constant.
 _GAMES = 2
 
 
 class _EveryAction(nn.Module):
-    """An ActionNetwork whose shapes depend on no number."""
+    """An ActionNetwork with shapes that do not depend on the data."""
 
     def __init__(self, network: ActionNetwork) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def to_safetensors(checkpoint: str | Path) -> bytes:
     """Return the network of a checkpoint as a safetensors file.
 
     Raises:
-        InvalidCheckpoint: It is none.
+        InvalidCheckpoint: The file is not a checkpoint.
     """
     identity = read_identity(checkpoint)
     return as_tensors(identity, load_network(checkpoint, identity))
@@ -60,7 +60,7 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     """Return the network of a checkpoint as an ONNX model; B is free.
 
     Raises:
-        InvalidCheckpoint: It is none.
+        InvalidCheckpoint: The file is not a checkpoint.
         ImportError: The extra "onnx" is not installed.
     """
     identity = read_identity(checkpoint)
@@ -79,10 +79,10 @@ def to_onnx(checkpoint: str | Path) -> bytes:
     games = torch.export.Dim("B")
     talk = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = talk.level
-    talk.setLevel(logging.ERROR)  # it warns that torchvision, which nothing here needs, is not installed
+    talk.setLevel(logging.ERROR)  # it warns that torchvision is not installed, which is not needed
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch about itself
+            warnings.simplefilter("ignore")  # warnings of torch about itself
             program = _exported(model, example, games)
     finally:
         talk.setLevel(level)
@@ -108,10 +108,10 @@ def _exported(model: nn.Module, example: tuple[Tensor, ...], games: Any) -> "tor
 
 
 def _checkpoint_of(text: str, ruleset: str | None) -> Path:
-    """Return the file that is named, or that is shipped for a ruleset.
+    """Return the named file, or the bundled one of a ruleset.
 
     Raises:
-        MancalaError: A ruleset is missing, unknown, without a network, or named beside a file.
+        MancalaError: A ruleset is missing, unknown, without a network, or given together with a file.
     """
     if text == _SHIPPED:
         if ruleset is None:
@@ -129,7 +129,7 @@ def _checkpoint_of(text: str, ruleset: str | None) -> Path:
 
 @in_one_line("mancala export")
 def main(arguments: list[str] | None = None, program: str = "mancala export") -> int:
-    """Export as the command line says; returns the exit status."""
+    """Run the command; return the exit status."""
     parser = Parser(prog=program, description=__doc__)
     parser.add_argument(
         "checkpoint", help=f"a checkpoint, such as runs/first/final.zip, or {_SHIPPED}: the shipped network"
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None, program: str = "mancala export") ->
     if options.onnx is None and options.safetensors is None:
         raise MancalaError("say what to write: --onnx FILE, --safetensors FILE, or both")
     checkpoint = _checkpoint_of(options.checkpoint, options.ruleset)
-    # Before the work, and so that no slip of the keyboard replaces the checkpoint.
+    # Check first, so that an error comes early and the checkpoint is not overwritten.
     for path, suffix, option, read in (
         (options.safetensors, SUFFIX, "--safetensors", read_identity),
         (options.onnx, ".onnx", "--onnx", None),

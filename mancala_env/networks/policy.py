@@ -1,9 +1,9 @@
-"""The networks agents are made of: plain torch modules, built from plain data.
+"""Policy networks: torch modules built from plain data.
 
-A checkpoint holds a :class:`NetworkConfig` as JSON and the weights as tensors; nothing in it is code.
+A checkpoint holds a :class:`NetworkConfig` as JSON and the weights as tensors. It holds no code.
 
 Symbols: B games, A actions, F features of a position, G features of an action, N rows of features, E
-numbers that spell one out.
+encoded numbers of a position.
 """
 
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ with needing("a network", "train"):
     import torch
     from torch import Tensor, nn
 
-# Leads and seeds divided by this lie near 1, whatever the board.
+# Leads and seeds divided by this are near 1 on every board.
 _SEED_SCALE = 8.0
-# The parts of "values" that judge the lines; the first lines have boards as well.
+# The parts of "values" with the values of lines; the first lines have boards as well.
 _WORTHS = ("reply_values", "third_values", "fourth_values")
-# What the number of the round was divided by when checkpoints of format 1 were trained.
+# Divisor of the round's number in checkpoints of format 1.
 _ROUND_SCALE = 2.0**24
-# Low enough to have no probability, high enough to survive a softmax in float32.
+# A logit of zero probability that is safe in a softmax in float32.
 _NEVER = -1e8
 
 
 class InvalidNetwork(MancalaError):
-    """A network that cannot be built."""
+    """A network cannot be built."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """What a network sees and how large it is; none has a default, so a checkpoint says all of it."""
+    """Observation and size of a network. No field has a default, so checkpoints name them all."""
 
     observation: ObservationKind = setting(
         "Observation: the board; the boards after each action (afterstates), two turns "
@@ -60,7 +60,7 @@ class NetworkConfig:
 
 
 class PositionEncoder(nn.Module):
-    """Spell the observation of a position out in numbers of size about 1.
+    """Encode the observation of a position as numbers of size about 1.
 
     Attributes:
         num_outputs: E, numbers per position.
@@ -81,17 +81,17 @@ class PositionEncoder(nn.Module):
         self.register_buffer("_scale", 1 / scale, persistent=False)
         self.num_outputs = self._num_holes * (seed_levels + 3) + len(scale)
 
-    def forward(self, seen: Tensor) -> Tensor:
+    def forward(self, observation: Tensor) -> Tensor:
         """Return float32 `[N, E]` from positions `[N, F]`."""
-        seeds = seen[:, : self._num_holes]
-        owned = seen[:, self._owned]
+        seeds = observation[:, : self._num_holes]
+        owned = observation[:, self._owned]
         return torch.cat(
             [
                 (seeds.unsqueeze(2) >= self._levels).flatten(1).float(),
                 seeds.float() / _SEED_SCALE,
                 (owned > 0).float(),
                 (owned < 0).float(),
-                seen[:, self._rest].float() * self._scale,
+                observation[:, self._rest].float() * self._scale,
             ],
             dim=1,
         )
@@ -106,7 +106,7 @@ def _hidden_layers(num_inputs: int, hidden: int, num_layers: int) -> nn.Sequenti
 
 
 class BoardNetwork(nn.Module):
-    """See the position; score its actions and its value with one multi-layer perceptron."""
+    """Map the position to logits of its actions and its value with one multi-layer perceptron."""
 
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__()
@@ -115,9 +115,9 @@ class BoardNetwork(nn.Module):
         self.policy_head = nn.Linear(config.hidden, num_actions, dtype=torch.float32)
         self.value_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
 
-    def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, observation: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """See :func:`build_network`."""
-        hidden = self.body(self.encoder(seen))
+        hidden = self.body(self.encoder(observation))
         logits = self.policy_head(hidden)
         if legal is not None:
             logits = logits.masked_fill(~legal, _NEVER)
@@ -125,9 +125,9 @@ class BoardNetwork(nn.Module):
 
 
 class ActionNetwork(nn.Module):
-    """See what each action leads to; judge every afterstate with the same small network.
+    """Evaluate the afterstate of every action with the same small network.
 
-    Each legal action gets a value of its own and a logit. The value of the position is the mean of the
+    Each legal action gets a value and a logit. The value of the position is the mean of the
     actions' values under the policy.
     """
 
@@ -149,46 +149,47 @@ class ActionNetwork(nn.Module):
         self.policy_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
         self.value_head = nn.Linear(config.hidden, 1, dtype=torch.float32)
 
-    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
-        self.body = _hidden_layers(num_seen, config.hidden, config.layers)
+    def _build_layers(self, num_inputs: int, config: NetworkConfig) -> None:
+        self.body = _hidden_layers(num_inputs, config.hidden, config.layers)
 
-    def forward(self, seen: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, observation: Tensor, legal: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """See :func:`build_network`."""
         if legal is None:
-            legal = seen[:, :, self._legal] != 0
-        # Only legal actions are judged: a good third of the work is saved.
+            legal = observation[:, :, self._legal] != 0
+        # Only legal actions are evaluated, which saves a third of the work.
         at = legal.flatten().nonzero().squeeze(1)
-        scored, judged = self._judged(seen.flatten(0, 1).index_select(0, at))
-        logits = scored.new_full((legal.numel(),), _NEVER).index_put((at,), scored).view(legal.shape)
-        values = judged.new_zeros(legal.numel()).index_put((at,), judged).view(legal.shape)
-        # The value's error is no reason to change the policy, so no gradient flows into it from here.
-        chances = torch.softmax(logits.detach(), dim=1)
-        return logits, (chances * values).sum(dim=1)
+        legal_logits, legal_values = self._evaluate(observation.flatten(0, 1).index_select(0, at))
+        logits = legal_logits.new_full((legal.numel(),), _NEVER).index_put((at,), legal_logits)
+        logits = logits.view(legal.shape)
+        values = legal_values.new_zeros(legal.numel()).index_put((at,), legal_values).view(legal.shape)
+        # The policy must not change with the value's error, so no gradient flows into it from here.
+        probabilities = torch.softmax(logits.detach(), dim=1)
+        return logits, (probabilities * values).sum(dim=1)
 
-    def forward_of_every_action(self, seen: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
-        """Do the same, judging illegal actions too: slower, and of shapes that depend on no number."""
-        scored, judged = self._judged(seen.flatten(0, 1))
-        logits = scored.view(legal.shape).masked_fill(~legal, _NEVER)
-        values = judged.view(legal.shape).masked_fill(~legal, 0.0)
+    def forward_of_every_action(self, observation: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
+        """Do the same, but evaluate illegal actions too; slower, with shapes independent of the data."""
+        all_logits, all_values = self._evaluate(observation.flatten(0, 1))
+        logits = all_logits.view(legal.shape).masked_fill(~legal, _NEVER)
+        values = all_values.view(legal.shape).masked_fill(~legal, 0.0)
         return logits, (torch.softmax(logits, dim=1) * values).sum(dim=1)
 
-    def _seen(self, rows: Tensor) -> Tensor:
+    def _inputs(self, rows: Tensor) -> Tensor:
         """Return position and leads of actions `[N, G]` as numbers of size about 1, float32 `[N, E]`."""
         leads = rows[:, self._leads].float() * self._lead_scale
         return torch.cat([self.encoder(rows[:, self._position]), leads], dim=1)
 
-    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def _evaluate(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of actions `[N, G]`, float32 `[N]` each."""
-        hidden = self.body(self._seen(rows))
+        hidden = self.body(self._inputs(rows))
         return self.policy_head(hidden).squeeze(1), torch.tanh(self.value_head(hidden)).squeeze(1)
 
 
 class LineNetwork(ActionNetwork):
-    """See boards of the lines that an action leads to; judge every line with the same small network.
+    """Evaluate the boards of every line after an action with the same small network.
 
-    An action is worth what the line is worth that whoever moves next would choose: its logit is the soft
-    minimum of its lines' (the soft maximum where the mover moves again), its value their mean by the chances
-    that this choice gives them.
+    The next player to move chooses the line. So the logit of an action is the soft minimum of the logits of
+    its lines, or their soft maximum if the mover moves again. Its value is the mean of their values with the
+    probabilities of that choice.
     """
 
     _numbers: Tensor
@@ -202,16 +203,16 @@ class LineNetwork(ActionNetwork):
         self._num_features = board.num_features(ruleset)
         self.register_buffer("_numbers", torch.arange(NUM_LINES, dtype=torch.float32), persistent=False)
 
-    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
-        self.action_layer = nn.Linear(num_seen, config.hidden, dtype=torch.float32)
+    def _build_layers(self, num_inputs: int, config: NetworkConfig) -> None:
+        self.action_layer = nn.Linear(num_inputs, config.hidden, dtype=torch.float32)
         self.line_layer = nn.Linear(
             BOARDS_OF_A_LINE * self.encoder.num_outputs, config.hidden, bias=False, dtype=torch.float32
         )
-        # The first hidden layer is the sum of these two: what an action is, and what its line is.
+        # The first hidden layer is the sum of these two: one for the action, one for its line.
         self.body = nn.Sequential(nn.ReLU(), *_hidden_layers(config.hidden, config.hidden, config.layers - 1))
 
     def _lines(self, rows: Tensor) -> Tensor:
-        """Return what the first layer makes of the lines of actions, float32 `[N, NUM_LINES, hidden]`."""
+        """Return the first layer's output for the lines of actions, float32 `[N, NUM_LINES, hidden]`."""
         boards = self.encoder(rows[:, self._leaves].reshape(-1, self._num_features))
         return self.line_layer(boards.view(-1, NUM_LINES, BOARDS_OF_A_LINE * self.encoder.num_outputs))
 
@@ -219,21 +220,22 @@ class LineNetwork(ActionNetwork):
         """Return the logits of lines, float32 `[N, NUM_LINES]`."""
         return self.policy_head(hidden).squeeze(2)
 
-    def _judged(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = self.body(self._lines(rows) + self.action_layer(self._seen(rows)).unsqueeze(1))
-        # Best for whoever moves next; past the last reply, its line again: counted once.
+    def _evaluate(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = self.body(self._lines(rows) + self.action_layer(self._inputs(rows)).unsqueeze(1))
+        # The best line for the next player to move. Past the last reply, lines repeat and count once.
         sign = 2.0 * rows[:, self._to_move].float().unsqueeze(1) - 1.0
         is_repeated = self._numbers >= rows[:, self._num_replies].float().clamp(min=1.0).unsqueeze(1)
-        scored = (sign * self._scores(rows, hidden)).masked_fill(is_repeated, _NEVER)
-        judged = torch.tanh(self.value_head(hidden)).squeeze(2)
-        chances = torch.softmax(scored.detach(), dim=1)
-        return (sign.squeeze(1) * torch.logsumexp(scored, dim=1)), (chances * judged).sum(dim=1)
+        line_logits = (sign * self._scores(rows, hidden)).masked_fill(is_repeated, _NEVER)
+        line_values = torch.tanh(self.value_head(hidden)).squeeze(2)
+        probabilities = torch.softmax(line_logits.detach(), dim=1)
+        logits = sign.squeeze(1) * torch.logsumexp(line_logits, dim=1)
+        return logits, (probabilities * line_values).sum(dim=1)
 
 
 class ValuedLineNetwork(LineNetwork):
-    """The same of lines that a value network has judged: what it says, and what is to be added to that.
+    """A LineNetwork that also gets the lines' values by a value network.
 
-    A line's logit starts from its value in seeds, times a factor that is learned too.
+    The logit of a line is that of the LineNetwork plus its value in seeds times a learned factor.
     """
 
     _worth_columns: Tensor
@@ -241,13 +243,13 @@ class ValuedLineNetwork(LineNetwork):
     def __init__(self, ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> None:
         super().__init__(ruleset, num_actions, config)
         parts = Observer(ruleset, config.observation, num_actions).parts
-        # With fewer actions than lines the last one stands for those that are not there.
+        # With fewer actions than lines, the last action fills the other columns.
         shown = [min(n, num_actions - 1) for n in range(NUM_LINES)]
         columns = torch.tensor([[parts[name].start + n for name in _WORTHS] for n in shown])
         self.register_buffer("_worth_columns", columns, persistent=False)
 
-    def _build_layers(self, num_seen: int, config: NetworkConfig) -> None:
-        super()._build_layers(num_seen, config)
+    def _build_layers(self, num_inputs: int, config: NetworkConfig) -> None:
+        super()._build_layers(num_inputs, config)
         self.worth_layer = nn.Linear(len(_WORTHS), config.hidden, bias=False, dtype=torch.float32)
         self.worth_factor = nn.Parameter(torch.ones(1, dtype=torch.float32))
 
@@ -258,17 +260,17 @@ class ValuedLineNetwork(LineNetwork):
         return super()._scores(rows, hidden) + self.worth_factor * self._worths(rows)[:, :, -1]
 
     def _worths(self, rows: Tensor) -> Tensor:
-        """Return what lines are worth after two, three and four turns, seeds, float32 `[N, NUM_LINES, 3]`."""
+        """Return line values after two, three and four turns in seeds, float32 `[N, NUM_LINES, 3]`."""
         return rows[:, self._worth_columns].float() / UNIT
 
 
 def build_network(ruleset: Ruleset, num_actions: int, config: NetworkConfig) -> nn.Module:
     """Build a network with random weights.
 
-    Its ``forward(seen, legal)`` takes observations, batch first, of the shape that
-    :class:`mancala_env.observations.Observer` gives, and bool `[B, A]` (None where only the values are
-    wanted). It returns logits float32 `[B, A]`, hugely negative where not legal, and values float32 `[B]`,
-    -1 to 1, of the player to move.
+    Its ``forward(observation, legal)`` takes observations `[B, *shape]` of
+    :class:`mancala_env.observations.Observer`, and legal actions, bool `[B, A]`, or None for values only. It
+    returns logits float32 `[B, A]`, hugely negative where illegal, and values float32 `[B]` for the player to
+    move, -1 to 1.
     """
     observer = Observer(ruleset, config.observation, num_actions)
     if "leaves" in observer.parts:

@@ -1,18 +1,17 @@
-"""A value network small enough for every leaf of a search: 25 ns instead of the 30 µs of a large one.
+"""A value network that is fast enough for every leaf of a search: 25 ns a position.
 
-It says what a position is worth to its player to move: the lead that is certain (stores and owned holes)
-and, beyond it, what is still to be won, in seeds:
+The value of a position for its player to move is the certain lead (stores and owned holes) plus the expected
+further margin, in seeds:
 
     further = bias + sum over units u of weight[u] * max(0, bias[u] + sum over holes h of E[h, code(h), u])
 
-E is a table: each hole's content, or who owns it, looks up sixteen numbers, and the first layer is but a sum
-(as in Nasu 2018, "Efficiently updatable neural-network-based evaluation functions"). In kernels these are
-16-bit whole numbers, four to a word, so that one addition adds four units; each unit is scaled by the
-range it can have, so no sum can run over. :func:`leaf_value` is what a search asks for: it is the margin of
-counts where there is no network.
+E is a table. The content or the owner of each hole selects sixteen numbers, so the first layer is a sum (as
+in Nasu 2018, "Efficiently updatable neural-network-based evaluation functions"). In kernels these are 16-bit
+whole numbers, four to a word, so one addition adds four units. Each unit is scaled by its possible range, so
+no sum overflows. Searches call :func:`leaf_value`. Without a network, it is the margin of counts.
 
-Holes are numbered from the player to move. Where territory has changed hands (later rounds of a Gabata
-match) they are not theirs and the network has seen none of it, so there a leaf is worth the margin of counts.
+Holes are numbered from the player to move. The network was not trained on positions after territory has
+changed hands (later rounds of a Gabata match). The value there is the margin of counts.
 
 Symbols: H holes, C codes, U units, N positions.
 """
@@ -43,13 +42,13 @@ from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 
 VERSION = 1
-"""Changes whenever the meaning of the weights does; checkpoints carry it."""
+"""Version of the meaning of the weights, stored in files."""
 UNIT = 16
-"""Values of a search with a network count sixteenths of a seed."""
+"""Units in a seed: values of a search with a network are in sixteenths of a seed."""
 MOST_SEEDS = 21
-"""A hole with more seeds looks like one with so many."""
+"""Largest code of a free hole; a hole with more seeds has the same code."""
 MINE, THEIRS = MOST_SEEDS + 1, MOST_SEEDS + 2
-"""Codes of holes that are owned; the code of a free hole is its seeds."""
+"""Codes of owned holes. The code of a free hole is its number of seeds."""
 NUM_CODES = MOST_SEEDS + 3
 NUM_UNITS = 16
 
@@ -58,8 +57,8 @@ _WORDS = NUM_UNITS // 4
 _UNITS_AT, _TABLE_AT = 1, 1 + 2 * NUM_UNITS
 # Weights of units are whole numbers over 2**_SHIFT.
 _SHIFT = 16
-_MOST_SUM = 65_000  # of 65,535, so that rounding cannot run over
-# Trained networks stay below 100; what lies within cannot overflow a kernel.
+_MOST_SUM = 65_000  # below 65,535, so that rounding cannot overflow
+# Limit of a weight, within which no kernel overflows. Those of trained networks are below 100.
 _LARGEST = 1e4
 
 _U8, _U16 = np.uint64(8), np.uint64(16)
@@ -67,15 +66,15 @@ _BYTE, _LANE = np.uint64(0xFF), np.uint64(0xFFFF)
 
 
 class InvalidValueNetwork(MancalaError):
-    """Weights that are no value network of this version."""
+    """The weights are not a value network of this version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueNetworkConfig:
-    """What a value network is, as plain data; the defaults are the only values this package reads.
+    """Configuration of a value network, as plain data. This package reads only the defaults.
 
     Attributes:
-        version: VERSION of the code that fitted it.
+        version: VERSION of the code that trained it.
         num_holes: H.
         num_codes: C.
         num_units: U.
@@ -98,10 +97,10 @@ class ValueNetworkConfig:
         return 4 * sum(math.prod(shape) for shape in self.shapes)
 
     def check(self, ruleset: Ruleset) -> None:
-        """Raise InvalidValueNetwork unless this package can run it on a ruleset."""
+        """Raise InvalidValueNetwork unless this package can run the network on a ruleset."""
         wanted = ValueNetworkConfig(num_holes=ruleset.num_holes)
         if self != wanted:
-            raise InvalidValueNetwork(f"its value network is {self}, and {wanted} would be right")
+            raise InvalidValueNetwork(f"its value network is {self}; expected {wanted}")
 
 
 class ValueWeights(NamedTuple):
@@ -128,24 +127,24 @@ class ValueWeights(NamedTuple):
         """Read weights.
 
         Raises:
-            InvalidValueNetwork: They are not as many as `config` says, or no numbers a search can use.
+            InvalidValueNetwork: The size differs from `config`, or numbers are not finite or too large.
         """
         shapes = config.shapes
         sizes = [math.prod(shape) for shape in shapes]
         if len(content) != 4 * sum(sizes):
             raise InvalidValueNetwork(
-                f"its value network has {len(content)} bytes; {4 * sum(sizes)} would be right"
+                f"its value network has {len(content)} bytes; expected {4 * sum(sizes)}"
             )
         numbers = np.frombuffer(content, "<f4").astype(np.float32)
         if not (np.abs(numbers) <= _LARGEST).all():  # false for NaN, too
             raise InvalidValueNetwork(
-                f"its value network holds numbers that are not finite or beyond {_LARGEST:g}"
+                f"its value network has numbers that are not finite or above {_LARGEST:g}"
             )
         parts = np.split(numbers, np.cumsum(sizes)[:-1])
         return ValueWeights(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def packed(self) -> np.ndarray:
-        """Return the network as kernels take it, int64 `[1 + 2 * U + H * C * U / 4]`."""
+        """Return the packed network for kernels, int64 `[1 + 2 * U + H * C * U / 4]`."""
         num_holes = len(self.embeddings)
         network = np.zeros(_TABLE_AT + num_holes * NUM_CODES * _WORDS, np.int64)
         write_packed(np.concatenate([part.ravel() for part in self]), num_holes, network)
@@ -154,10 +153,10 @@ class ValueWeights(NamedTuple):
 
 @kernel
 def write_packed(weights, num_holes, network):
-    """Write a network as kernels take it.
+    """Write a packed network for kernels.
 
     Args:
-        weights: float32, all numbers of :class:`ValueWeights` in order.
+        weights: float32, the numbers of :class:`ValueWeights` in order.
         num_holes: H.
         network: int64 `[1 + 2 * U + H * C * U / 4]`, zeros, written.
     """
@@ -186,7 +185,7 @@ def write_packed(weights, num_holes, network):
 
 @kernel
 def _range_of(weights, hole, unit):
-    """Return the least and the greatest number of a unit in a hole."""
+    """Return the smallest and the largest number of a unit in a hole."""
     first = hole * NUM_CODES * NUM_UNITS + unit
     lowest = highest = np.float64(weights[first])
     for code in range(1, NUM_CODES):
@@ -196,7 +195,7 @@ def _range_of(weights, hole, unit):
 
 
 def codes_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return what a value network sees of games, int64 `[N, H]`: codes of the holes, the mover's first."""
+    """Return the codes of the holes in games, the mover's first, int64 `[N, H]`."""
     state = unpack(games, ruleset.num_holes)
     player = games[:, PLAYER_COLUMN].astype(np.int64)[:, None]
     holes = holes_seen_by(ruleset, player[:, 0])
@@ -207,7 +206,7 @@ def codes_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
 
 
 def certain_leads(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return how far the player to move leads by stores and owned holes, int64 `[N]`."""
+    """Return the lead of the player to move in stores and owned holes, int64 `[N]`."""
     state = unpack(games, ruleset.num_holes)
     seeds, stores = state.seeds.astype(np.int64), state.stores.astype(np.int64)
     counts = [stores[:, player] + (seeds * (state.owner == player)).sum(axis=1) for player in (0, 1)]
@@ -217,7 +216,7 @@ def certain_leads(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
 
 @kernel
 def _word_of_units(sums, network, at):
-    """Return what the four units add whose sums lie in a word."""
+    """Return the contribution of the four units with sums in a word."""
     sums = np.uint64(sums)
     further = 0
     for lane in range(4):
@@ -229,7 +228,7 @@ def _word_of_units(sums, network, at):
 
 @kernel
 def _further_margin(rules, game, network):
-    """Return what the player to move is still to win beyond what is certain, in units of a value."""
+    """Return the expected further margin of the player to move, in units of a value."""
     player = game.player
     num_holes = 2 * rules.width
     mine = owned_by(game, player)
@@ -263,16 +262,16 @@ def _further_margin(rules, game, network):
 
 @kernel
 def unit_of(network):
-    """Return what one seed counts in values."""
+    """Return the units of a value in a seed."""
     return 1 if network is None else UNIT
 
 
 @kernel
 def leaf_value(rules, game, total, player, network):
-    """Return what a position is worth to a player: final once the round is over, else by the network.
+    """Return the value of a position for a player; it is final where the round is over.
 
-    `network` is None for the margin of counts in seeds, or a packed network for sixteenths of a seed. `total`
-    is num_seeds of the game.
+    `network` is a packed network, for values in sixteenths of a seed, or None, for the margin of counts in
+    seeds. `total` is num_seeds of the game.
     """
     if network is None:
         return margin_for(rules, game, total, player)
@@ -289,7 +288,7 @@ def leaf_value(rules, game, total, player, network):
 
 
 def position_values(ruleset: Ruleset, games: np.ndarray, network: np.ndarray | None) -> np.ndarray:
-    """Return the :func:`leaf_value` of games to their players to move, float64 `[N]`, in seeds."""
+    """Return the :func:`leaf_value` of games for their players to move, float64 `[N]`, in seeds."""
     values = np.zeros(len(games), np.int64)
     _write_values(encode(ruleset), network, games, values)
     return values / unit_of(network)

@@ -1,9 +1,8 @@
-"""Value networks as files of their own, and those that the package ships.
+"""Files of value networks, and the bundled ones.
 
-A file is in the safetensors format: four arrays of float32, and texts that say what they are. A page or a
-program in another language can play with it: the text "network" holds the sizes, "codes" what looks a table
-row up, and the four arrays are those of the formula in :mod:`mancala_env.networks.value`. ``mancala
-grow-value`` makes them.
+A file is in the safetensors format: four arrays of float32, and texts that describe them. Programs in other
+languages can play with it. The text "network" holds the sizes, and "codes" the codes of holes. The arrays are
+those of the formula in :mod:`mancala_env.networks.value`. ``mancala grow-value`` makes such files.
 """
 
 import json
@@ -24,7 +23,7 @@ from mancala_env.networks.value import (
 from mancala_env.rulesets import Ruleset
 
 FORMAT = "mancala-env value network"
-# What the arrays are called, and what the texts say to those who have no Python.
+# Names of the arrays, and texts for programs in other languages.
 _NAMES = ValueWeights._fields
 _CODES = {"most_seeds": MOST_SEEDS, "mine": MINE, "theirs": THEIRS}
 _MEANING = (
@@ -36,17 +35,17 @@ _MEANING = (
 
 
 class NoValueNetwork(InvalidValueNetwork):
-    """A ruleset for which no value network is shipped."""
+    """No value network is bundled for the ruleset."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueFile:
-    """A value network with what it is for and how it was made.
+    """A value network with its ruleset and the command that made it.
 
     Attributes:
-        ruleset: The ruleset it was grown on.
+        ruleset: Ruleset it was trained on.
         weights: The network.
-        made: How: the command and its numbers, texts by name.
+        made: Command that made it and its figures, texts by name.
     """
 
     ruleset: Ruleset
@@ -68,20 +67,19 @@ class ValueFile:
 
 
 def ruleset_of(path: str | Path) -> Ruleset:
-    """Return the ruleset that the network of a file was grown on.
+    """Return the ruleset of the network in a file.
 
     Raises:
-        InvalidValueNetwork: There is no such file, or it holds no value network.
+        InvalidValueNetwork: The file is missing, or is not a value network.
     """
     return _read_texts(path)[0]
 
 
 def read_value_file(path: str | Path) -> ValueFile:
-    """Read a value network; nothing in the file is code.
+    """Read a value network; no code in the file is run.
 
     Raises:
-        InvalidValueNetwork: There is no such file, it is damaged, or it holds no value network of this
-            version.
+        InvalidValueNetwork: The file is missing, damaged, or not a value network of this version.
     """
     ruleset, config, made = _read_texts(path)
     try:
@@ -90,7 +88,7 @@ def read_value_file(path: str | Path) -> ValueFile:
         shapes = {name: array.shape for name, array in found.items()}
         wanted = dict(zip(_NAMES, config.shapes, strict=True))
         if shapes != wanted:
-            raise InvalidValueNetwork(f"it holds {shapes}; {wanted} would be right")
+            raise InvalidValueNetwork(f"it holds {shapes}; expected {wanted}")
         weights = ValueWeights(*(found[name] for name in _NAMES))
         return ValueFile(ruleset, ValueWeights.from_bytes(weights.to_bytes(), config), made)
     except (tensors.InvalidTensors, InvalidValueNetwork) as error:
@@ -98,36 +96,36 @@ def read_value_file(path: str | Path) -> ValueFile:
 
 
 def read_for(path: str | Path, ruleset: Ruleset) -> ValueWeights:
-    """Read the value network of a file to play a ruleset.
+    """Read the value network of a file for a ruleset.
 
     Raises:
-        InvalidValueNetwork: As of :func:`read_value_file`, or it was grown on another ruleset.
+        InvalidValueNetwork: See :func:`read_value_file`; or the network is of another ruleset.
     """
     file = read_value_file(path)
     theirs, ours = _dials_of_a_round(file.ruleset), _dials_of_a_round(ruleset)
     if theirs != ours:
         dial = next(name for name in ours if ours[name] != theirs[name])
         raise InvalidValueNetwork(
-            f"{path} was grown on {file.ruleset.name}, not {ruleset.name}: "
+            f"{path} was trained on {file.ruleset.name}, not {ruleset.name}: "
             f"{dial} is {theirs[dial]!r} there and {ours[dial]!r} here"
         )
     return file.weights
 
 
 def shipped_network(ruleset: Ruleset) -> Path:
-    """Return the file of the value network that the package ships for a ruleset, by the dials of a round.
+    """Return the file of the bundled value network for a ruleset, found by the rule options of a round.
 
     Raises:
-        NoValueNetwork: There is none; the message says what to do.
+        NoValueNetwork: No value network is bundled for the ruleset.
     """
     for name in rulesets_with("value"):
         path = bundled_file("value", name)
         if _dials_of_a_round(ruleset_of(path)) == _dials_of_a_round(ruleset):
             return path
     raise NoValueNetwork(
-        f"no value network of {ruleset.name} is shipped; mancala grow-value makes one of a ruleset of the "
-        "catalogue, mancala_env.training.value_growth.grow_file of any, and there are some of: "
-        f"{', '.join(rulesets_with('value'))}"
+        f"no value network is bundled for {ruleset.name}, only for: {', '.join(rulesets_with('value'))}; "
+        "mancala grow-value makes one of a ruleset of the catalogue, and "
+        "mancala_env.training.value_growth.grow_file of any ruleset"
     )
 
 
@@ -142,15 +140,13 @@ def _read_texts(path: str | Path) -> tuple[Ruleset, ValueNetworkConfig, dict[str
     except tensors.InvalidTensors as error:
         raise InvalidValueNetwork(str(error)) from error
     if texts.get("format") != FORMAT:
-        raise InvalidValueNetwork(f"{path} does not say that it is a {FORMAT}")
+        raise InvalidValueNetwork(f"{path} is not marked as a {FORMAT}")
     try:
         ruleset = Ruleset(**json.loads(texts["ruleset"]))
         config = ValueNetworkConfig(**json.loads(texts["network"]))
         made = json.loads(texts["made"])
         if not all(isinstance(text, str) and (name + text).isprintable() for name, text in made.items()):
-            raise TypeError("what it says of how it was made must be printable texts by name")
+            raise TypeError("the texts on how it was made must be printable")
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise InvalidValueNetwork(
-            f"{path}: what it says of itself cannot be read ({first_line(error)})"
-        ) from error
+        raise InvalidValueNetwork(f"{path}: its description cannot be read ({first_line(error)})") from error
     return ruleset, config, made

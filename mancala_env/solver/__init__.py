@@ -4,6 +4,16 @@
 >>> solution = solver.solve(Position("leyla"))
 >>> solution.value, solution.best_actions
 (-16, (2, 5))
+
+| module | content |
+|---|---|
+| `exact` | `Solver` and `solve`: values of positions and of their actions |
+| `study` | the order of null-window searches that find these values |
+| `proof_search` | the null-window search, in steps |
+| `proofs` | for which positions a proof is valid, and how it is stored |
+| `table` | the transposition table of proved bounds |
+| `book` | opening books |
+| `position_sets` | solved positions to measure agents against |
 """
 
 from mancala_env.solver.exact import (

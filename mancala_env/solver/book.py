@@ -1,12 +1,12 @@
 """The opening book: exact values of the positions of the first turns of a round.
 
-A book file holds values only, in the order in which turning over every turn from the start meets new
-positions (breadth first, actions ascending), and one line of best play from the start to the end of the
-round, whose positions are known with it. Loading it plays those turns again, which takes milliseconds,
-and a checksum of the positions' keys tells a book of other rules. A position counts with its stall
-counter, seen from the player to move, so a book serves both players; stores do not matter.
+A book file holds only values, and one line of best play from the start to the end of the round. The values
+are in breadth-first order of new positions from the start, actions ascending. Loading a book replays those
+turns, which takes milliseconds. A checksum of the positions' keys detects a book of other rules. A position
+includes its stall counter and is seen from the player to move, so a book serves both players. Stores do not
+matter.
 
-``python -m tools.make_book layli_goobalay`` makes one anew.
+``python -m tools.make_book layli_goobalay`` makes a book.
 """
 
 import zlib
@@ -39,8 +39,8 @@ from mancala_env.solver.proofs import board_key
 from mancala_env.solver.study import owned_margin
 
 UNKNOWN = -32768
-"""Stands where a book has no value."""
-# What a file holds. Fifteen turns are millions of positions in the smallest game of the catalogue.
+"""Value of positions that a book does not know."""
+# Arrays of a file. Fifteen turns are millions of positions in the smallest game of the catalogue.
 _ARRAYS = {
     "turns": ArrayFormat("int64", ()),
     "rests": ArrayFormat("int16", (None,)),
@@ -51,7 +51,7 @@ _MOST_TURNS = 15
 
 
 class InvalidBook(MancalaError):
-    """A book file that does not belong to the rules."""
+    """A book file is invalid, or does not belong to the rules."""
 
 
 @kernel
@@ -62,7 +62,7 @@ def _write_keys(rules, games, keys):
 
 @kernel
 def _write_turns(rules, games, afters):
-    """Write every running game one turn after `games` into `afters`; returns how many."""
+    """Write every running game one turn after `games` to `afters`; return their number."""
     n = 0
     for b in range(len(games)):
         game = load(games, b)
@@ -78,7 +78,7 @@ def _write_turns(rules, games, afters):
 
 
 def keys_of(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return what a book knows running games by, uint64 `[B]`."""
+    """Return the keys of running games in books, uint64 `[B]`."""
     keys = np.empty(len(games), np.uint64)
     _write_keys(encode(ruleset), games, keys)
     return keys
@@ -89,72 +89,72 @@ def opening_positions(ruleset: Ruleset, turns: int, most: int | None = None) -> 
 
     Args:
         ruleset: The ruleset.
-        turns: How many turns from the start they are at most.
-        most: Positions after which no further turn is tried; None for all.
+        turns: Most turns from the start.
+        most: Number of positions after which no further turn is played; None: no limit.
 
     Returns:
-        games, uint64 `[N, NUM_COLUMNS]`, and for each how many turns it is from the start, int64 `[N]`.
+        games, uint64 `[N, NUM_COLUMNS]`, and the number of turns of each from the start, int64 `[N]`.
     """
     level = Position(ruleset).games
     levels, depths = [level], [np.zeros(1, np.int64)]
-    seen = keys_of(ruleset, level)
+    known = keys_of(ruleset, level)
     for depth in range(1, turns + 1):
-        if most is not None and len(seen) > most:
+        if most is not None and len(known) > most:
             break
         afters = np.zeros((len(level) * ruleset.num_holes, NUM_COLUMNS), np.uint64)
         level = afters[: _write_turns(encode(ruleset), level, afters)]
         keys = keys_of(ruleset, level)
         first = np.sort(np.unique(keys, return_index=True)[1])
-        first = first[~np.isin(keys[first], seen)]
-        level, seen = level[first], np.concatenate([seen, keys[first]])
+        first = first[~np.isin(keys[first], known)]
+        level, known = level[first], np.concatenate([known, keys[first]])
         levels.append(level)
         depths.append(np.full(len(level), depth))
     return np.concatenate(levels), np.concatenate(depths)
 
 
 def checksum_of(keys: np.ndarray) -> int:
-    """Return what tells the positions of a book from those of other rules."""
+    """Return the checksum of a book's positions, by which it is compared with the rules."""
     return zlib.crc32(keys.tobytes())
 
 
 @kernel
-def owned_part(games):
-    """Return the part of the value of row 0 that lies in owned holes."""
+def certain_part_of(games):
+    """Return the certain part of the value of row 0: the lead in owned holes."""
     game = load(games, 0)
     return owned_margin(game, game.player)
 
 
-def sure_part(position: Position) -> int:
-    """Return the part of a position's value that lies in owned holes."""
-    return int(owned_part(position.games))
+def certain_part(position: Position) -> int:
+    """Return the certain part of a position's value: the lead in owned holes."""
+    return int(certain_part_of(position.games))
 
 
 class Book:
-    """Exact rests (values less what owned holes hold) of opening positions.
+    """Exact rests (values minus the lead in owned holes) of opening positions.
 
     Attributes:
         ruleset: The ruleset.
-        turns: How many turns from the start the book reaches.
+        turns: Number of turns from the start.
         games: uint64 `[N, NUM_COLUMNS]`, its positions in book order.
-        rests: int16 `[N]`, their rests; UNKNOWN where there is none.
-        depths: int64 `[N]`, how many turns each is from the start.
-        line: Actions of a whole round of best play from the start, or none.
+        rests: int16 `[N]`, their rests, or UNKNOWN.
+        depths: int64 `[N]`, turns from the start of each.
+        line: Actions of a whole round of best play from the start; may be empty.
     """
 
     def __init__(
         self, ruleset: Ruleset, turns: int, rests: np.ndarray, checksum: int, line: Sequence[int] = ()
     ) -> None:
-        """Play the opening turns and put the values beside them.
+        """Play the opening turns and assign the values to their positions.
 
         Args:
             ruleset: The ruleset.
-            turns: How many turns from the start the book reaches.
-            rests: int16 `[N]`, as the attribute.
-            checksum: What `checksum_of` says of the keys of the positions.
-            line: Actions of a whole round of best play from the start, or none.
+            turns: Number of turns from the start.
+            rests: int16 `[N]`, see the attribute.
+            checksum: Result of `checksum_of` for the keys of the positions.
+            line: Actions of a whole round of best play from the start; may be empty.
 
         Raises:
-            InvalidBook: The positions are not those the values were made for.
+            InvalidBook: The values are of other positions.
         """
         self.ruleset = ruleset
         self.turns = turns
@@ -162,7 +162,7 @@ class Book:
         keys = keys_of(ruleset, self.games)
         if checksum_of(keys) != checksum or len(keys) != len(rests):
             raise InvalidBook(
-                f"the opening book of {ruleset.name} was made for other rules; make it anew with "
+                f"the opening book of {ruleset.name} was made for other rules; regenerate it with "
                 f"python -m tools.make_book {ruleset.name} --turns {turns}"
             )
         self.rests, self.line = rests, tuple(line)
@@ -171,62 +171,62 @@ class Book:
         self._add_line(line)
 
     def _add_line(self, line: Sequence[int]) -> None:
-        """Take in the positions of a line: best play from each of them ends as the line does."""
+        """Add the positions of a line. Best play from each of them has the result of the line."""
         position = Position(self.ruleset)
-        passed = []
+        visited = []
         for action in line:
-            passed.append((position.copy(), int(action)))
+            visited.append((position.copy(), int(action)))
             if position.is_over or action not in position.legal_actions:
                 raise InvalidBook(
-                    f"turn {len(passed)} of the line of a book of {self.ruleset.name} is not legal"
+                    f"turn {len(visited)} of the line of a book of {self.ruleset.name} is not legal"
                 )
             position.play(int(action))
-        if passed and not position.is_over:
+        if visited and not position.is_over:
             raise InvalidBook(
                 f"the line of a book of {self.ruleset.name} does not reach the end of the round"
             )
-        for before, action in passed:
+        for before, action in visited:
             key = int(keys_of(self.ruleset, before.games)[0])
             won = [position.counts[player] - before.stores[player] for player in (SOUTH, NORTH)]
-            self._rests[key] = won[before.player] - won[1 - before.player] - sure_part(before)
+            self._rests[key] = won[before.player] - won[1 - before.player] - certain_part(before)
             self._line[key] = action
 
     @classmethod
     def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "Book":
-        """Return the book that a file holds.
+        """Read a book from a file; no code in it is run.
 
         Raises:
-            InvalidBook: It is none, or one of other rules; nothing in it has been run.
-            OSError: It cannot be read.
+            InvalidBook: The file is not an opening book, or one of other rules.
+            OSError: The file cannot be read.
         """
         try:
             data = read_arrays(file, _ARRAYS)
         except InvalidArchive as error:
-            raise InvalidBook(f"{file} is no opening book ({error}); remove it to start anew") from error
+            raise InvalidBook(f"{file} is not an opening book ({error}); remove it to start again") from error
         turns, rests = int(data["turns"]), data["rests"]
         if not 0 <= turns <= _MOST_TURNS:
-            raise InvalidBook(f"{file} claims {turns} turns; a book reaches 0 to {_MOST_TURNS}")
+            raise InvalidBook(f"{file} has {turns} turns; a book has 0 to {_MOST_TURNS}")
         most = ruleset.total_seeds
         if (wrong := rests[(abs(rests.astype(np.int64)) > most) & (rests != UNKNOWN)]).size:
-            raise InvalidBook(f"{file} holds the value {wrong[0]}; {most} seeds are in the game")
+            raise InvalidBook(f"{file} holds the value {wrong[0]}; the game has only {most} seeds")
         return cls(ruleset, turns, rests, int(data["checksum"]), data["line"].tolist())
 
     def __len__(self) -> int:
         return len(self._rests)
 
     def rest(self, games: np.ndarray) -> int | None:
-        """Return the rest of the running game in row 0, or None if the book does not have it."""
-        return self._found(self._rests, games)
+        """Return the rest of the running game in row 0, or None if the book does not know it."""
+        return self._look_up(self._rests, games)
 
     def action(self, games: np.ndarray) -> int | None:
-        """Return the action of the line in the running game in row 0, None where it does not come by."""
-        return self._found(self._line, games)
+        """Return the line's action in the running game of row 0, or None if it is not on the line."""
+        return self._look_up(self._line, games)
 
-    def _found(self, of_keys: dict[int, int], games: np.ndarray) -> int | None:
+    def _look_up(self, by_key: dict[int, int], games: np.ndarray) -> int | None:
         width = self.ruleset.row_width
-        if int(games[0, TERRITORY_COLUMN]) != (1 << width) - 1:  # a later round, with other territories
+        if int(games[0, TERRITORY_COLUMN]) != (1 << width) - 1:  # a later round with other territories
             return None
-        return of_keys.get(int(keys_of(self.ruleset, games[:1])[0]))
+        return by_key.get(int(keys_of(self.ruleset, games[:1])[0]))
 
 
 def _file(name: str):
@@ -240,7 +240,7 @@ def rulesets_with_book() -> tuple[str, ...]:
 
 @lru_cache
 def load_book(ruleset: Ruleset) -> Book | None:
-    """Return the opening book shipped for a ruleset, or None."""
+    """Return the bundled opening book of a ruleset, or None."""
     if ruleset.name not in names() or lookup(ruleset.name) != ruleset:
         return None
     file = _file(ruleset.name)

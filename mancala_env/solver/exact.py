@@ -1,8 +1,8 @@
-"""Exact values of rounds: what is asked, in which order, and on how many threads.
+"""Exact values of rounds, found by proof searches on one or more threads.
 
-A :class:`Solver` keeps the table of a ruleset between positions; :func:`solve` makes one for a single
-position. Values are found by null-window searches ("is the rest worth at least so many seeds?");
-:mod:`mancala_env.solver.study` says which.
+A :class:`Solver` keeps the table of a ruleset between positions. :func:`solve` makes one for a single
+position. Null-window searches ("is the rest at least `beta`?") find the values, in the order of
+:mod:`mancala_env.solver.study`.
 """
 
 import math
@@ -26,39 +26,39 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import proof_search, study
-from mancala_env.solver.book import load_book, owned_part, sure_part
+from mancala_env.solver.book import certain_part, certain_part_of, load_book
 from mancala_env.solver.proofs import Scope
 from mancala_env.solver.study import LOWER, ROW, UPPER, Study
 from mancala_env.solver.table import new_table
 
 DEFAULT_MEMORY_MB = 1024
-# Nodes of the first piece of a search, and of the largest. A node touches a handful of places of the table,
-# and each for the first time may cost a fifth of a millisecond, in which the system clears two megabytes.
+# Nodes of the first piece of a search, and of the largest. A node touches a few places of the table. The
+# first touch of a place may cost 0.2 ms, in which the system clears two megabytes.
 _FIRST_NODES, _MOST_NODES = 1, 20_000
-# While much of the table was never touched, any node may meet such places: with a time limit, the clock is
-# looked at after each.
+# While much of the table is untouched, any node may cost that. With a time limit, the clock is read after
+# each node then.
 _NODES_A_COLD_MB = 4.0
-# What a piece is to take where only Ctrl-C waits for its end.
+# Target time of a piece without a time limit, when only Ctrl-C waits for its end.
 _UNTIMED_SECONDS = 0.02
-# Megabytes of a table that a thread can fill in a second, several times over.
+# Upper estimate of the megabytes of a table that a thread can fill in a second.
 _MB_A_SECOND = 100
-# A search that takes less is answered before a second thread would help.
+# Nodes of a search before other threads help. Shorter searches end before these would help.
 _NODES_ALONE = 60_000
 _NO_LIMIT = 1 << 62
 _PROGRESS_SECONDS = 0.2
 _BUSY_WORDS = 1 << 13
 _ALONE = np.zeros(1, np.uint64)
-_KNOWS_NOTHING = new_table(0.001)
+_EMPTY_TABLE = new_table(0.001)
 
 
 class SolverInputError(InvalidArgument):
-    """An argument the solver cannot take."""
+    """An argument of the solver is invalid."""
 
 
 def _positive(name: str, value: Any) -> float:
-    """Return a number above 0, a Python one: a comparison with NumPy's is no bool."""
+    """Return a number above 0 as a float."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not value > 0:  # not a number, too
+    if not is_number or not value > 0:  # false for NaN, too
         raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
     try:
         return float(value)
@@ -68,14 +68,14 @@ def _positive(name: str, value: Any) -> float:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a solve stands.
+    """Progress of a solve.
 
     Attributes:
         lower: The value is at least this.
         upper: The value is at most this.
         nodes: Positions searched so far.
         seconds: Seconds since the start.
-        action: The action whose value is being searched; None: the position's own.
+        action: Action whose value is being searched; None: the value of the position.
     """
 
     lower: int
@@ -87,16 +87,18 @@ class Progress:
 
 @dataclass(frozen=True)
 class Solution:
-    """What is known of a position. Values are the final count of the player to move minus the opponent's,
-    stores counted from zero at the position and owned holes with what they hold.
+    """Exact values of a position, or bounds.
+
+    A value is the final count of the player to move minus the opponent's. Stores count from zero at the
+    position, owned holes with their contents.
 
     Attributes:
-        value: The value under best play; where the time limit struck first, the lower bound.
-        action_values: Action -> value after it; where the time limit struck, the lower bound.
-        principal_variation: ``(player, action)`` of a line of best play to the end of the round; where
-            the time limit struck, the part that was found.
-        nodes: Positions searched (0: the opening book or the table knew).
-        seconds: Seconds it took.
+        value: Value under best play; its lower bound if time ran out.
+        action_values: Action -> value after it; its lower bound if time ran out.
+        principal_variation: ``(player, action)`` of a line of best play to the end of the round; its first
+            part if time ran out.
+        nodes: Positions searched; 0 if the opening book or the table had the values.
+        seconds: Seconds taken.
         is_exact: Whether `value` and all of `action_values` are exact.
         lower: The value is at least this.
         upper: The value is at most this.
@@ -115,21 +117,21 @@ class Solution:
 
     @property
     def best_actions(self) -> tuple[int, ...]:
-        """The actions that keep the value, as far as it is known."""
+        """Actions with the best value or lower bound."""
         best = max(self.action_values.values(), default=0)
         return tuple(action for action, value in self.action_values.items() if value == best)
 
 
 class OutOfTime(Exception):
-    """The limit of time or nodes struck; what has been proved stays in the table."""
+    """The limit of time or nodes was reached; proofs stay in the table."""
 
 
-def _new_line(ruleset: Ruleset) -> proof_search.Line:
-    """Allocate what one thread needs to search."""
+def _new_line(ruleset: Ruleset) -> proof_search.SearchLine:
+    """Allocate the memory of one thread."""
     # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
     depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
     holes = ruleset.num_holes
-    return proof_search.Line(
+    return proof_search.SearchLine(
         words=np.empty((depth, proof_search.NUM_WORDS), np.uint64),
         nums=np.empty((depth, proof_search.NUM_NUMS), np.int64),
         turn_words=np.empty((depth * holes, proof_search.NUM_WORDS), np.uint64),
@@ -139,16 +141,16 @@ def _new_line(ruleset: Ruleset) -> proof_search.Line:
 
 
 class Solver:
-    """Exact values of positions of one ruleset, with a table that is kept from one to the next.
+    """Exact values of positions of one ruleset, with a table that is kept between positions.
 
-    Not for use from two threads at once; `num_threads` of the methods is.
+    A solver must not be used from two threads at once. It runs `num_threads` threads itself.
 
     Attributes:
         ruleset: The ruleset.
         book: Its opening book, or None.
         nodes: Positions searched since the solver was made.
-        deadline: When its searches end with OutOfTime, by ``time.monotonic()``; infinite: never.
-        is_cancelled: Whether :meth:`cancel` was called; then it searches no more.
+        deadline: Time by ``time.monotonic()`` at which searches raise OutOfTime; infinite: never.
+        is_cancelled: Whether :meth:`cancel` was called, after which every search raises OutOfTime.
     """
 
     def __init__(
@@ -163,18 +165,18 @@ class Solver:
         """Set up an empty table.
 
         Args:
-            ruleset: Name of a ruleset, or your own.
-            memory_mb: Most megabytes of memory the table may take; taken as it fills.
+            ruleset: Ruleset name, or a ruleset.
+            memory_mb: Most megabytes of the table, allocated as it fills.
             num_threads: CPU threads that search one position together.
-            use_book: Whether to look values up in the opening book shipped with the package.
-            share_proofs: Whether what is proved of a position also serves those that differ in the stall
-                counter or in what owned holes hold, where it holds for them too. False keys every proof by
-                the whole position: many times slower, and a check on the argument.
+            use_book: Whether to look up values in the bundled opening book.
+            share_proofs: Whether a proof also serves positions that differ only in the stall counter or in
+                the contents of owned holes, where it holds for these. False keys every proof by the whole
+                position. That is many times slower, and serves as a check of the sharing.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            InvalidArgument: Another argument is of the wrong type or out of range. The first search raises
-                it where the machine cannot give a table so large.
+            InvalidRuleset: The ruleset is unknown.
+            InvalidArgument: Another argument is of the wrong type or out of range. The first search raises it
+                if the table does not fit the memory of the machine.
         """
         self._memory_mb = _positive("memory_mb", memory_mb)
         self.ruleset = lookup(ruleset)
@@ -183,8 +185,8 @@ class Solver:
         self._table: np.ndarray | None = None
         self._attempts = np.zeros(proof_search.NUM_ATTEMPTS, np.uint64)
         self._shares = int(truth("share_proofs", share_proofs))
-        self._lines: list[proof_search.Line] = []
-        self._paces: list[tuple[Pace, Pace]] = []  # with a time limit, and without
+        self._lines: list[proof_search.SearchLine] = []
+        self._paces: list[tuple[Pace, Pace]] = []  # with and without a time limit
         self.book = load_book(self.ruleset) if truth("use_book", use_book) else None
         self.deadline, self.is_cancelled = np.inf, False
         self._last_node = _NO_LIMIT
@@ -196,7 +198,7 @@ class Solver:
         return sum(int(line.registers[proof_search.NODES]) for line in self._lines)
 
     def sibling(self) -> "Solver":
-        """Return a solver on the same table, for one more thread; it searches on one thread itself."""
+        """Return a solver with the same table for use in another thread; it runs one thread itself."""
         other = Solver.__new__(Solver)
         other.__dict__.update(self.__dict__)
         other._table = self._shared_table()
@@ -207,10 +209,10 @@ class Solver:
         return other
 
     def cancel(self) -> None:
-        """End a search that runs in another thread, and every later one, with OutOfTime.
+        """End the search that runs in another thread, and every later one, with OutOfTime.
 
-        This cannot be undone: drop the solver afterwards. To stop one search of many, cancel a solver that
-        :meth:`sibling` returned for it. The solver that it came from, and their common table, stay usable.
+        This cannot be undone: drop the solver afterwards. To stop one search of many, run it on a solver from
+        :meth:`sibling` and cancel that one. The original solver and the shared table stay usable.
         """
         self.is_cancelled = True
 
@@ -218,9 +220,9 @@ class Solver:
         if self._table is None:
             try:
                 self._table = new_table(self._memory_mb)
-            except (MemoryError, OverflowError, ValueError) as error:  # the last: more than can be addressed
+            except (MemoryError, OverflowError, ValueError) as error:  # ValueError: not addressable
                 raise SolverInputError(
-                    f"memory_mb must be what this machine can give, in megabytes, not {self._memory_mb:g}"
+                    f"memory_mb={self._memory_mb:g} is more than this machine can allocate"
                 ) from error
         return self._table
 
@@ -233,27 +235,29 @@ class Solver:
         with_line: bool = True,
         with_values: bool = True,
     ) -> Solution:
-        """Solve a position: see :func:`solve`.
-
-        Raises as that does, and OutOfTime where another thread has cancelled.
+        """Solve a position; see :func:`solve`.
 
         Args:
             position: The position.
             time_limit: Seconds, or None.
             progress: Called with the bounds; it may raise to stop.
-            with_line: Whether to find the principal variation too, which can take more than the values do
-                where the opening book knew them.
-            with_values: Whether to find the value of every action; False: only the position's own and
-                which actions keep it, by their bounds, in less time.
+            with_line: Whether to find the principal variation too. That can take longer than the values when
+                these come from the opening book.
+            with_values: Whether to find the value of every action. False finds only the value of the position
+                and the actions that keep it, by their bounds, in less time.
+
+        Raises:
+            SolverInputError: An argument is invalid.
+            OutOfTime: Another thread has cancelled.
         """
         self._check(position)
         if time_limit is not None:
             time_limit = _positive("time_limit", time_limit)
-        asked = truth("with_line", with_line), truth("with_values", with_values)
-        return _Study(self, position, time_limit, progress).run(*asked)
+        wanted = truth("with_line", with_line), truth("with_values", with_values)
+        return _Solve(self, position, time_limit, progress).run(*wanted)
 
     def value(self, position: Position) -> int:
-        """Return the value of a position; faster than :meth:`solve`, which values every action.
+        """Return the value of a position; faster than :meth:`solve`, which finds the value of every action.
 
         Raises:
             SolverInputError: The position is of another ruleset.
@@ -262,19 +266,19 @@ class Solver:
         return self.narrow(position, *self.known_bounds(position))
 
     def value_within(self, position: Position, most_nodes: int) -> int | None:
-        """Return the value of a position, or None where it takes more nodes than that.
+        """Return the value of a position, or None if it takes more than `most_nodes` nodes.
 
-        No clock decides: a new solver asked for the same positions in the same order, on one thread, gives
-        the same answers.
+        The result is deterministic on one thread: a new solver returns the same values for the same positions
+        in the same order.
 
         Args:
             position: The position.
-            most_nodes: Positions to search at most, at least 0: what the book and the table have. With
-                several threads each may search a piece more.
+            most_nodes: Most positions to search; 0: only look up the book and the table. With several
+                threads, each may search one piece more.
 
         Raises:
             SolverInputError: The position is of another ruleset.
-            InvalidArgument: most_nodes is no such number.
+            InvalidArgument: most_nodes is not a whole number of at least 0.
             OutOfTime: The solver was cancelled.
         """
         self._last_node = self.nodes + whole("most_nodes", most_nodes, 0)
@@ -319,8 +323,8 @@ class Solver:
             games: Running games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
 
         Returns:
-            int16 `[B, A]`, A being W (H where the ruleset's territory changes hands); ILLEGAL where an
-            action is not legal.
+            int16 `[B, A]`, ILLEGAL for illegal actions. A is W, or H if territory changes hands in the
+            ruleset.
 
         Raises:
             InvalidPosition: The array has another shape or type.
@@ -334,19 +338,19 @@ class Solver:
         return values
 
     def known_bounds(self, position: Position) -> tuple[int, int]:
-        """Return the bounds of a position's value that need no search.
+        """Return the bounds of a position's value without a search.
 
         They are equal where the round is over or the book has the position.
         """
         games = position.games
         known = self.book.rest(games) if self.book and not position.is_over else None
         if known is not None:
-            return sure_part(position) + known, sure_part(position) + known
-        table = _KNOWS_NOTHING if self._table is None else self._table
+            return certain_part(position) + known, certain_part(position) + known
+        table = _EMPTY_TABLE if self._table is None else self._table
         return _known_bounds(self._rules, games, self._scope(games), table)
 
     def hint(self, position: Position) -> int:
-        """Return an action that proved well, or one that need not be legal where none did."""
+        """Return a good action from the book or the table, or a number that need not be a legal action."""
         games = position.games
         action = self.book.action(games) if self.book else None
         if action is not None:
@@ -356,11 +360,11 @@ class Solver:
         return int(proof_search.known(self._rules, games, 0, self._scope(games), self._table)[2])
 
     def reaches(self, position: Position, value: int, sign: int) -> bool:
-        """Tell whether a position's value is at least `value` (sign 1) or at most that (sign -1)."""
+        """Return whether a position's value is at least `value` (sign 1) or at most `value` (sign -1)."""
         lower, upper = self.known_bounds(position)
         if lower == upper:
             return sign * lower >= sign * value
-        beta = value - sure_part(position)
+        beta = value - certain_part(position)
         if sign > 0:
             return self.prove(position.games, beta) >= beta
         return self.prove(position.games, beta + 2) < beta + 2
@@ -377,15 +381,15 @@ class Solver:
 
         Args:
             position: The position; running, unless the bounds are equal.
-            lower: The value is at least this. It has the value's parity.
-            upper: The value is at most this. Likewise.
-            guess: The value to ask about first.
-            narrowed: Called with the bounds each time they close in.
+            lower: Lower bound of the value, of the value's parity.
+            upper: Upper bound of the value, of the value's parity.
+            guess: First guess of the value.
+            narrowed: Called with the bounds after each change.
 
         Raises:
-            OutOfTime: The deadline struck.
+            OutOfTime: The deadline passed.
         """
-        games, sure = position.games, sure_part(position)
+        games, sure = position.games, certain_part(position)
         beta = study.first_beta(lower, upper, guess)
         while lower < upper:
             answer = sure + self.prove(games, beta - sure)
@@ -402,27 +406,27 @@ class Solver:
             beta: A number of the parity of the free seeds.
 
         Returns:
-            A number: the rest is at least that if it is at least `beta`, else at most that.
+            A lower bound of the rest if it is at least `beta`, else an upper bound.
 
         Raises:
-            OutOfTime: The time limit struck.
+            OutOfTime: A limit was reached.
         """
         self._shared_table()
         scope = self._scope(games)
         self._prepare(0, games, scope, beta)
-        enough = self._lines[0].registers[proof_search.NODES] + _NODES_ALONE
+        most_nodes = self._lines[0].registers[proof_search.NODES] + _NODES_ALONE
         self.check_limits()
-        while not self._go_on(0, games, scope, _ALONE):
+        while not self._resume(0, games, scope, _ALONE):
             self.check_limits()
-            if self.num_threads > 1 and self._lines[0].registers[proof_search.NODES] >= enough:
+            if self.num_threads > 1 and self._lines[0].registers[proof_search.NODES] >= most_nodes:
                 return self._search_together(games, scope, beta)
         return self._answer(0)
 
     def check_limits(self) -> None:
-        """Look at the clock and at the nodes, and let whoever wants to know; also between two searches.
+        """Check the limits of time and nodes, and call `on_call`.
 
         Raises:
-            OutOfTime: The deadline struck, the last node was searched, or another thread has cancelled.
+            OutOfTime: A limit was reached, or another thread has cancelled.
         """
         if self.on_call:
             self.on_call()
@@ -445,15 +449,15 @@ class Solver:
             self._paces.append((Pace(_FIRST_NODES, _MOST_NODES), without))
         proof_search.start(self._rules, games, 0, scope, self._lines[n], beta)
 
-    def _go_on(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
-        """Let a line go on for some milliseconds; tell whether it has the answer."""
+    def _resume(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
+        """Resume the search of a line for some milliseconds; return whether it is answered."""
         line, pace = self._lines[n], self._paces[n][self.deadline == np.inf]
         assert self._table is not None
         is_cold = (
             self.deadline < np.inf
             and line.registers[proof_search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
         )
-        # A piece ends at the last node: where it stops must not depend on the pace.
+        # A piece ends at the last node, so that the end does not depend on the pace.
         nodes = min(1 if is_cold else pace.piece, max(1, self._last_node - self.nodes))
         started = time.monotonic()
         proof_search.search(
@@ -468,7 +472,7 @@ class Solver:
         )
         if line.registers[proof_search.DONE]:
             return True
-        if not is_cold:  # a node says nothing of the next then
+        if not is_cold:  # the time of one such node does not predict the next
             pace.took(time.monotonic() - started)
         return False
 
@@ -476,14 +480,14 @@ class Solver:
         return int(self._lines[n].registers[proof_search.ANSWER])
 
     def _search_together(self, games: np.ndarray, scope: Scope, beta: int) -> int:
-        """Run one null-window search on several threads, which help each other through the table."""
+        """Run one null-window search on several threads with a shared table."""
         answered = threading.Event()
         busy = np.zeros(_BUSY_WORDS, np.uint64)
         answers: list[int] = []
 
-        def help_out(n: int) -> None:
+        def search_along(n: int) -> None:
             while not answered.is_set():
-                if self._go_on(n, games, scope, busy):
+                if self._resume(n, games, scope, busy):
                     answers.append(self._answer(n))
                     answered.set()
                 elif n == 0:
@@ -492,9 +496,9 @@ class Solver:
         for n in range(1, self.num_threads):
             self._prepare(n, games, scope, beta)
         with ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="mancala-solver") as pool:
-            helpers = [pool.submit(help_out, n) for n in range(1, self.num_threads)]
+            helpers = [pool.submit(search_along, n) for n in range(1, self.num_threads)]
             try:
-                help_out(0)
+                search_along(0)
             finally:
                 answered.set()
             for helper in helpers:
@@ -503,7 +507,7 @@ class Solver:
 
 
 ILLEGAL = -32768
-"""Stands in an array of action values where an action is not legal."""
+"""Value of illegal actions in arrays of action values."""
 
 
 @kernel
@@ -544,8 +548,8 @@ def turns_of(position: Position) -> list[Turn]:
     return turns
 
 
-class _Study:
-    """One call of solve: the bounds of a position and of each action, as they close."""
+class _Solve:
+    """One call of solve, with the bounds of a position and of each action."""
 
     def __init__(
         self,
@@ -569,7 +573,7 @@ class _Study:
         study.begin(solver._rules, position.games, 0, self.study)
 
     def run(self, with_line: bool, with_values: bool) -> Solution:
-        """Close the bounds until all are exact or time is up, then find the line in what is left of it."""
+        """Search until all bounds are exact, then find the line, while there is time."""
         line: list[tuple[int, int]] = []
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
@@ -598,17 +602,17 @@ class _Study:
         )
 
     def read_known(self) -> None:
-        """Take over what the book and the table have."""
+        """Tighten the bounds by the book and the table."""
         for row in self.rows():
             position = Position.from_games(self.solver.ruleset, self.study.games, row)
             study.take_bounds(self.study.rows, row, *self.solver.known_bounds(position))
         study.agree(self.study.rows)
 
     def close(self, with_values: bool) -> None:
-        """Search what the study asks until all bounds are equal, or actions are told apart."""
+        """Answer the questions of the study until it is done."""
         while (row := int(study.next_window(self.study, with_values))) >= 0:
             games, beta = self.study.games[row : row + 1], int(self.study.window[study.BETA])
-            sure = int(owned_part(games))
+            sure = int(certain_part_of(games))
             study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
 
     def rows(self) -> list[int]:
@@ -624,7 +628,7 @@ class _Study:
         return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
 
     def follow_best(self, line: list[tuple[int, int]]) -> None:
-        """Write down a line of best play; the book and the table have most of its proofs."""
+        """Append a line of best play; the book and the table have most of its proofs."""
         position, value = self.position, self.bounds_of(0)[0]
         while not position.is_over:
             if time.monotonic() >= self.deadline:
@@ -632,7 +636,7 @@ class _Study:
             turns = turns_of(position)
             hint = self.solver.hint(position)
             turns.sort(key=lambda turn: turn.action != hint)
-            # First what is known to keep the value, then what can be shown to.
+            # First a turn known to keep the value, then one proved to keep it.
             best = next((turn for turn in turns if self.is_known(turn, value)), None) or next(
                 turn
                 for turn in turns
@@ -643,7 +647,7 @@ class _Study:
             position, value = best.after, best.sign * (value - best.won)
 
     def is_known(self, turn: Turn, value: int) -> bool:
-        """Tell whether a turn is worth as much, as far as no search is needed to see it."""
+        """Return whether a turn is known, without a search, to keep the value."""
         lower, upper = self.solver.known_bounds(turn.after)
         return turn.won + (lower if turn.sign > 0 else -upper) >= value
 
@@ -670,15 +674,15 @@ def solve(
     Args:
         position: A position of any ruleset, running or over, with any stall counter.
         memory_mb: Most megabytes of memory for the table of proved bounds.
-        time_limit: Seconds after which the bounds found so far are returned; None: until it is solved.
+        time_limit: Seconds after which the current bounds are returned; None: no limit.
         num_threads: CPU threads that search together.
         progress: Called a few times a second with the current bounds.
 
     Returns:
-        The solution; ``is_exact`` tells whether the time sufficed.
+        The solution; ``is_exact`` is false if time ran out.
 
     Raises:
-        SolverInputError: An argument is out of range; the message says what would be right.
+        SolverInputError: An argument is invalid.
 
     >>> from mancala_env import Position, solver
     >>> solver.solve(Position("layli_goobalay")).value

@@ -1,16 +1,16 @@
 """Positions with the exact value of every action, to measure agents against.
 
-Sets ship with the package for the rulesets that :func:`rulesets_with_positions` lists. ``python -m
-tools.make_positions`` makes the sets anew.
+Sets are bundled for the rulesets of :func:`rulesets_with_positions`. ``python -m tools.make_positions``
+regenerates them.
 
-Where positions come from: the first phase is drawn from the opening book where there is one; the others
-from rounds after a random opening, half of them played at random throughout, half by players who take
-the turn after which they lead by most three times in four. A position has at least two legal actions, no
-two of a set are the same, and a round gives at most one to a phase. Phases are by the number of free seeds,
-as a share of all seeds: it never rises, and it is what makes a position hard, for a player and for
-the solver. Phases that take too long to solve for a ruleset are not in its set, and the few positions of
-a phase that took longer than the maker's limit are left out, so a hard phase is a little easier than it
-should be.
+Positions of the first phase are drawn from the opening book if there is one. The others are from rounds after
+a random opening. Half of these rounds are random. In the other half, players take the greedy turn with
+probability 75 %. A position has at least two legal actions. All positions of a set differ, and a round gives
+at most one position to a phase.
+
+Phases are defined by the share of free seeds. It never rises, and it determines how hard a position is for
+players and for the solver. A set lacks phases that take too long to solve. Single positions beyond the limit
+of the maker are excluded too, so a hard phase is slightly easier than a fair sample.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from mancala_env.solver.exact import ILLEGAL
 
 PHASES = ("start", "early", "middle", "late", "end")
 LEAST_FREE = (0.9, 0.7, 0.5, 0.25, 0.0)
-"""A phase reaches down to this share of the seeds being free."""
+"""Smallest share of free seeds in each phase."""
 
 
 def phase_of(position: Position) -> int:
@@ -42,11 +42,11 @@ def phase_of(position: Position) -> int:
 
 
 class NoPositions(MancalaError):
-    """A ruleset that has no set of solved positions."""
+    """No solved positions are bundled for the ruleset."""
 
 
 class InvalidPositions(MancalaError):
-    """A file that is no set of solved positions."""
+    """The file is not a valid set of solved positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,11 @@ class PositionSet:
 
     Attributes:
         ruleset: The ruleset.
-        games: uint64 `[N, NUM_COLUMNS]`, rows as ``Batch.games`` has them.
+        games: uint64 `[N, NUM_COLUMNS]`, in the format of ``Batch.games``.
         phase: int8 `[N]`, index into `phases`, ascending.
         phases: Names of the phases, from the start of a round to its end.
         action_values: int16 `[N, A]`, the value of each action for the player to move (see
-            :class:`~mancala_env.solver.Solution`); ILLEGAL where it is not legal.
+            :class:`~mancala_env.solver.Solution`); ILLEGAL for illegal actions.
     """
 
     ruleset: Ruleset
@@ -70,11 +70,11 @@ class PositionSet:
 
     @classmethod
     def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "PositionSet":
-        """Return the set that a file holds; its arrays must not be written to.
+        """Read a set from a file; no code in it is run, and the arrays are read-only.
 
         Raises:
-            InvalidPositions: It is none, or holds what cannot be; nothing in it has been run.
-            OSError: It cannot be read.
+            InvalidPositions: The file is not a set of solved positions, or holds impossible ones.
+            OSError: The file cannot be read.
         """
         widest = ruleset.num_holes
         try:
@@ -88,12 +88,12 @@ class PositionSet:
             )
             games = check_games(ruleset, data["games"])
         except (InvalidArchive, InvalidPosition) as error:
-            raise InvalidPositions(f"{file} is no set of solved positions ({error})") from error
+            raise InvalidPositions(f"{file} is not a set of solved positions ({error})") from error
         phase, values = data["phase"], data["action_values"]
         if not len(games) == len(phase) == len(values) or values.shape[1] > widest:
             raise InvalidPositions(
-                f"{file}: games, phase and values are of {len(games)}, {len(phase)} and {values.shape}; "
-                f"as many rows, and {widest} actions at most, would be right"
+                f"{file}: games, phase and values have {len(games)}, {len(phase)} and {values.shape} rows; "
+                f"expected equally many rows and at most {widest} actions"
             )
         if len(phase) and not (
             phase.min() >= 0 and phase.max() < len(PHASES) and (np.diff(phase) >= 0).all()
@@ -104,10 +104,10 @@ class PositionSet:
             legal = np.flatnonzero(values[n] != ILLEGAL)
             if not len(legal) or tuple(legal) != position.legal_actions:
                 raise InvalidPositions(
-                    f"{file}: position {n} has values of other actions than its legal ones"
+                    f"{file}: the actions with values of position {n} are not its legal actions"
                 )
             if abs(values[n, legal].astype(np.int64)).max() > ruleset.total_seeds:
-                raise InvalidPositions(f"{file}: position {n} has a value of more seeds than there are")
+                raise InvalidPositions(f"{file}: position {n} has a value of more seeds than the game has")
         for array in (games, phase, values):
             array.setflags(write=False)
         return cls(ruleset, games, phase, PHASES, values)
@@ -125,48 +125,48 @@ class PositionSet:
             int16 `[N]`: 0 for a best action.
 
         Raises:
-            IllegalMove: An action is not legal; the message names the position.
-            InvalidArgument: There are not as many integers as positions.
+            IllegalMove: An action is illegal.
+            InvalidArgument: The actions are not N integers.
         """
-        given = np.asarray(actions)
-        if given.shape != (len(self),) or not np.issubdtype(given.dtype, np.integer):
+        chosen = np.asarray(actions)
+        if chosen.shape != (len(self),) or not np.issubdtype(chosen.dtype, np.integer):
             raise InvalidArgument(
-                f"actions must be {len(self)} integers, not {given.dtype} of shape {given.shape}"
+                f"actions must be {len(self)} integers, not {chosen.dtype} of shape {chosen.shape}"
             )
         num_actions = self.action_values.shape[1]
-        is_action = (given >= 0) & (given < num_actions)
-        chosen = self.action_values[np.arange(len(self)), np.where(is_action, given, 0)]
-        illegal = np.flatnonzero(~is_action | (chosen == ILLEGAL))
+        is_action = (chosen >= 0) & (chosen < num_actions)
+        values = self.action_values[np.arange(len(self)), np.where(is_action, chosen, 0)]
+        illegal = np.flatnonzero(~is_action | (values == ILLEGAL))
         if len(illegal):
             n = int(illegal[0])
             legal = ", ".join(map(str, np.flatnonzero(self.action_values[n] != ILLEGAL)))
-            raise IllegalMove(f"position {n}: action {given[n]} is not legal; legal actions: {legal}")
-        return self.action_values.max(axis=1) - chosen
+            raise IllegalMove(f"position {n}: action {chosen[n]} is not legal; legal actions: {legal}")
+        return self.action_values.max(axis=1) - values
 
 
 @lru_cache
 def positions(ruleset: str | Ruleset) -> PositionSet:
-    """Return the solved positions shipped for a ruleset; the arrays must not be written to.
+    """Return the bundled solved positions of a ruleset, with read-only arrays.
 
     Raises:
-        InvalidRuleset: No such ruleset.
-        NoPositions: None are shipped for it; the message says for which they are.
+        InvalidRuleset: The ruleset is unknown.
+        NoPositions: No solved positions are bundled for the ruleset.
     """
     ruleset = lookup(ruleset)
     file = _file(ruleset.name)
     if not file.is_file() or lookup_or_none(ruleset.name) != ruleset:
         listed = ", ".join(rulesets_with_positions())
-        raise NoPositions(f"no solved positions of {ruleset.name}; there are some of: {listed}")
+        raise NoPositions(f"no solved positions are bundled for {ruleset.name}, only for: {listed}")
     return PositionSet.of_file(ruleset, file)
 
 
 def rulesets_with_positions() -> tuple[str, ...]:
-    """Return the names of the rulesets that have a set of solved positions."""
+    """Return the names of the rulesets with a bundled set of solved positions."""
     return tuple(name for name in names() if _file(name).is_file())
 
 
 def lookup_or_none(name: str) -> Ruleset | None:
-    """Return the catalogue's ruleset of that name, or None."""
+    """Return the ruleset of the catalogue with a name, or None."""
     return lookup(name) if name in names() else None
 
 

@@ -1,46 +1,47 @@
-"""Proof search: is the rest of the round worth at least so many seeds to the player to move?
+"""Proof search: is the rest of the round at least `beta` seeds for the player to move?
 
-**Value.** The value of a position is the final count of the player to move minus the opponent's. The
-search works with its *rest* R, the value less what is already certain: stores, and the seeds that lie in
-owned holes. A turn moves `gain` seeds (twice when they change sides) and hands over, so
+**Value.** The value of a position is the final count of the player to move minus the opponent's. The search
+works with its *rest* R: the value without what is already certain, which is stores and seeds in owned holes.
+A turn moves `gain` seeds (twice when they change sides) and passes the move, so
 
     R(position) = max over turns of  gain - R(next)      (gain + R(next) where the opponent passes)
 
-and at the end of a round R is the free seeds in one's territory less those in the opponent's. R has the
-parity of the number F of free seeds, so "R >= beta?" answered by no means R <= beta - 2. All searches here
-are null-window searches, which answer one such question; :mod:`mancala_env.solver.exact` runs them in order.
+At the end of a round R is the free seeds in the player's territory minus those in the opponent's. R has the
+parity of the number F of free seeds. So if R >= beta is false, R <= beta - 2. Every search here is a
+null-window search, which answers one such question. :mod:`mancala_env.solver.exact` runs them in order.
 |R| <= F, or 3F where owned holes can lose seeds by ransom (one free seed then moves two).
 
-**What is proved on the way** is kept in a table, with the conditions under which it holds for other positions
-too: :mod:`mancala_env.solver.proofs`.
+**Proofs.** Bounds proved on the way are stored in a table, with the conditions under which they hold for
+other
+positions: :mod:`mancala_env.solver.proofs`.
 
-**The steps.** The positions from the root to the one being searched are the *line*; position `ply` of it is a
-frame of the arrays of a :class:`Line`. On the way down (steps 1 to 4) a position is new, on the way up (step
-5) its turn's bound has just been found:
+**The steps.** The positions from the root to the current one are the *line*. Position `ply` of it is a frame
+in the arrays of a :class:`SearchLine`. On the way down (steps 1 to 4) a position is new. On the way up (step
+5) the bound of its turn has just been found:
 
-1. *Look around.* Where other threads search too: has one of them answered a position of the line?
-2. *Look up.* Does the table answer the position?
-3. *Play* every turn. The free seeds left bound what can still change: one whose end is certain is
-   answered, the others are kept, most gain first, then fewest replies (measured: a third fewer nodes).
-4. *Look up* the positions after these turns. Where no turn is left, or one proves enough, store and go up.
-5. *Take the bound* of the turn that was searched; store and go up where it proves enough or was the last.
-6. *Give up* turns that took more than their limit of nodes.
-7. *Choose* the most promising turn that is left, and *enter* the position after it: step 1 again.
+1. *Check* whether another thread has answered a position of the line.
+2. *Look up* the position in the table.
+3. *Play* every turn. The remaining free seeds bound what can change. A turn whose result is certain is
+   answered. The others are kept, ordered by gain, then by the number of replies (measured: a third fewer
+   nodes).
+4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
+5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
+6. *Defer* turns that reached their limit of nodes.
+7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
 
-**Giving up and coming back** (steps 6 and 7). One bad turn looked at first, with long cycles behind it, can
-cost more than all others together. So a turn is searched with a limit of nodes while there is another one
-left. Where that does not suffice the search goes on with the turn that was given up least often, and each
-time a turn was given up its limit is four times as high. What was proved on the way stays in the table, so
-coming back costs little. How often a search was given up is noted in `attempts`, by position and beta.
-(Measured: two fifths of the nodes after 9 to 12 random turns, an eighth in the opening of Layli Goobalay. It
-does with alpha-beta what the thresholds of df-pn do with proof numbers, Nagai 2002.)
+**Deferred turns** (steps 6 and 7). One bad first turn with long cycles behind it can cost more than all
+others together. So a turn has a limit of nodes while another one is left. At the limit the turn is deferred,
+and the search continues with the turn deferred least often. The limit grows fourfold with each deferral.
+Proofs proved on the way stay in the table, so resuming costs little. The number of deferrals is stored in
+`attempts`, by position and beta. (Measured: 40 % of the nodes after 9 to 12 random turns, 12.5 % in the
+opening of Layli Goobalay. It does for alpha-beta what thresholds do for df-pn, Nagai 2002.)
 
-**Several threads** run the same null-window search on one table. Each notes the position it is entering in
-`busy`, and the others leave that turn for later if there is another (after Kerrigan's simplified ABDADA):
-what they find in the table then need not be searched.
+**Several threads** run the same null-window search on one table. Each thread marks its positions in `busy`.
+The others try another turn first if there is one (after Kerrigan's simplified ABDADA). What they find in the
+table later need not be searched.
 
-**Resuming.** The kernel keeps its line in arrays instead of recursing and returns after so many nodes;
-called again it goes on. A node is a position whose turns were all played out.
+**Resuming.** The kernel keeps its line in arrays instead of recursion. It returns after a number of nodes,
+and resumes when called again. A node is a position whose turns were all played.
 """
 
 from typing import Any, NamedTuple
@@ -78,18 +79,18 @@ from mancala_env.solver.proofs import (
 )
 from mancala_env.solver.table import NO_MOVE
 
-# Columns of a position, in the frames and of the turns kept: its board and its keys (uint64).
+# Columns of a position in frames and kept turns: its board and its keys (uint64).
 _LOW, _MIDDLE, _HIGH, _KEY, _EXACT_KEY, _CHECK, _CAPPED_KEY = range(7)
 NUM_WORDS = 8
 _USED_WORDS = 7
-# Columns of a frame's numbers (int64): the position, what is asked of it, what is known, and its turns.
+# Columns of a frame's numbers (int64): the position, its beta, what is proved, and its turns.
 _SOUTH, _NORTH, _PLAYER, _STALL = range(4)
 _BETA, _BEST, _CHAIN, _NEED, _DRAIN, _TURNS, _AT, _STARTED, _LIMIT = range(4, 13)
 NUM_NUMS = 16
-# Columns of a kept turn's numbers (int64): the position after it begins like a frame's, then the turn.
-_GAIN, _ACTION, _RANSOM, _SCORE, _GIVEN_UP = range(4, 9)
+# Columns of a kept turn's numbers (int64): the position after it as in a frame, then the turn.
+_GAIN, _ACTION, _RANSOM, _SCORE, _DEFERRALS = range(4, 9)
 NUM_TURN_NUMS = 9
-# Registers kept between calls: where the line ends, whether a bound is on its way up, and that bound.
+# Registers kept between calls: the end of the line, whether a bound is on its way up, and that bound.
 _PLY, _GOING_UP, ANSWER, _R_CHAIN, _R_NEED, _R_DRAIN, NODES, DONE, _NEXT_LOOK = range(9)
 NUM_REGISTERS = 16
 
@@ -97,29 +98,29 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 _U8, _U32, _U63 = (np.uint64(n) for n in (8, 32, 63))
 _NONE = -100_000
 _UNLIMITED = 1 << 60
-# What a turn that proved well before, and one that another thread is searching, weigh in the order.
+# Scores added to the turn that the table proposes, and to one that another thread is searching.
 _HINTED, _IS_BUSY = 1000, _NONE
-# Nodes a turn is first given; measured: 250 to 1,000 and factors of two and four do about equally well.
+# First limit of nodes of a turn. Measured: 250 to 1,000 and factors of two and four do equally well.
 _FIRST_LIMIT = 512
 _LOG_FACTOR = 2
-_MOST_GIVEN_UP = 20
-# What having been given up once weighs in the order of turns: more than any gain, less than a thread in it.
-_GIVEN_UP_WEIGHT = 2_000
+_MAX_DEFERRALS = 20
+# Weight of a deferral in the order of turns: more than any gain, less than that of a busy turn.
+_DEFERRAL_WEIGHT = 2_000
 NUM_ATTEMPTS = 1 << 18
-"""Entries of the array `attempts`, 8 bytes each: one search each that was given up."""
-# How often a thread looks whether another has answered for a position on its line.
+"""Entries of the array `attempts`, 8 bytes each: one deferred search each."""
+# Nodes between two checks whether another thread has answered a position of the line.
 _LOOK_NODES = 1024
 
 
-class Line(NamedTuple):
-    """The arrays in which one thread keeps the line it is searching.
+class SearchLine(NamedTuple):
+    """Arrays of the current line of one thread.
 
     Attributes:
         words: uint64 `[P, NUM_WORDS]`, boards and keys of the positions, P the longest line.
         nums: int64 `[P, NUM_NUMS]`, the rest of the frames.
-        turn_words: uint64 `[P * H, NUM_WORDS]`, boards and keys after the turns kept, H the holes.
-        turn_nums: int64 `[P * H, NUM_TURN_NUMS]`, the rest of these.
-        registers: int64 `[NUM_REGISTERS]`, where the search stands.
+        turn_words: uint64 `[P * H, NUM_WORDS]`, boards and keys after the kept turns, H holes.
+        turn_nums: int64 `[P * H, NUM_TURN_NUMS]`, the rest of the kept turns.
+        registers: int64 `[NUM_REGISTERS]`, state of the search.
     """
 
     words: Any
@@ -129,13 +130,13 @@ class Line(NamedTuple):
     registers: Any
 
 
-class Found(NamedTuple):
+class ProvedBound(NamedTuple):
     """A bound on a position's rest.
 
     Attributes:
-        bound: R is at least that, or at most.
-        conditions: Those of its proof.
-        action: The action that proves it is at least beta; NO_MOVE: none did.
+        bound: Lower or upper bound of R.
+        conditions: Conditions of its proof.
+        action: Action that proves R >= beta; NO_MOVE for an upper bound.
     """
 
     bound: Any
@@ -145,7 +146,7 @@ class Found(NamedTuple):
 
 @kernel
 def free_margin(rules, game, player):
-    """Return the free seeds in a player's territory less those in the opponent's."""
+    """Return the free seeds in a player's territory minus those in the opponent's."""
     free = ~(game.owned_south | game.owned_north)
     south = seeds_within(game.board, free & game.territory)
     north = seeds_within(game.board, free & ~game.territory)
@@ -154,7 +155,7 @@ def free_margin(rules, game, player):
 
 @kernel
 def _fixed_margin(game, player):
-    """Return by how many seeds a player leads in stores and owned holes."""
+    """Return a player's lead in stores and owned holes."""
     south = game.store_south + seeds_within(game.board, game.owned_south)
     north = game.store_north + seeds_within(game.board, game.owned_north)
     return south - north if player == SOUTH else north - south
@@ -162,7 +163,7 @@ def _fixed_margin(game, player):
 
 @kernel
 def _most_won(rules, game, player):
-    """Return a number of seeds that a player's rest never exceeds, of the parity of the free seeds."""
+    """Return an upper bound of a player's rest, of the parity of the free seeds."""
     free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
     return 3 * free if owned_by(game, 1 - player) and rules.landing != UUR else free
 
@@ -227,7 +228,7 @@ def start(rules, games, b, scope, line, beta):
 
 @kernel
 def known(rules, games, b, scope, table):
-    """Return what the table has of row b: lower and upper bound of R, and a good action or NO_MOVE."""
+    """Return the lower and upper bound of R in the table for row b, and a good action or NO_MOVE."""
     game = load(games, b)
     lower, _, upper, _, move = look_up(table, game, keys_of(rules, game, scope))
     return lower, upper, move
@@ -246,8 +247,8 @@ def _place_of(attempts, attempt):
 
 
 @kernel
-def _times_given_up(attempts, exact_key, beta):
-    """Return how often a search was given up, as far as it is remembered."""
+def _num_deferrals(attempts, exact_key, beta):
+    """Return the number of deferrals of a search in `attempts`."""
     attempt = _attempt(exact_key, beta)
     entry = attempts[_place_of(attempts, attempt)]
     return np.int64(entry & _U63) if (entry & ~_U63) == attempt else 0
@@ -255,13 +256,13 @@ def _times_given_up(attempts, exact_key, beta):
 
 @kernel
 def _is_busy(busy, key):
-    """Tell whether another thread notes that it is in a position."""
+    """Return whether another thread is searching a position."""
     return busy[np.int64(key & np.uint64(len(busy) - 1))] == key
 
 
 @kernel
 def _set_busy(busy, key, is_busy):
-    """Note that this thread enters a position, or leaves it."""
+    """Mark that this thread enters a position, or leaves it."""
     place = np.int64(key & np.uint64(len(busy) - 1))
     if is_busy:
         busy[place] = key
@@ -271,7 +272,7 @@ def _set_busy(busy, key, is_busy):
 
 @kernel
 def _answered_above(table, territory, words, nums, ply):
-    """Step 1: return the first position of the line that the table answers, or the last."""
+    """Step 1: return the ply of the first position of the line that the table answers, or the last ply."""
     for above in range(ply):
         game = _game_in(words, nums, above, territory)
         lower, _, upper, _, _ = look_up(table, game, _keys_in(words, above))
@@ -282,10 +283,10 @@ def _answered_above(table, territory, words, nums, ply):
 
 @kernel
 def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
-    """Step 3: play every turn and keep those whose end is not certain, in rows from `first` on.
+    """Step 3: play every turn and keep those without a certain result, in rows from `first` on.
 
     Returns:
-        What the others prove together, and the number of turns kept.
+        The bound that the other turns prove together, and the number of kept turns.
     """
     mover = game.player
     fixed = _fixed_margin(game, mover)
@@ -310,7 +311,7 @@ def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
         if least >= beta:
             here = before(game, True, 0, ransom, Conditions(0, 0, 0))
             action = action_of(rules, mover, hole)
-            return Found(least, Conditions(chain, here.need, here.drain), action), kept
+            return ProvedBound(least, Conditions(chain, here.need, here.drain), action), kept
         if most < beta:
             worth, ransom = as_if_full(rules, most, ransom, beta)
             here = before(game, False, 0, ransom, Conditions(0, 0, 0))
@@ -325,20 +326,20 @@ def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
         replies = num_bits(legal_holes(rules, after))
         turn_nums[row, _SCORE] = 4 * gain + (-2 * replies if after.player != mover else 2 * replies)
         kept += 1
-    return Found(best, conditions, NO_MOVE), kept
+    return ProvedBound(best, conditions, NO_MOVE), kept
 
 
 @kernel
 def _look_up_turns(
-    rules, scope, territory, table, attempts, turn_words, turn_nums, first, game, beta, hint, found, kept
+    rules, scope, territory, table, attempts, turn_words, turn_nums, first, game, beta, hint, proved, kept
 ):
-    """Step 4: look up the positions after the turns kept, and keep those that the table does not answer.
+    """Step 4: look up the positions after the kept turns, and keep those that the table does not answer.
 
     Returns:
         What the others and `found` prove together, and the number of turns kept.
     """
     mover = game.player
-    best, conditions = found.bound, found.conditions
+    best, conditions = proved.bound, proved.conditions
     left = first
     for row in range(first, first + kept):
         after = _game_in(turn_words, turn_nums, row, territory)
@@ -352,7 +353,7 @@ def _look_up_turns(
             lower, upper = gain + lower, gain + upper
         if lower >= beta:
             conditions = before(game, True, after.stall, ransom, at_least)
-            return Found(lower, conditions, turn_nums[row, _ACTION]), left - first
+            return ProvedBound(lower, conditions, turn_nums[row, _ACTION]), left - first
         if upper < beta:
             worth, ransom = as_if_full(rules, upper, ransom, beta)
             here = before(game, False, after.stall, ransom, at_most)
@@ -361,7 +362,7 @@ def _look_up_turns(
         if turn_nums[row, _ACTION] == hint:
             turn_nums[row, _SCORE] += _HINTED
         beta_after = _beta_after(beta, gain, after.player != mover)
-        turn_nums[row, _GIVEN_UP] = _times_given_up(attempts, keys.exact, beta_after)
+        turn_nums[row, _DEFERRALS] = _num_deferrals(attempts, keys.exact, beta_after)
         _write_keys(turn_words, row, keys)
         if left != row:
             for i in range(_USED_WORDS):
@@ -369,57 +370,58 @@ def _look_up_turns(
             for i in range(NUM_TURN_NUMS):
                 turn_nums[left, i] = turn_nums[row, i]
         left += 1
-    return Found(best, conditions, NO_MOVE), left - first
+    return ProvedBound(best, conditions, NO_MOVE), left - first
 
 
 @kernel
 def _beta_after(beta, gain, changes_sides):
-    """Return the beta that decides, of the position after a turn, whether the turn is worth `beta`."""
+    """Return the beta of the position after a turn that decides whether the turn reaches `beta`."""
     return gain - beta + 2 if changes_sides else beta - gain
 
 
 @kernel
 def _take_bound(rules, nums, turn_nums, ply, first, game, bound, conditions):
-    """Step 5: let a position know the bound found after its turn.
+    """Step 5: use the bound found after a position's current turn.
 
     Returns:
-        What is proved of the position now, and whether that is all: enough, or every turn.
+        The bound proved for the position, and whether its search is done: by this turn, or by all turns.
     """
     beta, at = nums[ply, _BETA], nums[ply, _AT]
     row = first + at
     gain, ransom, stall = turn_nums[row, _GAIN], turn_nums[row, _RANSOM], turn_nums[row, _STALL]
     worth = gain - bound if turn_nums[row, _PLAYER] != game.player else gain + bound
     if worth >= beta:
-        return Found(worth, before(game, True, stall, ransom, conditions), turn_nums[row, _ACTION]), True
+        here = before(game, True, stall, ransom, conditions)
+        return ProvedBound(worth, here, turn_nums[row, _ACTION]), True
     worth, ransom = as_if_full(rules, worth, ransom, beta)
     here = before(game, False, stall, ransom, conditions)
     here = joined(here, Conditions(nums[ply, _CHAIN], nums[ply, _NEED], nums[ply, _DRAIN]))
-    return Found(max(nums[ply, _BEST], worth), here, NO_MOVE), at + 1 == nums[ply, _TURNS]
+    return ProvedBound(max(nums[ply, _BEST], worth), here, NO_MOVE), at + 1 == nums[ply, _TURNS]
 
 
 @kernel
-def _write_found(nums, ply, found):
-    nums[ply, _BEST] = found.bound
-    nums[ply, _CHAIN] = found.conditions.chain
-    nums[ply, _NEED] = found.conditions.need
-    nums[ply, _DRAIN] = found.conditions.drain
+def _write_proved(nums, ply, proved):
+    nums[ply, _BEST] = proved.bound
+    nums[ply, _CHAIN] = proved.conditions.chain
+    nums[ply, _NEED] = proved.conditions.need
+    nums[ply, _DRAIN] = proved.conditions.drain
 
 
 @kernel
-def _give_up(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes):
-    """Step 6: go back to where there is another turn, and note what was given up; returns the position."""
-    given_up = ply
-    while nodes >= nums[given_up - 1, _LIMIT]:
-        given_up -= 1
+def _defer(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes):
+    """Step 6: go back to a position with another turn and count the deferral; return its ply."""
+    deferred = ply
+    while nodes >= nums[deferred - 1, _LIMIT]:
+        deferred -= 1
     if together:
-        for above in range(given_up, ply + 1):
+        for above in range(deferred, ply + 1):
             _set_busy(busy, words[above, _EXACT_KEY], False)
-    ply = given_up - 1
+    ply = deferred - 1
     at = nums[ply, _AT]
     row = ply * num_holes + at
-    times = min(turn_nums[row, _GIVEN_UP] + 1, _MOST_GIVEN_UP)
-    turn_nums[row, _GIVEN_UP] = times
-    attempt = _attempt(words[given_up, _EXACT_KEY], nums[given_up, _BETA])
+    times = min(turn_nums[row, _DEFERRALS] + 1, _MAX_DEFERRALS)
+    turn_nums[row, _DEFERRALS] = times
+    attempt = _attempt(words[deferred, _EXACT_KEY], nums[deferred, _BETA])
     attempts[_place_of(attempts, attempt)] = attempt | np.uint64(times)
     nums[ply, _AT] = at - 1
     return ply
@@ -430,7 +432,7 @@ def _choose(busy, together, turn_words, turn_nums, first, at, turns):
     """Step 7: bring the most promising of the turns from `at` on to the front."""
     pick, best_score = first + at, 2 * _NONE
     for row in range(first + at, first + turns):
-        score = turn_nums[row, _SCORE] - _GIVEN_UP_WEIGHT * turn_nums[row, _GIVEN_UP]
+        score = turn_nums[row, _SCORE] - _DEFERRAL_WEIGHT * turn_nums[row, _DEFERRALS]
         if together and at > 0 and _is_busy(busy, turn_words[row, _EXACT_KEY]):
             score += _IS_BUSY
         if score > best_score:
@@ -454,7 +456,7 @@ def _enter(words, nums, turn_words, turn_nums, ply, first, nodes):
     row = first + at
     limit = nums[ply, _LIMIT]
     if at + 1 < nums[ply, _TURNS]:
-        limit = min(limit, nodes + (_FIRST_LIMIT << (_LOG_FACTOR * turn_nums[row, _GIVEN_UP])))
+        limit = min(limit, nodes + (_FIRST_LIMIT << (_LOG_FACTOR * turn_nums[row, _DEFERRALS])))
     for i in range(_USED_WORDS):
         words[ply + 1, i] = turn_words[row, i]
     for i in range(_STALL + 1):
@@ -476,12 +478,12 @@ def _log2(number):
 
 @kernel
 def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
-    """Go on with a null-window search until it is answered or so many nodes were searched.
+    """Resume a null-window search for `num_nodes` nodes or until it is answered.
 
-    `attempts` is uint64 `[NUM_ATTEMPTS]`, kept as long as the table. `busy` is uint64, a power of two of
-    words shared by all threads; a single one: there are no others. Afterwards ``registers[DONE]`` tells
-    whether it is answered, and ``registers[ANSWER]`` holds the answer: R is at least that if it is at least
-    beta, else at most that.
+    `attempts` is uint64 `[NUM_ATTEMPTS]` and lives as long as the table. `busy` is uint64, a power of two of
+    words shared by all threads, or one word for a single thread. ``registers[DONE]`` is 1 once the search is
+    answered. ``registers[ANSWER]`` is the answer: a lower bound of R if it is at least beta, else an upper
+    bound.
     """
     words, nums, registers = line.words, line.nums, line.registers
     turn_words, turn_nums = line.turn_words, line.turn_nums
@@ -514,10 +516,10 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
                 continue
             # 3. Play every turn.
             nodes += 1
-            found, kept = _play_turns(rules, scope, turn_words, turn_nums, first, game, beta)
+            proved, kept = _play_turns(rules, scope, turn_words, turn_nums, first, game, beta)
             # 4. Does the table answer the positions after them?
-            if found.action == NO_MOVE:
-                found, kept = _look_up_turns(
+            if proved.action == NO_MOVE:
+                proved, kept = _look_up_turns(
                     rules,
                     scope,
                     territory,
@@ -529,39 +531,41 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
                     game,
                     beta,
                     hint,
-                    found,
+                    proved,
                     kept,
                 )
-            if found.action != NO_MOVE or kept == 0:
-                is_lower = found.action != NO_MOVE
-                store(table, game, keys, scope, is_lower, found.bound, found.conditions, found.action, 0)
-                bound, conditions, going_up = found.bound, found.conditions, 1
+            if proved.action != NO_MOVE or kept == 0:
+                is_lower = proved.action != NO_MOVE
+                store(table, game, keys, scope, is_lower, proved.bound, proved.conditions, proved.action, 0)
+                bound, conditions, going_up = proved.bound, proved.conditions, 1
                 continue
-            _write_found(nums, ply, found)
+            _write_proved(nums, ply, proved)
             nums[ply, _TURNS], nums[ply, _AT], nums[ply, _STARTED] = kept, -1, nodes
         else:
             if ply == 0:
                 done = 1
                 break
-            # 5. Take the bound of the turn that was searched.
+            # 5. Use the bound of the searched turn.
             if together:
                 _set_busy(busy, words[ply, _EXACT_KEY], False)
             ply -= 1
             game, keys = _game_in(words, nums, ply, territory), _keys_in(words, ply)
             first = ply * num_holes
-            found, is_all = _take_bound(rules, nums, turn_nums, ply, first, game, bound, conditions)
+            proved, is_all = _take_bound(rules, nums, turn_nums, ply, first, game, bound, conditions)
             if is_all:
                 work = _log2(nodes - nums[ply, _STARTED] + 1)
-                is_lower = found.action != NO_MOVE
-                store(table, game, keys, scope, is_lower, found.bound, found.conditions, found.action, work)
-                bound, conditions = found.bound, found.conditions
+                is_lower = proved.action != NO_MOVE
+                store(
+                    table, game, keys, scope, is_lower, proved.bound, proved.conditions, proved.action, work
+                )
+                bound, conditions = proved.bound, proved.conditions
                 continue
-            _write_found(nums, ply, found)
+            _write_proved(nums, ply, proved)
             going_up = 0
-        # 6. Give up what took too long.
+        # 6. Defer a turn at its limit.
         if nodes >= nums[ply, _LIMIT]:
-            ply = _give_up(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes)
-        # 7. Choose the most promising turn that is left, and enter the position after it.
+            ply = _defer(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes)
+        # 7. Choose the most promising remaining turn, and enter the position after it.
         nums[ply, _AT] += 1
         first = ply * num_holes
         _choose(busy, together, turn_words, turn_nums, first, nums[ply, _AT], nums[ply, _TURNS])

@@ -1,50 +1,50 @@
-"""Proofs: which positions one is valid for, where it is stored, and when it is found again.
+"""Proofs: the positions that a proof is valid for, its place in the table, and its look-up.
 
-Two parts of a position hardly ever matter to its rest (see :mod:`mancala_env.solver.proof_search`), the stall
-counter and how many seeds owned holes hold. So proofs are stored under keys that leave them out, and every
-proof carries the :class:`Conditions` under which it holds:
+Two parts of a position rarely matter to its rest (see :mod:`mancala_env.solver.proof_search`): the stall
+counter and the contents of owned holes. So proofs are stored under keys without these, and every proof has
+:class:`Conditions` under which it holds:
 
-*Stall counter.* Let the *chain* of a proof be the largest number of turns in a row, from its root, that
-leave the free seeds unchanged on a line the proof looks at and are followed by a running round. From
-counter s such a line is cut short by RULES 4 only if s + chain reaches 50. The proof therefore
-holds for **every** counter s with s + chain < 50: the counter reaches the same ends, by the same turns,
-after the first change it starts from 0 whatever it was, and being stuck comes before the stall
-in RULES 4, so a turn that leaves the opponent stuck never depends on the counter. A line that does end
-by stall gives its proof a chain of exactly 50 - s, and then s + chain = 50: such a proof is used, and
-stored, for this one counter only.
+*Stall counter.* Let the *chain* of a proof be the largest number of consecutive turns from its root, on any
+line of the proof, that leave the free seeds unchanged and are followed by a running round. From counter s,
+RULES 4 ends such a line only if s + chain reaches 50. So the proof holds for **every** counter s with
+s + chain < 50. The counter reaches the same ends by the same turns, and starts from 0 after the first change
+of the free seeds. Being stuck comes before the stall in RULES 4, so a turn that leaves the opponent stuck
+never depends on the counter. A line that ends by stall gives its proof a chain of exactly 50 - s, so s +
+chain = 50. Such a proof is used and stored for this one counter only.
 
-*Contents of owned holes.* They come into play by ransom alone: it takes the last seed, and one more if
-the hole was not empty. They change no turn, only what ransoms win, and a fuller hole never makes its
-ransomer win less: of two games that differ in one seed of one such hole, the fuller stays one seed ahead
+*Contents of owned holes.* They matter only in ransoms: a ransom takes the last seed, and one more if the hole
+was not empty. The contents change no turn, only the seeds won by ransoms. A fuller hole never makes its
+ransomer win less. Take two games that differ in one seed of one such hole: the fuller stays one seed ahead
 until a ransom finds the other hole empty, and then wins two seeds more and is level. (Where the last seed
 stays in an empty hole, `ransoms_empty` false, it wins four more and is then one seed behind, which can cost
-it those four again, never more.) So a proof is *for* one player, the mover if it says "at least", else the
-other, and stays valid whatever more the holes of the player it is *against* hold and whatever less their own.
-What is left are two numbers:
+it those four again, never more.) So a proof is *for* one player: the player to move if it is a lower bound,
+otherwise the opponent. It stays valid if the holes of the player it is *against* hold more, and if the
+player's own holes hold less. Two numbers remain:
 
-- The *need* is the most ransoms from holes that were not empty that the player it is for has on one of its
-  lines. No hole loses more than that. The proof holds if each hole of the other holds as many seeds, or as
-  many as here.
-- The *drain* is 0 if that player's holes are never ransomed while empty; else one more than the most ransoms
-  that come before such a one on its line. A hole of theirs with as many seeds is never found empty. The
-  proof holds if each hole with fewer has no more than here. Where the proof has seeds to spare, it counts
-  such a ransom as if the hole were full, and no drain arises.
+- The *need* is the largest number of ransoms from non-empty holes by the player that the proof is for, on any
+  of its lines. No hole loses more than that. The proof holds if each hole of the other player holds that many
+  seeds, or at least as many as in the proved position.
+- The *drain* is 0 if that player's own holes are never ransomed while empty. Otherwise it is one more than
+  the largest number of ransoms before such a ransom, on its line. A hole with that many seeds is never found
+  empty. The proof holds if each hole with fewer seeds has at most as many as in the proved position. A proof
+  with seeds to spare counts such a ransom as if the hole were full, and no drain arises.
 
-Both are counted to VERY_CONTENTS, which stands for that or any greater number: what needs so many is met by
-no number of seeds, and such a proof is for these very contents.
+Both are counted up to EXACT_CONTENTS, which means that or any larger number. No number of seeds meets such a
+need, so the proof holds for exactly these contents.
 
-**Where it is stored.** A proof without drain, whose need is met, for all contents, with the need. Else, if
-neither number is more than CAP, for all contents that are the same up to CAP seeds a hole, and otherwise for
-the very contents. The three have three keys, which differ even where every owned hole is empty. In Layli
-Goobalay the contents never matter. (Measured on Gabata I after 10 random turns: 258 million nodes where each
-ransom of an empty hole made a proof one for the very contents, 131 with need and drain, 75 with contents up
-to CAP; caps of 7, 10 and 14 do about equally well, 4 worse.)
+**Place in the table.** A proof without drain whose need is met is stored for all contents, with the need.
+Otherwise, if neither number exceeds CAP, it is stored for all contents that agree up to CAP seeds in each
+hole. Otherwise it is stored for exactly these contents. The three cases have three keys, which differ even
+where every owned hole is empty. In Layli Goobalay the contents never matter. (Measured on Gabata I after 10
+random turns, in millions of nodes: 258 where each ransom of an empty hole required exact contents, 131 with
+need and drain, 75 with contents up to CAP. Caps of 7, 10 and 14 do equally well, 4 does worse.)
 
-**How conditions join.** A bound from the table enters a proof with the conditions stored beside it: for a
-turn, chain = 0 if the free seeds changed, else 1 + the next position's; need and drain are the next
-position's, plus one if the turn ransomed. "At least beta" needs one turn and its conditions, "less" all.
+**Joining conditions.** A bound from the table enters a proof with the conditions stored beside it. For a
+turn, chain = 0 if the free seeds changed, otherwise 1 + that of the next position. Need and drain are those
+of the next position, plus one if the turn ransomed. A lower bound needs one turn and its conditions, an upper
+bound all turns.
 
-Where a :class:`Scope` shares no proofs, the key is the whole position's and there are no conditions.
+A :class:`Scope` without sharing uses the key of the whole position, and no conditions.
 """
 
 from typing import Any, NamedTuple
@@ -56,10 +56,10 @@ from mancala_env.engine.state import _SPREAD as SPREAD
 from mancala_env.engine.state import NORTH, SOUTH, UUR, Board, as_actions, owned_by
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.solver.table import (
+    EXACT_CONTENTS,
     LEAST,
     MOST,
     NO_MOVE,
-    VERY_CONTENTS,
     WORDS_PER_BUCKET,
     WORDS_PER_ENTRY,
     Entry,
@@ -69,7 +69,7 @@ from mancala_env.solver.table import (
 )
 
 CAP = 8
-"""Seeds of an owned hole that proofs may depend on and still be shared; less than VERY_CONTENTS."""
+"""Most seeds of an owned hole that a shared proof may depend on; below EXACT_CONTENTS."""
 NO_RANSOM, RANSOM, RANSOM_FROM_EMPTY = 0, 1, 2
 
 U0 = np.uint64(0)
@@ -78,19 +78,17 @@ _K4, _K5 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _U29, _U32, _U56, _U63, _U64 = (np.uint64(n) for n in (29, 32, 56, 63, 64))
 _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
-# Tells the key of proofs for very contents from that of proofs for all: empty contents hash to nothing.
-_VERY_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
+# Separates the key of proofs for exact contents from that of proofs for all: empty contents hash to 0.
+_EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
 
 
 class Scope(NamedTuple):
-    """What keys hold besides the position as its mover sees it.
+    """Parts of keys besides the position as seen from the player to move.
 
     Attributes:
-        south: uint64, tells positions in which South moves from those that look alike to North; 0: they
-            are the same.
-        north: uint64, likewise.
-        shares: 1 where a proof serves other positions too, under its conditions; 0 where it is keyed by the
-            whole position.
+        south: uint64, mixed into keys of positions with South to move; 0: the seat does not matter.
+        north: uint64, mixed into keys of positions with North to move.
+        shares: 1: a proof serves other positions under its conditions; 0: its key is the whole position.
     """
 
     south: Any
@@ -99,13 +97,13 @@ class Scope(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What identifies a position from the mover's side.
+    """Hashes of a position as seen from the player to move.
 
     Attributes:
-        key: Everything but the stall counter and the contents of owned holes.
-        exact: The contents too.
+        key: Everything except the stall counter and the contents of owned holes.
+        exact: The same with the contents.
         check: Eight more bits of the hash.
-        capped: The contents, but no more than CAP seeds of a hole.
+        capped: The same with the contents, up to CAP seeds in each hole.
     """
 
     key: Any
@@ -115,7 +113,7 @@ class Keys(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """Under which a proof holds elsewhere; see above. Need and drain are at most VERY_CONTENTS."""
+    """Conditions under which a proof holds for other positions; need and drain are at most EXACT_CONTENTS."""
 
     chain: Any
     need: Any
@@ -124,7 +122,7 @@ class Conditions(NamedTuple):
 
 @kernel
 def _only(board, bits):
-    """Return the board with nothing but the seeds in a set of holes."""
+    """Return the board with only the seeds in a set of holes."""
     return Board(
         board.low & SPREAD[bits & 0xFF],
         board.middle & SPREAD[(bits >> 8) & 0xFF],
@@ -134,7 +132,7 @@ def _only(board, bits):
 
 @kernel
 def _rotated(rules, board):
-    """Return the board as North sees it: North's row first."""
+    """Return the board with North's row first."""
     if rules.width < 8:
         shift = np.uint64(8 * rules.width)
         row = (np.uint64(1) << shift) - np.uint64(1)
@@ -156,7 +154,7 @@ def _rotated(rules, board):
 
 @kernel
 def _mixed(board, more):
-    """Hash a board and 64 more bits; returns 64 bits and 8 more in the lowest byte."""
+    """Hash a board and 64 more bits; return 64 bits, and 8 more in the lowest byte."""
     word = board.low * _K1
     word ^= word >> _U29
     word = (word + board.middle) * _K2
@@ -183,7 +181,7 @@ def _capped(board):
 
 @kernel
 def _contents_of(rules, game):
-    """Return the board with nothing but what owned holes hold, as the mover sees it."""
+    """Return the board with only the contents of owned holes, as seen from the player to move."""
     contents = _only(game.board, game.owned_south | game.owned_north)
     return _rotated(rules, contents) if game.player == NORTH else contents
 
@@ -212,16 +210,16 @@ def keys_of(rules, game, scope):
 
 @kernel
 def board_key(rules, game):
-    """Return a hash of all that a running game's rest depends on, but for territory and seat.
+    """Return a hash of everything that a running game's rest depends on, except territory and seat.
 
-    Books are checked by it: it must never change.
+    The checksums of books depend on it, so it must never change.
     """
     return keys_of(rules, game, Scope(U0, U0, 1)).exact ^ (np.uint64(game.stall) * _K5)
 
 
 @kernel
 def all_hold(board, bits, need):
-    """Tell whether every hole of a set holds at least `need` seeds (at most 14)."""
+    """Return whether every hole of a set holds at least `need` seeds (at most 14)."""
     least = np.uint64(need) * _ALL_01
     ok = ((board.low | _ALL_80) - least) | ~SPREAD[bits & 0xFF]
     ok &= ((board.middle | _ALL_80) - least) | ~SPREAD[(bits >> 8) & 0xFF]
@@ -231,11 +229,11 @@ def all_hold(board, bits, need):
 
 @kernel
 def look_up(table, game, keys):
-    """Return what the table has proved of a position.
+    """Look up the bounds of a position.
 
     Returns:
-        Lower bound and its Conditions, upper bound and its Conditions, the hole that proved the lower
-        bound (NO_MOVE: none).
+        Lower bound and its Conditions, upper bound and its Conditions, and the hole that proved the lower
+        bound, or NO_MOVE.
     """
     start = _bucket_of(table, keys)
     lower, upper, move = LEAST, MOST, NO_MOVE
@@ -244,7 +242,7 @@ def look_up(table, game, keys):
     for slot in range(start, start + WORDS_PER_BUCKET, WORDS_PER_ENTRY):
         data = table[slot + 1]
         key = table[slot] ^ data
-        if key != keys.key and key != keys.capped and key != keys.exact ^ _VERY_CONTENTS_ONLY:
+        if key != keys.key and key != keys.capped and key != keys.exact ^ _EXACT_CONTENTS_ONLY:
             continue
         if check_in(data) != keys.check:
             continue
@@ -253,7 +251,7 @@ def look_up(table, game, keys):
             move = entry.move
         drain_mine, drain_theirs = 0, 0
         holds_lower, holds_upper = True, True
-        # (One empty set of owned holes is like another; and no need, no condition.)
+        # (Without owned holes or without need, there are no conditions to check.)
         if key != keys.key:
             drain_mine, drain_theirs = entry.need_mine, entry.need_theirs
         elif entry.need_mine | entry.need_theirs:
@@ -277,22 +275,22 @@ def look_up(table, game, keys):
 
 @kernel
 def _bucket_of(table, keys):
-    """Return the first word of the bucket that all entries of a position lie in."""
+    """Return the first word of the bucket for all entries of a position."""
     return np.int64(keys.key & np.uint64(len(table) // WORDS_PER_BUCKET - 1)) * WORDS_PER_BUCKET
 
 
 @kernel
 def storage_of(game, keys, is_lower, conditions):
-    """Return the key a proof is stored under, and the need and drain stored with it."""
+    """Return the key under which a proof is stored, and the need and drain stored with it."""
     need, drain = conditions.need, conditions.drain
     against = 1 - game.player if is_lower else game.player
     holes = owned_by(game, against)
-    # (Most proofs need nothing, so nothing is looked at for them.)
-    if not drain and (not need or (need < VERY_CONTENTS and all_hold(game.board, holes, need))):
+    # (Most proofs need nothing, and are not checked further.)
+    if not drain and (not need or (need < EXACT_CONTENTS and all_hold(game.board, holes, need))):
         return keys.key, need, drain
     if need <= CAP and drain <= CAP:
         return keys.capped, need, drain
-    return keys.exact ^ _VERY_CONTENTS_ONLY, VERY_CONTENTS, VERY_CONTENTS
+    return keys.exact ^ _EXACT_CONTENTS_ONLY, EXACT_CONTENTS, EXACT_CONTENTS
 
 
 @kernel
@@ -342,7 +340,7 @@ def store(table, game, keys, scope, is_lower, bound, conditions, move, work):
 
 @kernel
 def ransom_code(rules, before, after, mover, captured, taken):
-    """Return NO_RANSOM, RANSOM, or RANSOM_FROM_EMPTY (perhaps, where none is won so) of a turn."""
+    """Return the kind of ransom in a turn: NO_RANSOM, RANSOM, or a possible RANSOM_FROM_EMPTY."""
     theirs = owned_by(before, 1 - mover)
     if rules.landing == UUR or not theirs or taken:
         return NO_RANSOM
@@ -351,13 +349,13 @@ def ransom_code(rules, before, after, mover, captured, taken):
     if captured == 1:
         return RANSOM_FROM_EMPTY
     if not rules.ransoms_empty and not all_hold(after.board, theirs, 2):
-        return RANSOM_FROM_EMPTY  # the last seed may have stayed in an empty one
+        return RANSOM_FROM_EMPTY  # the last seed may have stayed in an empty hole
     return NO_RANSOM
 
 
 @kernel
 def joined(conditions, more):
-    """Return the Conditions under which two proofs hold."""
+    """Return the Conditions under which both proofs hold."""
     return Conditions(
         max(conditions.chain, more.chain),
         max(conditions.need, more.need),
@@ -367,14 +365,14 @@ def joined(conditions, more):
 
 @kernel
 def before(game, is_for_mover, after_stall, ransom, conditions):
-    """Return the Conditions of a proof that looks at a turn, given those of its part after the turn."""
+    """Return the Conditions of a proof with a turn, given those of the proof after the turn."""
     chain = conditions.chain + 1 if after_stall else 0
     need, drain = conditions.need, conditions.drain
     if is_for_mover and ransom == RANSOM:
-        need = min(need + 1, VERY_CONTENTS)
+        need = min(need + 1, EXACT_CONTENTS)
     if not is_for_mover:
         if ransom and drain:
-            drain = min(drain + 1, VERY_CONTENTS)
+            drain = min(drain + 1, EXACT_CONTENTS)
         if ransom == RANSOM_FROM_EMPTY:
             drain = max(drain, 1)
     is_for = game.player if is_for_mover else 1 - game.player
@@ -387,10 +385,10 @@ def before(game, is_for_mover, after_stall, ransom, conditions):
 
 @kernel
 def as_if_full(rules, worth, ransom, beta):
-    """Let the ransom of an empty hole win as much as of a full one, where a turn is worth too little even so.
+    """Count the ransom of an empty hole like that of a full one, if the turn stays below beta even so.
 
     Returns:
-        What the turn is worth then, and the ransom code that is left.
+        The new value of the turn, and the new kind of ransom.
     """
     more = 2 if rules.ransoms_empty else 4
     if ransom == RANSOM_FROM_EMPTY and worth + more < beta:

@@ -1,13 +1,14 @@
-"""Bounds, and the searches that close them: what a position and each of its actions are worth.
+"""The order of null-window searches that find the values of a position and of its actions.
 
-A *study* holds a position (row 0) and the positions after its turns (row 1 + action), each with bounds of
-what it is worth to the player to move in row 0: ``won + sign * value``, where the value is that of the row's
-position to whoever moves there. The bounds of a row are closed by null-window searches that start from a
-guess and follow the answers (MTD(f), Plaat et al. 1996), first those of the position, then those of the
-actions in order, each asked first whether it is a best one.
+A *study* holds a position (row 0) and the positions after its turns (row 1 + action). Each row has bounds of
+its value for the player to move in row 0: ``won + sign * value``, where `value` is that of the row's position
+for its own player to move. Null-window searches close the bounds of a row. They start from a guess and follow
+the answers (MTD(f), Plaat et al. 1996). The position comes first, then the actions in order. The first
+question about an action is whether it is a best one.
 
-Nothing here searches: :func:`next_window` says what to ask next, and :func:`take_answer` is told. So Python,
-with its threads and its clock, and other machines (:mod:`tools.build_wasm`) ask the same in order.
+This module does not search. :func:`next_window` returns the next question, and :func:`take_answer` takes its
+answer. So Python, with threads and a clock, and WebAssembly (:mod:`tools.build_wasm`) ask the same questions
+in the same order.
 
 Symbols: H holes.
 """
@@ -34,10 +35,10 @@ from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.solver.proof_search import free_margin
 from mancala_env.solver.proofs import U0, Scope, keys_of, look_up
 
-# Columns of a row: whether there is such a turn, how its value follows from its position's, and the bounds.
+# Columns of a row: whether the turn is legal, sign and offset of its value, and the bounds.
 IS_LEGAL, SIGN, WON, LOWER, UPPER = range(5)
 ROW_COLUMNS = 5
-# What is being closed: a row (-1: none yet), and the window of its position's value.
+# The current question: a row (-1: before the first), and the window of its position's value.
 ROW, _LOW, _HIGH, BETA = range(4)
 WINDOW_COLUMNS = 4
 
@@ -47,12 +48,12 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Study(NamedTuple):
-    """The arrays of a study.
+    """Arrays of a study.
 
     Attributes:
-        games: uint64 `[1 + H, NUM_COLUMNS]`, the position and those after its turns.
-        rows: int64 `[1 + H, ROW_COLUMNS]`, what is known of them.
-        window: int64 `[WINDOW_COLUMNS]`, which row is being closed.
+        games: uint64 `[1 + H, NUM_COLUMNS]`, the position and the positions after its turns.
+        rows: int64 `[1 + H, ROW_COLUMNS]`, their bounds.
+        window: int64 `[WINDOW_COLUMNS]`, the current question.
     """
 
     games: Any
@@ -62,10 +63,10 @@ class Study(NamedTuple):
 
 @kernel
 def scope_of(rules, game, shares):
-    """Return what tells apart, in a position's key, two that look alike from the mover's side.
+    """Return the scope of a position's keys.
 
-    With rows as territories South's and North's views are the same game. Other territories are told
-    by their bits and the seat. So are all positions where South's first turn is restricted (RULES 7).
+    With rows as territories, both seats have the same views and share keys. With other territories, keys
+    depend on the territory and the seat. They do as well where South's first turn is restricted (RULES 7).
     """
     if game.territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
         return Scope(U0, U0, shares)
@@ -75,7 +76,7 @@ def scope_of(rules, game, shares):
 
 @kernel
 def owned_margin(game, player):
-    """Return by how many seeds a player leads in owned holes: the part of a value that is certain."""
+    """Return a player's lead in owned holes, the certain part of a value."""
     return seeds_within(game.board, owned_by(game, player)) - seeds_within(
         game.board, owned_by(game, 1 - player)
     )
@@ -83,7 +84,7 @@ def owned_margin(game, player):
 
 @kernel
 def known_bounds(rules, game, scope, table):
-    """Return the bounds of a position's value that need no search: equal where the round is over."""
+    """Return the bounds of a position's value without a search; they are equal where the round is over."""
     sure = owned_margin(game, game.player)
     if game.end != RUNNING:
         value = sure + free_margin(rules, game, game.player)
@@ -91,7 +92,7 @@ def known_bounds(rules, game, scope, table):
     everything = seeds_within(game.board, _ALL_BOARD)
     free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
     if rules.landing != UUR:
-        free *= 3  # a ransom moves two seeds more
+        free *= 3  # a ransom moves two more seeds
     least, _, most, _, _ = look_up(table, game, keys_of(rules, game, scope))
     lower = max(max(sure - free, -everything), sure + least)
     upper = min(min(sure + free, everything), sure + most)
@@ -100,15 +101,15 @@ def known_bounds(rules, game, scope, table):
 
 @kernel
 def first_beta(lower, upper, guess):
-    """Return what to ask first of a value within bounds of its parity: is it at least that?"""
+    """Return the first beta for a value within bounds of its parity."""
     return min(max(guess + (guess - lower) % 2, lower + 2), upper)
 
 
 @kernel
 def narrowed(lower, upper, beta, answer):
-    """Return the bounds after an answer, and what to ask next.
+    """Return the bounds after an answer, and the next beta.
 
-    The value is at least `answer` if that is at least `beta`, else at most that.
+    `answer` is a lower bound of the value if it is at least `beta`, else an upper bound.
     """
     if answer >= beta:
         return min(answer, upper), upper, answer + 2
@@ -117,7 +118,7 @@ def narrowed(lower, upper, beta, answer):
 
 @kernel
 def begin(rules, games, b, study):
-    """Set up the study of row b of a games array, with bounds that say nothing."""
+    """Set up the study of row b of a games array, with trivial bounds."""
     game = load(games, b)
     save(study.games, 0, game)
     everything = seeds_within(game.board, _ALL_BOARD)
@@ -152,7 +153,7 @@ def _write_row(rows, row, sign, won, everything):
 
 @kernel
 def take_bounds(rows, row, lower, upper):
-    """Take over bounds of the value of a row's position."""
+    """Tighten a row's bounds by bounds of the value of its position."""
     sign, won = rows[row, SIGN], rows[row, WON]
     first, second = won + sign * lower, won + sign * upper
     rows[row, LOWER] = max(rows[row, LOWER], min(first, second))
@@ -161,7 +162,7 @@ def take_bounds(rows, row, lower, upper):
 
 @kernel
 def agree(rows):
-    """Let the position's bounds and its actions' follow from each other."""
+    """Tighten the bounds of the position and of its actions by each other."""
     lower, upper = -_ALL_BOARD, -_ALL_BOARD
     for row in range(1, len(rows)):
         if rows[row, IS_LEGAL]:
@@ -176,7 +177,7 @@ def agree(rows):
 
 @kernel
 def read_known(rules, study, shares, table):
-    """Take over what the table has of every row."""
+    """Tighten the bounds of every row by the table."""
     for row in range(len(study.rows)):
         if study.rows[row, IS_LEGAL]:
             game = load(study.games, row)
@@ -187,7 +188,7 @@ def read_known(rules, study, shares, table):
 
 @kernel
 def bounds_now(rules, study, row, shares, table):
-    """Return the bounds of a row as far as they are known while others are being closed; nothing changes."""
+    """Return the current bounds of a row, tightened by the table; the study does not change."""
     rows = study.rows
     lower, upper = rows[row, LOWER], rows[row, UPPER]
     if not rows[row, IS_LEGAL] or lower == upper:
@@ -201,10 +202,10 @@ def bounds_now(rules, study, row, shares, table):
 
 @kernel
 def next_window(study, wants_all):
-    """Say what to search next; returns its row, -1 where all is known.
+    """Set the next question in the window; return its row, or -1 once everything is known.
 
-    The search is whether the value of the row's position is at least ``window[BETA]``. Without `wants_all`
-    actions are only told apart into those that keep the position's value and those that do not.
+    The question is whether the value of the row's position is at least ``window[BETA]``. Without `wants_all`,
+    the study only finds which actions keep the position's value.
     """
     rows, window = study.rows, study.window
     row = window[ROW]
@@ -237,8 +238,9 @@ def _is_decided(rows, row, wants_all):
 
 @kernel
 def take_answer(study, answer):
-    """Take over the answer to the search that :func:`next_window` asked for: the value is at least that if it
-    is at least beta, else at most that.
+    """Take the answer to the question of :func:`next_window`.
+
+    `answer` is a lower bound of the value if it is at least ``window[BETA]``, else an upper bound.
     """
     window = study.window
     low, high, beta = narrowed(window[_LOW], window[_HIGH], window[BETA], answer)

@@ -1,11 +1,11 @@
-"""The table of proved bounds that all searches of a ruleset share.
+"""Transposition table of proved bounds, shared by all searches of a ruleset.
 
-An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once; a torn
-entry then no longer matches its key and is simply not found, so no lock is needed (Hyatt and Mann 2002).
-Four entries make a bucket, one cache line. A key is 64 bits of hash and eight more lie in the data, so
-among 10^10 look-ups the chance of a single false match is about 10^-11.
+An entry is 16 bytes: ``key ^ data`` and ``data``. Two threads may write the same entry at once. A torn entry
+does not match its key and is not found, so no lock is needed (Hyatt and Mann 2002). Four entries make a
+bucket of one cache line. A key has 64 bits of hash, and eight more lie in the data. So among 10^10 look-ups
+the probability of a single false match is about 10^-11.
 
-What `data` holds, low bits first:
+Fields of `data`, low bits first:
 
 ====  ===========================================================================================
 bits  meaning
@@ -15,16 +15,16 @@ bits  meaning
 6     chain of the lower bound's proof
 6     chain of the upper bound's proof
 6     0, or 1 + the only stall counter the bounds hold for
-5     hole (seen from the mover) that proved the lower bound; 31 none
+5     hole (seen from the mover) that proved the lower bound, or 31
 5     binary logarithm of the nodes spent, which decides what is replaced
 4     need of the upper bound's proof, in seeds of the mover's owned holes
 4     need of the lower bound's proof, in seeds of the other player's
 8     more bits of the hash
 ====  ===========================================================================================
 
-Chain and need say for which other positions a proof is valid too; see :mod:`mancala_env.solver.proofs`. In an
-entry that depends on the contents of owned holes, capped or exact, each of the two needs is also the other
-bound's drain: the greater of both.
+Chain and need tell which other positions a proof is valid for; see :mod:`mancala_env.solver.proofs`. In an
+entry that depends on the contents of owned holes, capped or exact, each need is also the drain of the other
+bound: the larger of both is stored.
 """
 
 from typing import Any, NamedTuple
@@ -38,10 +38,10 @@ WORDS_PER_BUCKET = SLOTS * WORDS_PER_ENTRY
 NO_MOVE = 31
 LEAST, MOST = -511, 511
 """Bounds that say nothing: a margin is at most 255 seeds and counts from at most 255."""
-VERY_CONTENTS = 15
-"""The need and drain of proofs that are valid for these very contents of the owned holes only."""
+EXACT_CONTENTS = 15
+"""Need and drain of proofs that are valid only for the exact contents of the owned holes."""
 
-# Where each field of an entry's data begins, and what is added to a bound for it to be no less than 0.
+# First bit of each field of an entry's data, and the bias that makes bounds non-negative.
 _UPPER, _CHAIN_LOWER, _CHAIN_UPPER, _ONLY_STALL = (np.uint64(n) for n in (10, 20, 26, 32))
 _MOVE, _WORK, _NEED_MINE, _NEED_THEIRS, _CHECK = (np.uint64(n) for n in (38, 43, 48, 52, 56))
 _BOUND_BIAS = 512
@@ -104,7 +104,7 @@ def check_in(data):
 def new_table(memory_mb: float) -> np.ndarray:
     """Allocate an empty table, uint64, a power of two of buckets, at most `memory_mb` megabytes.
 
-    The memory is only taken from the system as entries are written.
+    The operating system provides the memory as entries are written.
     """
     buckets = 1 << max(4, int(np.log2(max(memory_mb, 0.001) * 2**20 / (WORDS_PER_BUCKET * 8))))
     words = np.zeros((buckets + 1) * WORDS_PER_BUCKET, np.uint64)

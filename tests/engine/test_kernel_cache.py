@@ -106,18 +106,18 @@ def sources_of(name):
 
 def test_the_key_covers_every_file_that_kernels_are_compiled_from():
     rules_of_a_turn = {
-        "engine/kernel.py",
+        "engine/jit/decorator.py",
         "engine/state.py",
         "engine/turn.py",
         "rulesets.py",  # constants of the board
     }
     assert sources_of("engine/turn.py") >= rules_of_a_turn
-    assert sources_of("agents/simple.py") >= rules_of_a_turn | {"engine/chance.py"}
-    assert sources_of("batch.py") >= rules_of_a_turn | {"engine/episode.py", "observation/board.py"}
+    assert sources_of("agents/scripted.py") >= rules_of_a_turn | {"engine/rng.py"}
+    assert sources_of("games/batch.py") >= rules_of_a_turn | {"engine/episode.py", "observations/board.py"}
 
 
 def test_an_edit_of_a_search_agent_leaves_the_compiled_engine_alone():
-    assert not any(name.startswith("agents/") for name in sources_of("batch.py"))
+    assert not any(name.startswith(("agents/", "search/")) for name in sources_of("games/batch.py"))
 
 
 def test_no_kernel_escapes_the_key():

@@ -52,11 +52,11 @@ def holds(at: Position, proved: Position, is_lower: bool, chain: int, need: int,
     elif at.stall + chain >= STALL_LIMIT:
         return False
     here, there = contents(at, 1 - is_for), contents(proved, 1 - is_for)
-    many = need if need < table.VERY_CONTENTS else 1_000
+    many = need if need < table.EXACT_CONTENTS else 1_000
     if not ((here >= many) | (here >= there)).all() and need:
         return False
     here, there = contents(at, is_for), contents(proved, is_for)
-    many = drain if drain < table.VERY_CONTENTS else 1_000
+    many = drain if drain < table.EXACT_CONTENTS else 1_000
     return not drain or bool((((here >= many) & (there >= many)) | (here <= there)).all())
 
 

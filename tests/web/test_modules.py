@@ -10,7 +10,7 @@ from record_texts import VALID as VALID_RECORDS
 
 from mancala_env import InvalidPosition, Position, rulesets
 from mancala_env.games import records
-from mancala_env.solver.book import load_book, rulesets_with_book, sure_part
+from mancala_env.solver.book import certain_part, load_book, rulesets_with_book
 
 
 def test_the_books_have_the_same_values() -> None:
@@ -33,7 +33,7 @@ def test_the_books_have_the_same_values() -> None:
 
 
 def _value(rest: int | None, position: Position) -> int | None:
-    return None if rest is None else rest + sure_part(position)
+    return None if rest is None else rest + certain_part(position)
 
 
 def test_the_books_do_not_know_games_in_which_territory_has_changed_hands() -> None:

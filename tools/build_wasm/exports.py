@@ -406,7 +406,7 @@ def _solver_block(block, rules, table_bits):
     at += _whole_lines(8 * proof_search.NUM_ATTEMPTS)
     table = array_at(at, np.uint64, (WORDS_PER_BUCKET << table_bits,))
     at += (8 * WORDS_PER_BUCKET) << table_bits
-    line = proof_search.Line(words, nums, turn_words, turn_nums, registers)
+    line = proof_search.SearchLine(words, nums, turn_words, turn_nums, registers)
     return line, study.Study(games, rows, window), attempts, busy, under_way, table, at
 
 
