@@ -64,7 +64,7 @@ def value_minimax_of_checkpoint(
     """Make minimax with the value network of an old checkpoint.
 
     Raises:
-        InvalidCheckpoint: The file is missing or damaged, of another ruleset, or has no value network.
+        InvalidCheckpoint: The file is missing or damaged, of another ruleset, or without a value network.
         ImportError: torch is missing.
     """
     from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity

@@ -276,7 +276,7 @@ class TrainConfig:
     def given_up(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what gives way to the mode of a run that the command line asks for, and cannot be had in it.
 
-        The rulesets' files let a search label positions; who asks for whole matches need not turn that off.
+        The rulesets' files let a search label positions; runs of whole matches need not turn that off.
         What the command line itself says does not give way.
 
         Args:
@@ -495,7 +495,7 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
 def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by dotted name as this version has them.
 
-    Files of version 0.1 also hold the settings of AlphaZero. They are left out where PPO learned.
+    Files of version 0.1 also hold the settings of AlphaZero. They are skipped if PPO learned.
     """
     found = {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
     if found.get("algorithm") != "ppo":

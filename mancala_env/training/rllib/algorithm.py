@@ -84,6 +84,7 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
     """
     register_env(_ENVIRONMENT, make_env)
     ppo, learners = config.ppo, max(1, config.num_learners)
+    rates: Any = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
     settings = {
         "ruleset": asdict(config.game),
         "observation": config.network.observation,
@@ -111,8 +112,7 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
             vf_clip_param=float("inf"),
             use_kl_loss=False,
             grad_clip_by="global_norm",
-            **renamed(ppo, RLLIB)
-            | {"lr": [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate},
+            **renamed(ppo, RLLIB) | {"lr": rates},
         )
         .debugging(seed=seed)
     )
