@@ -72,7 +72,7 @@ class Identity:
         environment_steps: Environment steps learned from so far; files call it "turns".
         config: The whole configuration of the run, plain data.
         versions: Versions of the libraries that wrote it, by name.
-        value_network: Configuration of the value network in an old checkpoint; None if it has none.
+        value_network: Configuration of the value network in an old checkpoint; None in others.
     """
 
     ruleset: Ruleset
@@ -269,7 +269,7 @@ def load_value_weights(path: str | Path, identity: Identity) -> ValueWeights:
     """
     instead = f"play value+minimax with one from mancala grow-value {identity.ruleset.name}"
     if Path(path).suffix == tensors.SUFFIX or identity.value_network is None:
-        raise InvalidCheckpoint(f"{path} has no value network; {instead}")
+        raise InvalidCheckpoint(f"{path} is without a value network; {instead}")
     try:
         identity.value_network.check(identity.ruleset)
         size = identity.value_network.num_bytes

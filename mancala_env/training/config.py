@@ -549,7 +549,7 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
 def with_new_names(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by dotted name as this version has them.
 
-    Files of version 0.1 also hold the settings of AlphaZero. They are left out where PPO learned.
+    Files of version 0.1 also hold the settings of AlphaZero. They are skipped if PPO learned.
     """
     found = {OLD_NAMES.get(name, name): value for name, value in flat(plain).items()}
     if found.get("algorithm") != "ppo":

@@ -54,7 +54,7 @@ class RunFolderError(MancalaError):
 
 
 def identity_of(config: TrainConfig, environment_steps: int) -> Identity:
-    """Return the identity of a checkpoint of a run after so many environment steps."""
+    """Return the identity of a checkpoint of a run, after that many environment steps."""
     return Identity(
         ruleset=config.game,
         rounds=config.rounds,

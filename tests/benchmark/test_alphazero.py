@@ -167,7 +167,7 @@ def test_actions_are_drawn_by_their_visits_or_the_most_visited_is_taken() -> Non
 
 @pytest.mark.parametrize("ruleset", [GABATA, LAYLI], ids=lambda ruleset: ruleset.name)
 def test_finished_games_are_learned_from_with_their_outcome(ruleset, monkeypatch) -> None:
-    """Targets without the search's share are the outcomes, and held-out boards are left out."""
+    """Targets without the search's share are the outcomes, and held-out boards are excluded."""
     monkeypatch.setattr(alphazero, "SEARCH_SHARE", 0.0)
     monkeypatch.setattr(alphazero, "SIMULATIONS", 2)
     selfplay = alphazero.SelfPlay(ruleset, "board", network_of(ruleset, "board"), 16, seed=1)

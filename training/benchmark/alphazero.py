@@ -8,7 +8,7 @@ visited. The policy is fitted to the visits, the value to a mean of the root's v
 
 Values change sign with the player and not with the turn: a player whose opponent passes moves twice running.
 The search knows the rules, so the task is "anything". The network is measured alone, without a search. Turns
-that the search tries cost core minutes and are no environment steps.
+that the search tries cost core minutes and do not count as environment steps.
 
 Symbols: B games, A actions, H holes.
 """
@@ -183,7 +183,7 @@ def fit(network, optimizer, replay, num_batches):
 
 
 def learn(task, ruleset, budget, seed, folder):
-    """Play and fit in turn, and yield the network where it is to be measured."""
+    """Play and fit in turn, and yield the network at each measuring point."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     kinds = observations.kinds_of(ruleset)
