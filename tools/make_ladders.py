@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             opening_set=options.opening_set,
             results=options.results,
             records=options.records,
-            left_out=dict(options.without),
+            excluded=dict(options.without),
         )
         store(ladder)
         rated = ladder.ratings().as_dict()["agents"]

@@ -15,7 +15,7 @@ from mancala_env.agents import Agent
 from mancala_env.agents.match_values import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
-from mancala_env.evaluation.matches import Table
+from mancala_env.evaluation.matches import MatchGames
 from mancala_env.rulesets import Ruleset, lookup
 
 SPEC, ROUNDS = "mcts:100", 500
@@ -38,7 +38,7 @@ def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray
     starts, is_over, _ = after_rounds(ruleset, counted)
     states = np.full(len(counted), -1)
     different, states[~is_over] = np.unique(starts[~is_over], axis=0, return_inverse=True)
-    table = Table(agent, agent, np.repeat(different, rounds, axis=0))
+    table = MatchGames(agent, agent, np.repeat(different, rounds, axis=0))
     while table.play_turn():
         pass
     _, is_over, leads = after_rounds(ruleset, table.games)

@@ -1,4 +1,20 @@
-"""The arena: matches, ratings, the ladder, and regret against perfect play."""
+"""Evaluation of agents: matches, ratings on the stored ladder, and regret against perfect play.
+
+| module | content |
+|---|---|
+| `evaluate` | `evaluate`: ratings and regret of agents in one call |
+| `matches` | `play_matches`: matches between two agents, and their results |
+| `round_robin` | many matches with a results file to resume from |
+| `results_file` | results files: locked, appended line by line |
+| `ray_matches` | matches on a Ray cluster |
+| `openings` | the positions from which games start |
+| `balanced_openings` | the bundled balanced openings |
+| `ratings` | Elo ratings with intervals |
+| `ladder` | the stored ladder: bundled ratings of scripted agents |
+| `regret` | regret: the seeds that moves lose compared with perfect play |
+| `intervals` | 95 % intervals |
+| `report`, `plots`, `html_page` | reports as HTML and PNG files |
+"""
 
 from mancala_env.evaluation.evaluate import Evaluation, evaluate
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder

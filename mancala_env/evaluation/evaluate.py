@@ -1,15 +1,15 @@
-"""Say how good agents are: ratings on the ladder's scale, and regret against perfect play."""
+"""Evaluation of agents in one call: ratings on the ladder's scale, and regret against perfect play."""
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from mancala_env._util.checks import several, truth, whole
 from mancala_env.agents import AgentLike
-from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
+from mancala_env.evaluation.ladder import SLOW_ANCHORS, Ladder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, Progress, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
 from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
@@ -22,30 +22,29 @@ from mancala_env.evaluation.regret import (
     own_games_regret,
     regret_difference,
 )
-from mancala_env.evaluation.round_robin import PlayChunks, check_distinct, entrant, play_pairings
+from mancala_env.evaluation.round_robin import Entrant, PlayChunks, check_distinct, entrant, play_pairings
 from mancala_env.rulesets import Ruleset, lookup
 
 StageProgress = Callable[[str, int, int], Any]
-"""Called now and then as progress(what, done, total)."""
+"""Called from time to time as progress(stage, done, total)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came of evaluating some agents.
+    """The result of an evaluation.
 
     Attributes:
         ruleset: Name of the ruleset.
-        agents: Specs of the agents asked about.
-        matches: Every match played, from the side of an agent asked about.
-        ratings: Ratings of these agents, and of the ladder's anchors where they were played; None where
-            there was nothing to rate.
-        regrets: Regret of each agent over the fixed positions; empty where the ruleset has none.
-        notes: What the reader of the numbers should know.
-        regret_differences: The regrets of each two agents compared position by position.
-        opening_set: Which openings the games started from.
-        opening_turns: Random turns that made an opening; 0 for balanced ones.
-        rounds: Rounds of a game, or "match".
-        seed: Seed of all openings and agents.
+        agents: Specs of the evaluated agents.
+        matches: All matches, each from the side of an evaluated agent.
+        ratings: Ratings of the evaluated agents and, with the ladder, of its anchors; None without matches.
+        regrets: Regret of each agent, over the fixed positions and over its own games if requested.
+        notes: Notes for the reader.
+        regret_differences: Differences of regret between each two agents over the fixed positions.
+        opening_set: Set of openings of the games.
+        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        rounds: Number of rounds per game, or "match".
+        seed: Random seed of all openings and agents.
     """
 
     ruleset: str
@@ -62,7 +61,7 @@ class Evaluation:
 
     @property
     def openings(self) -> str:
-        """Which openings, in words."""
+        """The openings, in words."""
         return openings_in_words(self.opening_set, self.opening_turns)
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,80 +106,57 @@ def evaluate(
     >>> elo, low, high = evaluation.ratings.of("greedy")
 
     Args:
-        specs: An agent, or several, which then also play each other.
-        ruleset: The game.
-        games: Games of each match, even.
-        opening_turns: Random turns that make an opening.
-        opening_set: Which openings; None for the ladder's, which takes no others, and without the ladder
-            as in :func:`play_matches`.
-        ladder: Whether each agent plays the anchors of the stored ladder. Their ratings stand as stored.
-        regret: Whether to measure regret over the exact positions shipped with the package.
-        own_games: Games of each agent against itself to measure regret over too, 0 or even; see
-            :func:`own_games_regret`.
-        results: File the margins of the games are appended to, and taken from where they have been played
-            already.
-        records: File the games of the matches that are played now are appended to, turn by turn.
-        seed: Seed of all openings and agents.
-        rounds: Rounds of a game, or "match"; the ladder and `own_games` are for 1.
-        num_threads: CPU threads; None takes every core this process may use.
-        progress: Called as progress(what, done, total).
-        play_chunks: What plays the games; see :func:`round_robin`.
+        specs: One or several agents, or their specs. Several agents also play each other.
+        ruleset: The ruleset, or its name.
+        games: Number of games per match; even.
+        opening_turns: Number of random turns in an opening.
+        opening_set: Set of openings. None for those of the ladder, which allows no others, and without the
+            ladder as in :func:`play_matches`.
+        ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed.
+        regret: Whether to measure regret over the bundled solved positions.
+        own_games: Number of games of each agent against itself for :func:`own_games_regret`; even, 0 for
+            none.
+        results: Results file; finished games are read from it, and new ones appended.
+        records: File of game records that new games of the matches are appended to.
+        seed: Random seed of all openings and agents.
+        rounds: Number of rounds per game, or "match". The ladder and `own_games` require 1.
+        num_threads: Number of CPU threads; None for all available cores.
+        progress: Called as progress(stage, done, total).
+        play_chunks: Plays the games; see :func:`round_robin`.
         measured: Called with the evaluation so far, after the matches and after each regret. If an agent
-            raises, the last one holds all that was measured.
+            raises an exception, the last one contains all measurements.
 
     Raises:
-        InvalidMatch: An argument is out of range, an agent is named twice, nothing is asked, or the ladder
-            was asked for under other conditions than its own.
-        InvalidArgument: The seed or the number of threads is none, or `ladder` or `regret` is not True or
-            False.
-        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
-        NoLadder: The ruleset has no stored ladder.
-        InvalidResults: The results file cannot be used.
-        InvalidRecord: The file of records is one of something else.
-        OSError: The file of records cannot be written.
+        InvalidMatch: If an argument is out of range, an agent is named twice, there is nothing to measure, or
+            the ladder does not allow the openings or the rounds.
+        InvalidArgument: If the seed or the number of threads is invalid, or `ladder` or `regret` is not a
+            bool.
+        InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
+        NoLadder: If the ruleset has no stored ladder.
+        InvalidResults: If the results file cannot be used.
+        InvalidRecord: If `records` exists and does not contain game records.
+        OSError: If `records` cannot be written.
     """
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     ladder, regret = truth("ladder", ladder), truth("regret", regret)
     if own_games != 0:
-        num_pairs(own_games, "own_games")  # said now rather than after the matches
+        num_pairs(own_games, "own_games")  # before the matches rather than after them
         if rounds != 1:
             raise InvalidMatch(
-                f"own_games are single rounds, so they cannot be asked for with rounds={rounds!r}; leave one "
-                "of them out"
+                f"own_games={own_games} cannot be used with rounds={rounds!r}: own games are single rounds"
             )
-    asked = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
-    if not asked:
-        raise InvalidMatch("specs must be agents, one or more, not none at all")
-    if len(asked) < 2 and not (ladder or regret or own_games):
-        raise InvalidMatch(
-            f"nothing is asked about {asked[0]}: name a second agent to play, or "
-            "leave the ladder or the regret in"
-        )
-    entrants = [entrant(spec, ruleset, num_threads) for spec in asked]
-    check_distinct(entrants)
+    entrants = _entrants(specs, ruleset, num_threads, can_be_one=bool(ladder or regret or own_games))
     pairings = list(itertools.combinations(entrants, 2))
-    fixed = None
+    fixed: Ratings | None = None
     notes: list[str] = []
     if ladder:
         stored = stored_ladder(ruleset)
-        rated = (stored.opening_set, stored.opening_turns)
         if opening_set is None and opening_turns is None:
-            opening_set, opening_turns = rated
-        asked_for = openings_to_evaluate(opening_set, ruleset, opening_turns)
-        if (rounds, asked_for) != (1, rated):
-            raise InvalidMatch(
-                f"the ladder was rated over single rounds from {openings_in_words(*rated)}, so it cannot be "
-                f"used with rounds={rounds!r} from {openings_in_words(*asked_for)}; leave the ladder out "
-                "(ladder=False, --no_ladder) and name whom to play"
-            )
-        identities = {one.identity for one in entrants}
-        others = [anchor for anchor in stored.quick_anchors if anchor not in identities]
-        seated = [entrant(anchor, ruleset, num_threads) for anchor in others]
-        pairings += list(itertools.product(entrants, seated))
-        # The random agent is at 0 by definition, whether or not it is one of those asked about.
-        known = (*others, ZERO, *(slow for slow in SLOW_ANCHORS if slow not in identities))
-        fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
-        notes += [f"anchor {anchor} is left out: {why}" for anchor, why in stored.left_out.items()]
+            opening_set, opening_turns = stored.opening_set, stored.opening_turns
+        _check_ladder_terms(stored, openings_to_evaluate(opening_set, ruleset, opening_turns), rounds)
+        anchors, fixed = _anchors(stored, entrants, ruleset, num_threads)
+        pairings += list(itertools.product(entrants, anchors))
+        notes += [f"anchor {anchor} is excluded: {why}" for anchor, why in stored.excluded.items()]
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     matches: list[MatchResult] = []
     if pairings:
@@ -199,53 +175,96 @@ def evaluate(
         )
     ratings = fit_ratings(matches, fixed=fixed) if matches else None
     if ratings is not None and not ratings.zero:
-        notes.append("random did not play, so 0 Elo is the mean of the agents")
-    regrets: list[Regret] = []
+        notes.append("random did not play, so the mean rating of the agents is 0 Elo")
+    if regret and not has_exact_positions(ruleset):
+        regret = False
+        notes.append(f"regret is not measured, because no solved positions are bundled for {ruleset.name}")
+    names = tuple(one.name for one in entrants)
+    found = Evaluation(ruleset.name, names, matches, ratings, [], notes, [], chosen, turns, rounds, seed)
+    if measured is not None:
+        measured(found)
+    for each in _regrets(found, entrants, ruleset, regret, own_games, progress):
+        found = _with_regret(found, each)
+        if measured is not None:
+            measured(found)
+    return found
 
-    def so_far() -> Evaluation:
-        fixed_regrets = [one for one in regrets if one.source == FIXED_POSITIONS]
-        differences = [regret_difference(*pair) for pair in itertools.combinations(fixed_regrets, 2)]
-        names = tuple(one.name for one in entrants)
-        return Evaluation(
-            ruleset.name,
-            names,
-            matches,
-            ratings,
-            [*regrets],
-            [*notes],
-            differences,
-            chosen,
-            turns,
-            rounds,
-            seed,
+
+def _entrants(
+    specs: AgentLike | Sequence[AgentLike], ruleset: Ruleset, num_threads: int | None, can_be_one: bool
+) -> list[Entrant]:
+    """Make the agents to evaluate.
+
+    Raises:
+        InvalidMatch: If there are none, an agent is named twice, or there is one where two are needed.
+        InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
+    """
+    given = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
+    if not given:
+        raise InvalidMatch("specs must name at least one agent, not an empty list")
+    if len(given) < 2 and not can_be_one:
+        raise InvalidMatch(
+            f"there is nothing to measure for {given[0]}: name a second agent, or switch the ladder or the "
+            "regret on"
+        )
+    entrants = [entrant(spec, ruleset, num_threads) for spec in given]
+    check_distinct(entrants)
+    return entrants
+
+
+def _check_ladder_terms(stored: Ladder, chosen: tuple[Openings, int], rounds: int | str) -> None:
+    """Raise InvalidMatch unless the games have the openings and the rounds of the ladder's games."""
+    rated = (stored.opening_set, stored.opening_turns)
+    if (rounds, chosen) != (1, rated):
+        raise InvalidMatch(
+            f"the ladder was rated over single rounds from {openings_in_words(*rated)}, so it cannot be used "
+            f"with rounds={rounds!r} from {openings_in_words(*chosen)}; switch the ladder off (ladder=False, "
+            "--no_ladder) and name the opponents"
         )
 
-    def add(found: Regret) -> None:
-        regrets.append(found)
-        if measured is not None:
-            measured(so_far())
 
-    if regret and not has_exact_positions(ruleset):
-        notes.append(f"no exact positions are shipped for {ruleset.name}, so regret is not measured there")
-    if measured is not None:
-        measured(so_far())
+def _anchors(
+    stored: Ladder, entrants: Sequence[Entrant], ruleset: Ruleset, num_threads: int | None
+) -> tuple[list[Entrant], Ratings]:
+    """Return the anchors to play, without evaluated agents, and the fixed ratings."""
+    identities = {one.identity for one in entrants}
+    others = [anchor for anchor in stored.quick_anchors if anchor not in identities]
+    # The random agent has 0 Elo by definition, even if it is evaluated.
+    known = (*others, ZERO, *(slow for slow in SLOW_ANCHORS if slow not in identities))
+    fixed = stored.ratings().only([anchor for anchor in stored.anchors if anchor in known])
+    return [entrant(anchor, ruleset, num_threads) for anchor in others], fixed
+
+
+def _regrets(
+    found: Evaluation,
+    entrants: Sequence[Entrant],
+    ruleset: Ruleset,
+    has_fixed: bool,
+    own_games: int,
+    progress: StageProgress | None,
+) -> Iterator[Regret]:
+    """Measure the regret of each agent over the fixed positions and over its own games."""
     for one in entrants:
-        if regret and has_exact_positions(ruleset):
-            one.agent.seed(seed)
-            add(measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions")))
+        if has_fixed:
+            one.agent.seed(found.seed)
+            yield measure_regret(one.agent, ruleset, progress=_stage(progress, "fixed positions"))
         if own_games:
-            stage = _stage(progress, "own games")
-            add(
-                own_games_regret(
-                    one.agent,
-                    games=own_games,
-                    opening_turns=turns,
-                    opening_set=chosen,
-                    seed=seed,
-                    progress=stage,
-                )
+            yield own_games_regret(
+                one.agent,
+                games=own_games,
+                opening_turns=found.opening_turns,
+                opening_set=found.opening_set,
+                seed=found.seed,
+                progress=_stage(progress, "own games"),
             )
-    return so_far()
+
+
+def _with_regret(found: Evaluation, regret: Regret) -> Evaluation:
+    """Return a copy of an evaluation with another regret."""
+    regrets = [*found.regrets, regret]
+    fixed = [one for one in regrets if one.source == FIXED_POSITIONS]
+    differences = [regret_difference(*pair) for pair in itertools.combinations(fixed, 2)]
+    return replace(found, regrets=regrets, notes=[*found.notes], regret_differences=differences)
 
 
 def _stage(progress: StageProgress | None, what: str) -> Progress | None:

@@ -33,7 +33,7 @@ from mancala_env.agents.minimax import MinimaxAgent
 from mancala_env.engine.holdout import rows_in_set
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
 from mancala_env.errors import InvalidArgument
-from mancala_env.evaluation.matches import Table, play_matches
+from mancala_env.evaluation.matches import MatchGames, play_matches
 from mancala_env.evaluation.openings import (
     MAX_OPENING_TURNS,
     openings,
@@ -110,7 +110,7 @@ def _play_some(agent: Agent, num_games: int, seed: int) -> Played:
     draw = np.random.default_rng(seed)
     chance = make("random", agent.ruleset, seed=seed)
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
-    table = Table(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
+    table = MatchGames(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
     steady = draw.integers(0, _STEADY, num_games)
     games, rows_of, found, turn, turns = [], [], [], 0, 0
     while not table.is_over.all():

@@ -356,7 +356,7 @@ def test_where_nothing_was_measured_a_picture_is_empty_and_the_notes_tell_why(tm
 
 def test_notes_tell_what_the_numbers_leave_out(evaluation, monkeypatch):
     left_out = {"perfect": "too slow"}
-    stored = replace(stored_ladder(RULESET), left_out=left_out)
+    stored = replace(stored_ladder(RULESET), excluded=left_out)
     monkeypatch.setattr("mancala_env.evaluation.evaluate.stored_ladder", lambda ruleset: stored)
     (note,) = evaluate("greedy", RULESET, games=2, regret=False).notes
     assert "perfect" in note
@@ -365,7 +365,7 @@ def test_notes_tell_what_the_numbers_leave_out(evaluation, monkeypatch):
     assert "random" in note
     assert not evaluate(["greedy", "random"], RULESET, games=2, ladder=False, regret=False).notes
     assert evaluation.notes == [
-        f"anchor {name} is left out: {why}" for name, why in stored_ladder(RULESET).left_out.items()
+        f"anchor {name} is left out: {why}" for name, why in stored_ladder(RULESET).excluded.items()
     ]
 
 
