@@ -2,7 +2,7 @@
 
 | module | content |
 |---|---|
-| `evaluate` | `evaluate`: ratings and regret of agents in one call |
+| `agent_evaluation` | `evaluate`: ratings and regret of agents in one call |
 | `matches` | `play_matches`: matches between two agents, and their results |
 | `round_robin` | many matches with a results file to resume from |
 | `results_file` | results files: locked, appended line by line |
@@ -16,7 +16,7 @@
 | `report`, `plots`, `html_page` | reports as HTML and PNG files |
 """
 
-from mancala_env.evaluation.evaluate import Evaluation, evaluate
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, play_matches, play_openings
 from mancala_env.evaluation.openings import InvalidMatch, Openings, OpeningSet, openings

@@ -28,7 +28,7 @@ from mancala_env.evaluation.regret import Regret, RegretDifference
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mancala_env.evaluation.evaluate import Evaluation
+    from mancala_env.evaluation.agent_evaluation import Evaluation
 
 __all__ = [
     "add_regret",
@@ -78,7 +78,7 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
     """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots.
 
     Args:
-        evaluation: Result of :func:`mancala_env.evaluation.evaluate`.
+        evaluation: Result of :func:`mancala_env.evaluation.agent_evaluation`.
         path: File to write; the suffix .html or .png selects the format.
 
     Returns:
