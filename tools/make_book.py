@@ -1,7 +1,7 @@
 """Compute opening books: ``python -m tools.make_book layli_goobalay --turns 4``.
 
 Positions are solved turn by turn from the start, within bounds from earlier values: no action is worth more
-than its position, and if all other actions are worth less, the last one is worth as much. The book is written
+than its position, and an action has that value if all others have less. The book is written
 every half minute, at the end and at Ctrl-C. The same command resumes from the file, also with more turns. A
 file never loses turns.
 """

@@ -56,7 +56,7 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
 
 
 def from_book(book: Book, rng: np.random.Generator, most: int) -> list[Position]:
-    """Return at most `most` positions of the first phase whose actions all have a value in the opening book."""
+    """Return up to `most` positions of the first phase whose actions all have values in the opening book."""
     known = book.depths < book.depths[book.rests == UNKNOWN].min(initial=book.turns + 1) - 1
     chosen = []
     for n in rng.permutation(np.flatnonzero(known)):

@@ -196,7 +196,7 @@ def _entrants(
     """Make the agents to evaluate.
 
     Raises:
-        InvalidMatch: If there are none, an agent is named twice, or there is one where two are needed.
+        InvalidMatch: If `specs` is empty, an agent is named twice, or a second agent is needed.
         InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
     """
     given = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
