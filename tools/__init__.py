@@ -1,1 +1,12 @@
-"""Maintainers' programs; not part of the wheel."""
+"""Programs of the maintainers, run as `python -m tools.NAME`; not part of the wheel.
+
+| module | content |
+|---|---|
+| `make_ladders`, `make_openings`, `make_match_values`, `make_positions`, `make_book` | write data files |
+| `make_policy_cards`, `make_value_cards` | bundle networks, and write their cards |
+| `make_default_configs` | writes the generated files of `configs/` |
+| `make_page_files` | writes the generated files of `mancala_env/web` |
+| `build_wasm` | builds `mancala.wasm`, the engine of the browser page |
+| `check_solved` | solves the values of the data files again |
+| `interval_coverage` | measures the coverage of the 95 % intervals |
+"""

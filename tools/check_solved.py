@@ -1,14 +1,13 @@
-"""Solve anew what the data files say: ``python -m tools.check_solved leyla gabata_i``.
+"""Solve the values of the data files again: ``python -m tools.check_solved leyla gabata_i``.
 
-By default proofs are not shared between positions and no book is asked, so that nothing the files were made
-with decides but the rules and alpha-beta. What takes too long is counted, not judged. For each ruleset named,
-or all:
+By default proofs are not shared between positions and the book is not used, so that only the rules and
+alpha-beta decide. Positions that exceed the time limit are counted. The parts, for each ruleset:
 
-- ``start``: the value of the start, with the book's where there is one.
-- ``book``: the positions of the book, from the first turn on.
-- ``positions``: every action of a sample of the solved positions, drawn by a seed.
+- ``start``: the value of the start in the opening book.
+- ``book``: the positions of the book after the start.
+- ``positions``: every action of a random sample of the solved positions.
 
-The exit status is 1 where a value differs.
+The exit status is 1 if a value differs.
 """
 
 import sys
@@ -28,18 +27,18 @@ from mancala_env.solver.position_sets import positions, rulesets_with_positions
 
 PARTS = ("start", "book", "positions")
 Claim = tuple[Position, dict[int | None, int]]
-"""A position and what a file says of it: values by action, None for the position's own."""
+"""A position and its values in a file, by action; the key None is the position's own value."""
 
 
 @dataclass
 class Checked:
-    """What became of the values of one file.
+    """The result of checking one file.
 
     Attributes:
-        agree: Positions solved anew, with the values of the file.
-        differ: Those with others, as text.
-        unsolved: Positions that took too long; the bounds found agree.
-        nodes: Positions searched.
+        agree: Number of positions whose values agree with the file.
+        differ: Descriptions of positions whose values differ.
+        unsolved: Number of positions that exceeded the time limit, with bounds that agree.
+        nodes: Number of searched nodes.
         seconds: Processor seconds.
     """
 
@@ -53,13 +52,13 @@ class Checked:
 def claims(
     ruleset: Ruleset, part: str, sample: int, seed: int
 ) -> Iterator[tuple[Position, dict[int | None, int]]]:
-    """Yield positions with what a file says of them: values by action, None for the position's own.
+    """Yield positions with their values in a file, by action; the key None is the position's own value.
 
     Args:
         ruleset: The ruleset.
         part: One of PARTS.
-        sample: Most positions of a file.
-        seed: Draws the solved positions.
+        sample: Maximum number of positions per file.
+        seed: Random seed of the sample of solved positions.
     """
     book = load_book(ruleset)
     if part == "start" and book is not None and book.rests[0] != UNKNOWN:
@@ -79,7 +78,7 @@ def claims(
 def _bounds(
     solver: Solver, position: Position, seconds: float, is_by_action: bool
 ) -> dict[int | None, tuple[int, int]]:
-    """Return what is proved of a position, under None, and of its actions where they are asked about."""
+    """Return the proved bounds of a position's value, by None, and of its actions if `is_by_action`."""
     if is_by_action:
         solution = solver.solve(position, time_limit=seconds, with_line=False)
         return {None: (solution.lower, solution.upper), **solution.action_bounds}
@@ -92,7 +91,7 @@ def _bounds(
 
 
 def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
-    """Solve positions anew, each for so many seconds at most."""
+    """Solve positions again, each for at most `seconds`, and compare the values."""
     started, nodes = time.process_time(), solver.nodes
     result = Checked(0, [], 0, 0, 0.0)
     for position, said in claimed:
@@ -108,17 +107,23 @@ def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:
     return result
 
 
-@in_one_line("check")
+@in_one_line("check_solved")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the files of the rulesets named on the command line; returns the exit status."""
+    """Check the files of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.check_solved", description=__doc__)
-    parser.add_argument("rulesets", nargs="*", help="all that have a file, if none is named")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--sample", type=int, default=50, help="most positions of a file")
-    parser.add_argument("--seconds_each", type=float, default=20.0, help="for one position")
-    parser.add_argument("--memory_mb", type=float, default=1024.0)
-    parser.add_argument("--seed", type=int, default=1, help="draws the sample")
-    parser.add_argument("--share_proofs", action="store_true", help="solve as Solver does by default")
+    parser.add_argument("rulesets", nargs="*", help="names of rulesets; by default all with a data file")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="parts to check")
+    parser.add_argument("--sample", type=int, default=50, help="maximum number of positions per file")
+    parser.add_argument("--seconds_each", type=float, default=20.0, help="time limit per position in seconds")
+    parser.add_argument(
+        "--memory_mb", type=float, default=1024.0, help="size of the transposition table in MB"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the sample")
+    parser.add_argument(
+        "--share_proofs",
+        action="store_true",
+        help="share proofs between positions, the default of Solver",
+    )
     options = parser.parse_args(arguments)
     every = sorted({*rulesets_with_book(), *rulesets_with_positions()})
     wrong = 0

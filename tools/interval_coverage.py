@@ -1,11 +1,11 @@
-"""Measure how often the arena's 95 % intervals hold the truth.
+"""Measure the coverage of the 95 % intervals of the evaluation.
 
 python -m tools.interval_coverage [--trials 4000] [--seed 1]
 
-Each trial draws games or positions from a population whose mean is known, makes the interval the arena would
-print, and looks whether the mean lies within. The populations are real ones: the pairs of the stored
-ladders, the margins of matches between scripted agents, and what these lose in the positions shipped with
-the package. Prints a Markdown table; docs/evaluation.md has the one that was measured.
+Each trial draws games or positions from a population with a known mean, computes the interval, and checks
+whether it contains the mean. The populations are real: pairs of games of the stored ladders, margins of
+matches between scripted agents, and their regrets in the bundled solved positions. The program prints a
+Markdown table; docs/evaluation.md contains one.
 """
 
 import itertools
@@ -27,26 +27,26 @@ from mancala_env.rulesets import lookup
 from mancala_env.solver import positions
 
 NUMBERS = (40, 200, 400, 1000)
-"""Games of a match, or positions."""
+"""Numbers of games per match, or of positions."""
 TRIALS = 4000
 _RULESETS = ("layli_goobalay", "leyla", "gabata_i", "layli_goobalay_long", "gabata_five_holes")
 _AGENTS = ("random", "greedy", "minimax:2", "minimax:4")
-# A match of fewer pairs says too little of what its population is like.
+# Matches with fewer pairs do not represent a population.
 _LEAST_PAIRS = 100
 _MARGIN_GAMES = 2000
-# A rating is fitted to several matches, so it takes longer.
+# Ratings are fitted to several matches, which takes longer.
 _TRIALS_PER_RATING = 4
 
 Interval = tuple[float, float]
 
 
 class Case(NamedTuple):
-    """A kind of interval over populations of one kind.
+    """A kind of interval and of populations.
 
     Attributes:
-        name: What it is an interval of.
-        trial: Called as trial(rng, number): draws once and returns intervals, each with its truth.
-        cost: Trials of other cases that take as long as one of this.
+        name: Description of the case.
+        trial: Called as trial(rng, number); draws once and returns intervals, each with its true value.
+        cost: Relative duration of a trial.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
 @lru_cache
 def pair_populations() -> tuple[np.ndarray, ...]:
-    """Return the shares of pairs that scored 0, 0.25, 0.5, 0.75 and 1 in matches of the stored ladders."""
+    """Return the shares of pairs with scores 0, 0.25, 0.5, 0.75 and 1 in matches of the stored ladders."""
     found = []
     for name in _RULESETS:
         for match in stored_ladder(name).matches:
@@ -68,7 +68,7 @@ def pair_populations() -> tuple[np.ndarray, ...]:
 
 @lru_cache
 def margin_populations() -> tuple[tuple[np.ndarray, float], ...]:
-    """Return mean margins of pairs, and the seeds of their board, of matches between scripted agents."""
+    """Return the mean margins of pairs in matches between scripted agents, with the seeds of the game."""
     found = []
     for name in _RULESETS:
         for first, second in itertools.combinations(_AGENTS[:3], 2):
@@ -79,17 +79,17 @@ def margin_populations() -> tuple[tuple[np.ndarray, float], ...]:
 
 @lru_cache
 def regret_populations() -> tuple[tuple[str, tuple[np.ndarray, ...]], ...]:
-    """Return the regrets of scripted agents over the same positions, of each ruleset."""
+    """Return, for each ruleset, the regrets of scripted agents over the same positions."""
     found = []
     for name in _RULESETS:
-        shipped = positions(name)
-        seated = [agents.make(spec, name, seed=1) for spec in _AGENTS]
-        found.append((name, tuple(shipped.regret(agent.act(shipped.games)) for agent in seated)))
+        solved = positions(name)
+        players = [agents.make(spec, name, seed=1) for spec in _AGENTS]
+        found.append((name, tuple(solved.regret(agent.act(solved.games)) for agent in players)))
     return tuple(found)
 
 
 def _win_rate(least: float, most: float) -> Callable[..., list[tuple[Interval, float]]]:
-    """Make trials of win rates from least to most, or as far from 1."""
+    """Return a trial of win rates from `least` to `most`, or from 1 - `most` to 1 - `least`."""
 
     def trial(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
         of_these = [
@@ -113,10 +113,10 @@ def _margin(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]
 def _again(
     rng: np.random.Generator, population: np.ndarray, pairs: int, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of openings that come three times each, and return what they score and their openings.
+    """Draw pairs in which each opening occurs three times; return their scores and openings.
 
-    What an opening scores is as it was in none, half or all of the pairs it comes again in: agents that draw
-    lots and such as do not.
+    A repeated opening has the same score with probability 0, 0.5 or 1, as for random and deterministic
+    agents.
     """
     which = np.arange(pairs) % max(1, round(pairs / 3))
     first = rng.choice(population, pairs, p=shares)[which]
@@ -138,7 +138,7 @@ def _margin_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, 
 
 
 def _rating_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
-    """Rate two agents against each other, whose mean is 0."""
+    """Rate two agents against each other; their mean rating is 0."""
     shares = pair_populations()[rng.integers(len(pair_populations()))]
     drawn, which = _again(rng, PAIR_SCORES, games // 2, shares)
     counts = np.bincount((4 * drawn).astype(int), minlength=5)
@@ -148,7 +148,7 @@ def _rating_again(rng: np.random.Generator, games: int) -> list[tuple[Interval, 
 
 
 def _regret(mistakes: float | None) -> Callable[..., list[tuple[Interval, float]]]:
-    """Make trials of regrets as they are, or of agents that make so many mistakes a move."""
+    """Return a trial of regrets, as observed or with a given share of mistakes."""
 
     def trial(rng: np.random.Generator, number: int) -> list[tuple[Interval, float]]:
         name, of_agents = regret_populations()[rng.integers(len(_RULESETS))]
@@ -172,7 +172,7 @@ def _optimal_share(rng: np.random.Generator, number: int) -> list[tuple[Interval
 
 
 def _difference(alike: float) -> Callable[..., list[tuple[Interval, float]]]:
-    """Make trials of differences of regret between agents that play alike in so many of the positions."""
+    """Return a trial of differences of regret between agents that agree in a share of the positions."""
 
     def trial(rng: np.random.Generator, number: int) -> list[tuple[Interval, float]]:
         name, of_agents = regret_populations()[rng.integers(len(_RULESETS))]
@@ -188,11 +188,11 @@ def _difference(alike: float) -> Callable[..., list[tuple[Interval, float]]]:
 
 @lru_cache
 def _ladder_populations() -> tuple[tuple[tuple[PairCounts, ...], Ratings], ...]:
-    """Return the shares of pairs of whole ladders, and the ratings that follow from these."""
+    """Return the shares of pairs of whole ladders, and the resulting ratings."""
     found = []
     for name in _RULESETS:
         ladder = stored_ladder(name)
-        # The round robin: slow anchors play one of the others alone.
+        # Only the round robin of quick anchors; slow anchors play a single opponent.
         matches = [match for match in ladder.matches if {*match[:2]} <= {*ladder.quick_anchors}]
         shares = tuple(match._replace(counts=_shares(match)) for match in matches)
         found.append((shares, _true_ratings(shares)))
@@ -201,13 +201,13 @@ def _ladder_populations() -> tuple[tuple[tuple[PairCounts, ...], Ratings], ...]:
 
 def _shares(match: PairCounts) -> tuple[float, ...]:
     counts = np.array(match.counts, np.float64)
-    # A match without a single loss would have no rating: a quarter of a pair, as in every fit.
+    # Without losses the rating would be infinite; fit_ratings adds the same quarters of pairs.
     counts[[0, 4]] += 0.25
     return tuple((counts / counts.sum()).tolist())
 
 
 def _true_ratings(shares: Sequence[PairCounts], fixed: Ratings | None = None) -> Ratings:
-    # So many pairs that what is added to every match has no weight.
+    # With this many pairs the prior has no weight.
     many = [match._replace(counts=1e7 * np.array(match.counts)) for match in shares]
     return fit_ratings(many, fixed=fixed, num_replicates=2)
 
@@ -227,7 +227,7 @@ def _ratings(rng: np.random.Generator, games: int) -> list[tuple[Interval, float
 
 
 def _rating_difference(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
-    """Rate four agents, and take one against the mean of two others."""
+    """Rate four agents, and compare one with the mean of two others."""
     shares, _ = _ladder_populations()[rng.integers(len(_RULESETS))]
     names = sorted({name for match in shares for name in match[:2]} - {"random"})
     some = rng.permutation(names)[:4].tolist()
@@ -237,7 +237,7 @@ def _rating_difference(rng: np.random.Generator, games: int) -> list[tuple[Inter
 
 
 def _newcomer(rng: np.random.Generator, games: int) -> list[tuple[Interval, float]]:
-    """Place an agent among anchors, whose own ratings come from 200 pairs a match."""
+    """Rate a new agent against anchors whose ratings come from 200 pairs per match."""
     shares, _ = _ladder_populations()[rng.integers(len(_RULESETS))]
     names = sorted({name for match in shares for name in match[:2]} - {"random"})
     newcomer = names[rng.integers(len(names))]
@@ -270,13 +270,13 @@ CASES = (
 
 
 def coverage(case: Case, number: int, trials: int, seed: int) -> float:
-    """Return the share of intervals that hold the truth.
+    """Return the share of intervals that contain the true value.
 
     Args:
-        case: What to measure.
-        number: Games of each match, or positions.
-        trials: How often to draw.
-        seed: Seed of the draws.
+        case: The kind of interval.
+        number: Number of games per match, or of positions.
+        trials: Number of trials.
+        seed: Random seed.
     """
     rng = np.random.default_rng(seed)
     inside = [
@@ -288,7 +288,7 @@ def coverage(case: Case, number: int, trials: int, seed: int) -> float:
 
 
 def table(trials: int, seed: int) -> Iterator[str]:
-    """Yield the lines of the table as they are measured."""
+    """Yield the lines of the table while they are measured."""
     yield "| 95 % interval of | " + " | ".join(f"{number:,}" for number in NUMBERS) + " |"
     yield "|---|" + "---:|" * len(NUMBERS)
     for case in CASES:
@@ -296,15 +296,15 @@ def table(trials: int, seed: int) -> Iterator[str]:
         yield f"| {case.name} | " + " | ".join(f"{100 * share:.1f}" for share in held) + " |"
 
 
-@in_one_line("coverage")
+@in_one_line("interval_coverage")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
+    """Print the table and return the exit status."""
     parser = Parser(
         prog="python -m tools.interval_coverage",
-        description="Measure how often the arena's 95 % intervals hold the truth.",
+        description="Measure the coverage of the 95 % intervals of the evaluation.",
     )
-    parser.add_argument("--trials", type=int, default=TRIALS, help=f"trials of each number ({TRIALS})")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")
+    parser.add_argument("--trials", type=int, default=TRIALS, help=f"number of trials per cell ({TRIALS})")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (1)")
     options = parser.parse_args(arguments)
     if options.trials < 1 or options.seed < 0:
         parser.error(f"--trials must be at least 1 and --seed 0, not {options.trials}, {options.seed}")

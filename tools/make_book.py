@@ -1,9 +1,9 @@
-"""Make opening books: ``python -m tools.make_book layli_goobalay --turns 4``.
+"""Compute opening books: ``python -m tools.make_book layli_goobalay --turns 4``.
 
-Turn by turn from the start, each position with the bounds that the values before it give: a position's value
-is the best of its actions', so none of them is worth more, and where all but one are worth less, that one
-is worth as much. The book is written every half minute, and at the end or at Ctrl-C; called again the
-maker goes on from the file, with more turns if asked for. A file keeps all the turns it has.
+Positions are solved turn by turn from the start, within bounds from earlier values: no action is worth more
+than its position, and an action has that value if all others have less. The book is written
+every half minute, at the end and at Ctrl-C. The same command resumes from the file, also with more turns. A
+file never loses turns.
 """
 
 import sys
@@ -37,15 +37,15 @@ _SAVE_SECONDS = 30.0
 
 @dataclass
 class _Entry:
-    """A position of the book: its bounds, and the entries one turn on and one turn back.
+    """A position of the book with its bounds, and the entries one turn later and earlier.
 
     Attributes:
         position: The position.
-        lower: Its value is at least this.
-        upper: Its value is at most this.
-        ends: What the turns that end the round are worth.
-        kids: ``(entry, sign, won)`` of each other turn, worth ``won + sign * value(entry)``.
-        parents: Entries one turn back.
+        lower: Lower bound of its value.
+        upper: Upper bound of its value.
+        ends: Values of the turns that end the round.
+        kids: ``(entry, sign, won)`` of each other turn, whose value is ``won + sign * value(entry)``.
+        parents: Entries one turn earlier.
     """
 
     position: Position
@@ -60,7 +60,7 @@ class _Entry:
         return self.lower == self.upper
 
     def infer(self) -> None:
-        """Take over what the bounds one turn on say of this position, and the other way round."""
+        """Propagate bounds between this position and those one turn later, in both directions."""
         worth = [
             (won + kid.lower, won + kid.upper) if sign > 0 else (won - kid.upper, won - kid.lower)
             for kid, sign, won in self.kids
@@ -69,7 +69,7 @@ class _Entry:
             self.lower = max([self.lower, *self.ends, *(low for low, _ in worth)])
             self.upper = min(self.upper, max([*self.ends, *(high for _, high in worth)]))
         for n, (kid, sign, won) in enumerate(self.kids):
-            # Nothing is worth more than the best; and if nothing else can be the best, this is.
+            # No turn is worth more than the position; if no other turn can be the best, this one is.
             most = self.upper - won
             others = [high for i, (_, high) in enumerate(worth) if i != n]
             least = self.lower - won if all(x < self.lower for x in [*others, *self.ends]) else None
@@ -82,20 +82,21 @@ class _Entry:
 
 
 class Draft:
-    """A book in the making.
+    """An incomplete book.
 
     Attributes:
         ruleset: The ruleset.
-        turns: How many turns from the start it reaches.
-        depths: int64 `[N]`, how many turns each position is from the start.
-        line: Actions of a round of best play from the start; empty while it is not known.
+        turns: Maximum number of turns from the start.
+        depths: int64 `[N]`, number of turns from the start of each position.
+        line: Actions of a round of best play from the start; empty while unknown.
     """
 
     def __init__(self, ruleset: Ruleset, turns: int) -> None:
-        """Lay out the positions of the first turns.
+        """Create the entries of the first turns.
 
         Raises:
-            InvalidBook: The ruleset's start depends on the seat, which a book cannot tell.
+            InvalidBook: If the legal turns at the start depend on the seat, which a book does not
+                distinguish.
         """
         if encode(ruleset).opening == RIGHTMOST_OPENING:
             raise InvalidBook(f"no book for {ruleset.name}: South's first turn is restricted, North's is not")
@@ -123,26 +124,26 @@ class Draft:
                     kid.parents.append(entry)
 
     def rests(self) -> np.ndarray:
-        """Return the rests as Book has them, int16 `[N]`."""
+        """Return the attribute `rests` of a Book, int16 `[N]`."""
         return np.array(
             [e.lower - certain_part(e.position) if e.is_exact else UNKNOWN for e in self._entries], np.int16
         )
 
     def book(self) -> Book:
-        """Return what is known as a book."""
+        """Return the known values as a Book."""
         return Book(self.ruleset, self.turns, self.rests(), checksum_of(self._keys), self.line)
 
     def known(self) -> list[str]:
-        """Return for each turn how many of its positions are known, as text."""
+        """Return the number of solved positions of each turn, such as "3/6"."""
         exact = np.array([entry.is_exact for entry in self._entries])
         return [f"{exact[self.depths == d].sum()}/{(self.depths == d).sum()}" for d in range(self.turns + 1)]
 
     def is_whole(self) -> bool:
-        """Tell whether every position is known."""
+        """Return whether every position is solved."""
         return all(entry.is_exact for entry in self._entries)
 
     def read(self, path: Path) -> None:
-        """Take over the values of a book file of the same rules, of fewer, as many or more turns."""
+        """Read the values of a book file of the same rules, with any number of turns."""
         old = Book.of_file(self.ruleset, path)
         self.line = old.line
         for entry, rest in zip(self._entries, old.rests, strict=False):
@@ -157,9 +158,13 @@ class Draft:
             entry.infer()
 
     def solve(self, solver: Solver, first: int, seconds: float, save: Callable[[], None]) -> None:
-        """Solve positions from turn `first` on, for so many seconds of processor time; then the line.
+        """Solve positions within a time limit, then find the line of best play.
 
-        `save` is called now and then. Positions before `first` follow from those after them, where they do.
+        Args:
+            solver: The solver.
+            first: First turn whose positions are solved; earlier ones get values by inference only.
+            seconds: Limit of processor time in seconds.
+            save: Called every half minute.
         """
         ends = time.process_time() + seconds
         saved = time.monotonic()
@@ -179,7 +184,7 @@ class Draft:
                         check()
                         lower, upper = solver.known_bounds(entry.position)
                         lower, upper = max(lower, entry.lower), min(upper, entry.upper)
-                        # A parent's value makes this one's a bound, and for a best turn the value.
+                        # After the inference from a solved parent the lower bound is often the value.
                         guess = lower if entry.parents else 0
                         entry.lower = entry.upper = solver.narrow(entry.position, lower, upper, guess)
                     entry.infer()
@@ -197,7 +202,7 @@ class Draft:
             self.line = tuple(a for _, a in solver.solve(Position(self.ruleset)).principal_variation)
 
     def write(self, path: Path) -> None:
-        """Write the book, in one step: a reader finds the old one or the new one."""
+        """Write the book atomically."""
         known = self.book()
         reached = int(known.depths[known.rests != UNKNOWN].max(initial=0))
         inside = known.depths <= reached
@@ -212,10 +217,10 @@ class Draft:
 
 
 def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
-    """Return a draft that reaches so many turns, or as many as the file if those are more, with its values.
+    """Return a draft with the values of a file, if it exists, and at least as many turns as it.
 
     Raises:
-        InvalidBook: The file is none of a book of these rules.
+        InvalidBook: If the file is not a book of these rules.
     """
     if not path.is_file():
         return Draft(ruleset, turns)
@@ -224,24 +229,29 @@ def _draft(ruleset: Ruleset, turns: int, path: Path) -> Draft:
     return draft
 
 
-@in_one_line("make_book", "what is known has been written, and the same command goes on from there")
+@in_one_line("make_book", "the values so far are saved; run the same command to resume")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the books of the rulesets named on the command line; returns the exit status."""
+    """Write the books of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_book", description=__doc__)
-    parser.add_argument("rulesets", nargs="+")
-    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
+    parser.add_argument("--turns", type=int, default=4, help="number of turns from the start")
     parser.add_argument("--first", type=int, default=0, help="first turn whose positions are solved")
-    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for a ruleset; 600")
-    parser.add_argument("--memory_mb", type=float, default=2048.0)
+    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds per ruleset (600)")
     parser.add_argument(
-        "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
+        "--memory_mb", type=float, default=2048.0, help="size of the transposition table in MB"
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(str(resources.files("mancala_env").joinpath("data"))),
+        help="folder to write to",
     )
     options = parser.parse_args(arguments)
     rulesets = [lookup(name) for name in options.rulesets]
     if options.turns < 0:
         raise InvalidBook(f"--turns must be at least 0, not {options.turns}")
     if not options.folder.is_dir():
-        raise InvalidBook(f"there is no folder {options.folder} to write to")
+        raise InvalidBook(f"--folder must be an existing folder, not {options.folder}")
     for ruleset in rulesets:
         name = ruleset.name
         path = options.folder / f"book_{name}.npz"
@@ -252,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draft.solve(solver, options.first, options.budget, partial(draft.write, path))
         finally:
             draft.write(path)
-        left = "" if draft.is_whole() else f"; --budget {options.budget:g} is spent, the same command goes on"
+        left = "" if draft.is_whole() else f"; --budget {options.budget:g} is spent: run it again to resume"
         print(f"{name}: {' '.join(draft.known())}, {solver.nodes / 1e6:.1f} million nodes{left}", flush=True)
     return 0
 

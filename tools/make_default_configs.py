@@ -1,4 +1,4 @@
-"""The files of configs/ that hold every default, generated from the settings.
+"""Generate the files of `configs/` that contain all defaults.
 
 python -m tools.make_default_configs --write
 """
@@ -26,7 +26,7 @@ _HEADS = {
 
 
 def generated() -> dict[str, str]:
-    """Return the files of configs/ that are generated from the settings, by name."""
+    """Return the content of the generated files of configs/, by name."""
     added = [each for each in RayConfig.__dataclass_fields__ if each not in TrainConfig.__dataclass_fields__]
     return {
         "default.yaml": _HEADS["default.yaml"] + to_yaml(TrainConfig),
@@ -34,11 +34,11 @@ def generated() -> dict[str, str]:
     }
 
 
-@in_one_line("default_files")
+@in_one_line("make_default_configs")
 def main(arguments: list[str] | None = None) -> int:
-    """Print or write the files that are generated from the settings; returns the exit status."""
+    """Print or write the generated files and return the exit status."""
     parser = Parser(prog="python -m tools.make_default_configs", description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write them to {CONFIGS}")
+    parser.add_argument("--write", action="store_true", help=f"write the files to {CONFIGS}; else print them")
     is_wanted = parser.parse_args(arguments).write
     for name, text in generated().items():
         if is_wanted:

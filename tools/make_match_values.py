@@ -1,4 +1,4 @@
-"""Make the values of match states: ``python -m tools.make_match_values layli_goobalay``."""
+"""Compute the values of match states by simulation: ``python -m tools.make_match_values layli_goobalay``."""
 
 import sys
 from collections.abc import Sequence
@@ -15,30 +15,32 @@ from mancala_env.agents import Agent
 from mancala_env.agents.match import after_rounds, dials_in_bytes, finished_rounds
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.errors import InvalidRuleset, MancalaError
-from mancala_env.evaluation.matches import Table
+from mancala_env.evaluation.matches import MatchGames
 from mancala_env.rulesets import Ruleset, lookup
 
 SPEC, ROUNDS = "mcts:100", 500
 
 
 def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Let an agent play rounds with itself from every state of a match whose next round South starts.
+    """Play rounds of an agent against itself from every match state in which South starts the next round.
+
+    Symbols: T is the number of seeds, S the number of states.
 
     Args:
-        ruleset: The game.
-        agent: Who plays both seats.
-        rounds: Rounds from each state; their turns have to be drawn, or they are all the same.
+        ruleset: The ruleset.
+        agent: The agent of both seats; it must choose randomly, or all rounds from a state are equal.
+        rounds: Number of rounds from each state.
 
     Returns:
-        states int64 `[T + 1]`, the state that each count of South's leads to, -1 where the match is over; and
-        what follows each state, as shares of its rounds: float64 `[S, T + 1]`, the match goes on with this
-        count of South's, debts repaid; and float64 `[S]`, South has won it, less North has.
+        int64 `[T + 1]`, the state after a round by South's count, -1 if the match is over. Then, as shares of
+        the rounds from each state: float64 `[S, T + 1]`, rounds after which the match continues, by South's
+        count with debts repaid; and float64 `[S]`, matches won by South minus matches won by North.
     """
     counted = finished_rounds(ruleset)
     starts, is_over, _ = after_rounds(ruleset, counted)
     states = np.full(len(counted), -1)
     different, states[~is_over] = np.unique(starts[~is_over], axis=0, return_inverse=True)
-    table = Table(agent, agent, np.repeat(different, rounds, axis=0))
+    table = MatchGames(agent, agent, np.repeat(different, rounds, axis=0))
     while table.play_turn():
         pass
     _, is_over, leads = after_rounds(ruleset, table.games)
@@ -51,39 +53,43 @@ def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray
 
 
 def solve(states: np.ndarray, goes_on: np.ndarray, is_won: np.ndarray) -> np.ndarray:
-    """Return the value of each state, float32 `[T + 1]`, with MAX_ROUNDS to go, from what follows it.
+    """Return the match values by South's count, float32 `[T + 1]`, -1 to 1, with MAX_ROUNDS left to play.
 
     Args:
-        states: As :func:`play_rounds` returns it.
-        goes_on: Likewise.
-        is_won: Likewise.
+        states: First result of :func:`play_rounds`.
+        goes_on: Second result of :func:`play_rounds`.
+        is_won: Third result of :func:`play_rounds`.
     """
     lead = np.sign(2 * np.arange(len(states)) - (len(states) - 1)).astype(float)
     values = lead
     for _ in range(MAX_ROUNDS):
-        # North starts the next round, so it is worth what it would be to South with the seats exchanged.
+        # North starts the next round, so its value is that for South with the seats exchanged, negated.
         after_round = is_won - goes_on @ values[::-1]
         values = np.where(states < 0, lead, after_round[states])
     return values.astype(np.float32)
 
 
-@in_one_line("make_match_values", "the file of the ruleset that was played is as it was")
+@in_one_line("make_match_values", "the file of the current ruleset is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the files of the rulesets named on the command line; returns the exit status."""
+    """Write the files of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_match_values", description=__doc__)
-    parser.add_argument("rulesets", nargs="+")
-    parser.add_argument("--agent", default=SPEC, help=f"who plays both seats; {SPEC}")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds from each state; {ROUNDS}")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=bundled_file("match", "").parent)
+    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
+    parser.add_argument("--agent", default=SPEC, help=f"spec of the agent of both seats ({SPEC})")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help=f"number of rounds from each state ({ROUNDS})"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
+    parser.add_argument(
+        "--folder", type=Path, default=bundled_file("match", "").parent, help="folder to write to"
+    )
     options = parser.parse_args(arguments)
     rounds = whole("rounds", options.rounds, 1)
     if not options.folder.is_dir():
-        raise MancalaError(f"there is no folder {options.folder} to write to")
+        raise MancalaError(f"--folder must be an existing folder, not {options.folder}")
     rulesets = [lookup(name) for name in options.rulesets]
     for ruleset in rulesets:
         if ruleset.match == "single":
-            raise InvalidRuleset(f"{ruleset.name} has no match, so no states of one (match='single')")
+            raise InvalidRuleset(f"{ruleset.name} must have several rounds, not match='single'")
     for ruleset in rulesets:
         agent = agents.make(options.agent, ruleset, seed=options.seed)
         values = solve(*play_rounds(ruleset, agent, rounds))

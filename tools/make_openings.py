@@ -1,4 +1,4 @@
-"""Make the balanced openings: ``python -m tools.make_openings layli_goobalay``."""
+"""Find the balanced openings of rulesets: ``python -m tools.make_openings layli_goobalay``."""
 
 import sys
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from mancala_env.search.limit import Budget
 from mancala_env.solver.book import UNKNOWN, Book, keys_of, load_book, opening_positions
 
 WITHIN, TURNS, DEPTH, MOST = 2.0, (3, 6), 10, 400
-# Positions that are searched: drawn, where there are more.
+# Maximum number of positions to search; a random sample of more.
 _MOST_SEARCHED = 3000
 
 
 def margins_by_book(book: Book, games: np.ndarray) -> np.ndarray:
-    """Return how far best play leaves each player to move ahead, float64 `[N]`, seeds; NaN where unknown."""
+    """Return the leads of the players to move after best play, float64 `[N]`, in seeds; NaN if unknown."""
     known = dict(zip(keys_of(book.ruleset, book.games).tolist(), book.rests.tolist(), strict=True))
     rests = np.array([known.get(key, UNKNOWN) for key in keys_of(book.ruleset, games).tolist()], np.int64)
     return np.where(rests == UNKNOWN, np.nan, certain_leads(book.ruleset, games) + rests)
@@ -35,15 +35,16 @@ def find(
     """Find balanced openings.
 
     Args:
-        ruleset: The game.
-        turns: The fewest and the most turns from the start.
-        within: The largest margin, in seeds, to either side.
-        depth: Turns that a position is searched which is in no book.
-        most: The most openings there are; drawn where there are more.
-        seed: Seed of the draws.
+        ruleset: The ruleset.
+        turns: Minimum and maximum number of turns from the start.
+        within: Maximum margin of a balanced opening, in seeds.
+        depth: Search depth in turns for positions that the opening book lacks.
+        most: Maximum number of openings; a random sample of more.
+        seed: Random seed.
 
     Returns:
-        games uint64 `[N, NUM_COLUMNS]`, and margins float32 `[N]` to the players to move.
+        uint64 `[N, NUM_COLUMNS]`, the openings as games, and float32 `[N]`, the margins in seeds for the
+        players to move.
     """
     draw = np.random.default_rng(seed)
     games, depths = opening_positions(ruleset, turns[1], most=50 * _MOST_SEARCHED)
@@ -56,22 +57,24 @@ def find(
     if len(unknown):
         search.act(games[unknown])
         margins[unknown] = search.last_values
-    even = np.flatnonzero(np.abs(margins) <= within)  # not where it is NaN
+    even = np.flatnonzero(np.abs(margins) <= within)  # False for NaN
     even = np.sort(draw.permutation(even)[:most])
     return games[even], margins[even].astype(np.float32)
 
 
-@in_one_line("make_openings", "the file of the ruleset that was searched is as it was")
+@in_one_line("make_openings", "the file of the current ruleset is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the files of the rulesets named on the command line; returns the exit status."""
+    """Write the files of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_openings", description=__doc__)
-    parser.add_argument("rulesets", nargs="+")
-    parser.add_argument("--turns", type=int, nargs=2, default=TURNS, help="fewest and most turns; 3 6")
-    parser.add_argument("--within", type=float, default=WITHIN, help="largest margin in seeds; 2")
-    parser.add_argument("--depth", type=int, default=DEPTH, help="turns searched ahead; 10")
-    parser.add_argument("--most", type=int, default=MOST, help="most openings of a ruleset; 400")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=bundled_file("openings", "").parent)
+    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
+    parser.add_argument("--turns", type=int, nargs=2, default=TURNS, help="minimum and maximum turns (3 6)")
+    parser.add_argument("--within", type=float, default=WITHIN, help="maximum margin in seeds (2)")
+    parser.add_argument("--depth", type=int, default=DEPTH, help="search depth in turns (10)")
+    parser.add_argument("--most", type=int, default=MOST, help="maximum number of openings (400)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
+    parser.add_argument(
+        "--folder", type=Path, default=bundled_file("openings", "").parent, help="folder to write to"
+    )
     options = parser.parse_args(arguments)
     for ruleset in [lookup(name) for name in options.rulesets]:
         games, margins = find(
@@ -80,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not len(games):
             raise MancalaError(
                 f"no opening of {ruleset.name} after {options.turns[0]} to {options.turns[1]} turns is "
-                f"within {options.within:g} seeds of even; take a larger --within, or other --turns"
+                f"within {options.within:g} seeds of even; use a larger --within, or other --turns"
             )
         path = options.folder / bundled_file("openings", ruleset.name).name
         with written_whole(path) as file:

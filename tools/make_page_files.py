@@ -1,9 +1,13 @@
-"""What the page takes from the package: `python -m tools.make_page_files` writes it anew.
+"""Generate the files of the browser page from the package: `python -m tools.make_page_files`.
 
-``measures.js`` has the lengths and times of :mod:`mancala_env.render`, ``palette.css`` its colours,
-``books.json`` the exact values of the opening books, and ``networks/`` the shipped value networks. So
-nothing is written twice; a test compares what lies there with what this would write, and the page's drawing
-with Python's.
+| file | content |
+|---|---|
+| `measures.js` | lengths and times of :mod:`mancala_env.render` |
+| `palette.css` | colours of :mod:`mancala_env.render` |
+| `books.json` | exact values of the opening books |
+| `networks/` | bundled value networks |
+
+Tests compare the files with this program's output, and the page's drawings with Python's.
 """
 
 import json
@@ -27,13 +31,13 @@ _COMMAND = "python -m tools.make_page_files"
 
 
 def contents() -> dict[str, bytes]:
-    """Return what is in each file, by its name."""
+    """Return the content of each file, by name."""
     texts = {"measures.js": _measures_file(), "palette.css": _palette_file(), "books.json": _books_file()}
     return {name: text.encode() for name, text in texts.items()} | _networks()
 
 
 def measures() -> dict[str, Any]:
-    """Return the lengths, words and times that all pictures share."""
+    """Return the lengths and times of the drawings, by name."""
     lengths = {
         "cell": scene.CELL,
         "hole": scene.HOLE,
@@ -95,18 +99,18 @@ def _books_file() -> str:
 
 
 def _networks() -> dict[str, bytes]:
-    """Return the shipped value networks as plain numbers, and the list of them."""
-    shipped = rulesets_with("value")
+    """Return the bundled value networks as plain numbers, and the list of their rulesets."""
+    rulesets = rulesets_with("value")
     files = {
         f"networks/{name}.f32": read_for(shipped_network(lookup(name)), lookup(name)).to_bytes()
-        for name in shipped
+        for name in rulesets
     }
-    return files | {"networks/list.json": (json.dumps(shipped) + "\n").encode()}
+    return files | {"networks/list.json": (json.dumps(rulesets) + "\n").encode()}
 
 
-@in_one_line("make_files")
+@in_one_line("make_page_files")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the files; returns the exit status."""
+    """Write the files and return the exit status."""
     Parser(prog=_COMMAND, description=__doc__).parse_args(arguments)
     for name, content in contents().items():
         (FOLDER / name).write_bytes(content)

@@ -1,7 +1,7 @@
-"""Ship trained networks: the file of weights of a checkpoint, and the card that says what it is.
+"""Bundle trained policy networks: write the weights of a checkpoint, and a card that describes them.
 
 ``python -m tools.make_policy_cards runs/leyla/final.zip`` writes ``policy_leyla.safetensors`` and
-``policy_leyla.md`` among the package's data: what the agent `trained` plays with.
+``policy_leyla.md`` to the package's data. The agent `trained` uses these networks.
 """
 
 import sys
@@ -38,16 +38,16 @@ _LIMITS = """\
 
 
 def policy_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
-    """Measure a trained network in matches, in regret and on the ladder; return its card, Markdown.
+    """Measure a policy network's strength and return its card as Markdown.
 
     Args:
-        path: Its file.
-        games: Games of each match, even; a fifth of them against slow agents and each anchor.
-        seed: Seed of openings and agents.
+        path: File of the network.
+        games: Number of games per match; even. Against slow agents and each anchor 20 % of that are played.
+        seed: Random seed of openings and agents.
 
     Raises:
-        InvalidCheckpoint: There is no such network.
-        InvalidMatch: games is out of range.
+        InvalidCheckpoint: If the file is not a policy network.
+        InvalidMatch: If `games` is out of range.
     """
     identity = read_identity(path)
     ruleset, network, few = identity.ruleset, identity.network, few_of(games)
@@ -85,16 +85,16 @@ def _matches(path: Path, identity: Identity, games: int, few: int, seed: int) ->
         )
 
 
-def _shipped(checkpoint: Path) -> bytes:
-    """Return the network of a checkpoint as a safetensors file that does not say where it was trained."""
+def _bundled(checkpoint: Path) -> bytes:
+    """Return the network of a checkpoint as a safetensors file without the folder of the training run."""
     identity = read_identity(checkpoint)
     config = identity.config | {"folder": TrainConfig().folder}
     return as_tensors(replace(identity, config=config), load_network(checkpoint, identity))
 
 
-@in_one_line("cards", "networks and cards that are whole were written")
+@in_one_line("make_policy_cards", "finished networks and cards are kept")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Ship the checkpoints named on the command line; returns the exit status."""
+    """Bundle the given checkpoints and return the exit status."""
     parser = Parser(prog="python -m tools.make_policy_cards", description=__doc__)
     parser.add_argument(
         "checkpoints", nargs="+", type=Path, metavar="CHECKPOINT", help="of a catalogue ruleset"
@@ -104,22 +104,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="where to write; the package's data by default")
     options = parser.parse_args(arguments)
     if options.folder is not None and not options.folder.is_dir():
-        parser.error(f"--folder must be a folder that exists, not {options.folder}")
-    checkpoint_of: dict[str, Path] = {}  # what is wrong with one is found before hours of the others
+        parser.error(f"--folder must be an existing folder, not {options.folder}")
+    checkpoint_of: dict[str, Path] = {}  # check all before the hours of measurements
     for checkpoint in options.checkpoints:
         name = read_identity(checkpoint).ruleset.name
         if name not in names():
             known = ", ".join(names())
             parser.error(f"{checkpoint} plays {name!r}, which is not in the catalogue: {known}")
         if name in checkpoint_of:
-            parser.error(f"{checkpoint_of[name]} and {checkpoint} both play {name}, which has one network")
+            parser.error(f"{checkpoint_of[name]} and {checkpoint} both play {name}; give one per ruleset")
         checkpoint_of[name] = checkpoint
     for name, checkpoint in checkpoint_of.items():
         path = bundled_file("policy", name)
         path = path if options.folder is None else options.folder / path.name
         with TemporaryDirectory() as folder:
             new = Path(folder, path.name)
-            new.write_bytes(_shipped(checkpoint))
+            new.write_bytes(_bundled(checkpoint))
             written = policy_card(new, options.games, options.seed)
             write_whole(path, new.read_bytes())
         write_whole(path.with_suffix(".md"), written)

@@ -1,4 +1,8 @@
-"""Make the sets of solved positions: ``python -m tools.make_positions layli_goobalay``."""
+"""Sample and solve the bundled solved positions: ``python -m tools.make_positions layli_goobalay``.
+
+Positions come from rounds between random or mostly greedy players, at most one per round and phase. If the
+opening book contains all positions of the first phase, it provides those.
+"""
 
 import sys
 import time
@@ -19,14 +23,15 @@ from mancala_env.solver.exact import ILLEGAL, Solver
 from mancala_env.solver.position_sets import PHASES, PositionSet, phase_of
 
 _PER_PHASE = 60
-# Rounds sampled at most: Gabata 3 has hardly any position of the start, its first turns being forced.
+# Maximum number of sampled rounds: Gabata 3 has few positions of the first phase, because its first turns are
+# forced.
 _MOST_ROUNDS = 1000
-# For each position once the budget is spent: what the book knows takes no time.
+# Time limit per position after the budget is spent; it suffices for positions of the book.
 _SECONDS_TO_LOOK_UP = 0.001
 
 
 def _greedy_action(position: Position) -> int:
-    """Return the action after which the mover's count leads by most, the lowest of several."""
+    """Return the first action with the highest lead of the mover's count after it."""
 
     def lead(action: int) -> int:
         after = position.copy()
@@ -37,7 +42,7 @@ def _greedy_action(position: Position) -> int:
 
 
 def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
-    """Play a round as the module says and return its positions."""
+    """Play a random or mostly greedy round and return its positions."""
     position = Position(ruleset, player=SOUTH if rng.random() < 0.5 else NORTH)
     greedy = 0.75 if rng.random() < 0.5 else 0.0
     seen = []
@@ -51,7 +56,7 @@ def sample(ruleset: Ruleset, rng: np.random.Generator) -> list[Position]:
 
 
 def from_book(book: Book, rng: np.random.Generator, most: int) -> list[Position]:
-    """Choose at most so many positions of the first phase of which the opening book knows every action."""
+    """Return up to `most` positions of the first phase whose actions all have values in the opening book."""
     known = book.depths < book.depths[book.rests == UNKNOWN].min(initial=book.turns + 1) - 1
     chosen = []
     for n in rng.permutation(np.flatnonzero(known)):
@@ -72,21 +77,21 @@ def make(
     memory_mb: float = 1024.0,
     kept: PositionSet | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Make a set of `per_phase` positions a phase, the easiest first, within `budget` processor seconds.
+    """Sample and solve a set of positions, the easiest phase first.
 
     Args:
-        ruleset: The game.
-        first_phase: The hardest phase to include, an index into PHASES.
-        per_phase: Positions of each phase.
-        seed: Of what is drawn.
-        seconds_each: Limit for one position.
-        budget: Processor seconds for all.
-        memory_mb: Megabytes of the solver's table.
-        kept: A set to go on from: its positions stay, and phases that have fewer get new ones.
+        ruleset: The ruleset.
+        first_phase: Earliest and hardest phase to include, an index into PHASES.
+        per_phase: Number of positions per phase.
+        seed: Random seed.
+        seconds_each: Time limit per position, in seconds.
+        budget: Processor seconds for all positions.
+        memory_mb: Size of the solver's transposition table in MB.
+        kept: A set to extend: its positions are kept, and phases with fewer positions get new ones.
 
     Returns:
-        games, phase and action_values of a PositionSet, and how many positions were left out
-        because they took longer than `seconds_each`.
+        games, phase and action_values of a PositionSet, and the number of positions that were not solved in
+        time.
     """
     rng = np.random.default_rng(seed)
     solver = Solver(ruleset, memory_mb=memory_mb)
@@ -108,7 +113,7 @@ def make(
         if all(len(wanted[i]) >= missing[i] for i in phases):
             break
         round_positions = sample(ruleset, rng)
-        # One position of a round and phase, so that the set is not made of a few rounds.
+        # One position per round and phase, for variety.
         for phase in phases:
             here = [p for p in round_positions if phase_of(p) == phase and len(p.legal_actions) > 1]
             if here and len(wanted[phase]) < missing[phase]:
@@ -116,7 +121,7 @@ def make(
                 if position.games.tobytes() not in seen:
                     seen.add(position.games.tobytes())
                     wanted[phase].append(position)
-    left_out = 0
+    num_unsolved = 0
     started = time.process_time()
     for phase in reversed(range(first_phase, len(PHASES))):
         for position in wanted[phase]:
@@ -124,42 +129,54 @@ def make(
             limit = seconds_each if is_in_time else _SECONDS_TO_LOOK_UP
             solution = solver.solve(position, time_limit=limit, with_line=False)
             if not solution.is_exact:
-                left_out += 1
+                num_unsolved += 1
                 continue
             values = np.full(ruleset.num_actions("match"), ILLEGAL, np.int16)
             values[list(solution.action_values)] = list(solution.action_values.values())
             rows.append((phase, position.games[0], values))
-        print(f"  {PHASES[phase]}: {time.process_time() - started:.0f} s, {left_out} left out", flush=True)
+        spent = time.process_time() - started
+        print(f"  {PHASES[phase]}: {spent:.0f} s, {num_unsolved} unsolved", flush=True)
     rows.sort(key=lambda row: row[0])
     games = np.array([row[1] for row in rows], np.uint64).reshape(-1, NUM_COLUMNS)
     phase = np.array([row[0] for row in rows], np.int8)
-    return games, phase, np.array([row[2] for row in rows], np.int16), left_out
+    return games, phase, np.array([row[2] for row in rows], np.int16), num_unsolved
 
 
-@in_one_line("make_positions", "the file of the ruleset that was being solved is as it was")
+@in_one_line("make_positions", "the file of the current ruleset is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the sets of the rulesets named on the command line; returns the exit status."""
+    """Write the sets of the given rulesets and return the exit status."""
     parser = Parser(prog="python -m tools.make_positions", description=__doc__)
-    parser.add_argument("rulesets", nargs="+")
-    parser.add_argument("--first_phase", choices=PHASES, default=PHASES[0], help="the hardest to include")
-    parser.add_argument("--per_phase", type=int, default=_PER_PHASE, help="positions of each phase (60)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds_each", type=float, default=120.0, help="limit for one position")
-    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds for one ruleset")
-    parser.add_argument("--memory_mb", type=float, default=1024.0, help="of the solver's table (1024)")
-    parser.add_argument("--keep", action="store_true", help="go on from the file: its positions stay")
+    parser.add_argument("rulesets", nargs="+", help="names of rulesets")
     parser.add_argument(
-        "--folder", type=Path, default=Path(str(resources.files("mancala_env").joinpath("data")))
+        "--first_phase", choices=PHASES, default=PHASES[0], help="earliest and hardest phase to include"
+    )
+    parser.add_argument(
+        "--per_phase", type=int, default=_PER_PHASE, help="number of positions per phase (60)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
+    parser.add_argument(
+        "--seconds_each", type=float, default=120.0, help="time limit per position in seconds"
+    )
+    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds per ruleset")
+    parser.add_argument(
+        "--memory_mb", type=float, default=1024.0, help="size of the solver's table in MB (1024)"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep the positions of the existing file")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(str(resources.files("mancala_env").joinpath("data"))),
+        help="folder to write to",
     )
     options = parser.parse_args(arguments)
     rulesets = [lookup(name) for name in options.rulesets]
     if not options.folder.is_dir():
-        raise MancalaError(f"there is no folder {options.folder} to write to")
+        raise MancalaError(f"--folder must be an existing folder, not {options.folder}")
     for ruleset in rulesets:
         print(ruleset.name, flush=True)
         path = options.folder / f"positions_{ruleset.name}.npz"
         is_begun = options.keep and path.is_file()
-        games, phase, values, left_out = make(
+        games, phase, values, num_unsolved = make(
             ruleset,
             PHASES.index(options.first_phase),
             options.per_phase,
@@ -171,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         with written_whole(path) as file:
             np.savez_compressed(file, games=games, phase=phase, action_values=values)
-        print(f"{ruleset.name}: {len(games)} positions, {left_out} left out as too hard", flush=True)
+        print(f"{ruleset.name}: {len(games)} positions, {num_unsolved} unsolved", flush=True)
     return 0
 
 

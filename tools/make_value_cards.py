@@ -1,6 +1,6 @@
-"""Cards: what a shipped network is, how it was made and how strong it is, measured and written by a command.
+"""Write the cards of bundled value networks: origin, measured strength and limits.
 
-``python -m tools.make_value_cards value_leyla.safetensors`` writes ``value_leyla.md`` beside it.
+``python -m tools.make_value_cards value_leyla.safetensors`` writes ``value_leyla.md`` in the same folder.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from mancala_env._util.files import write_whole
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents import make
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.evaluate import evaluate
+from mancala_env.evaluation.agent_evaluation import evaluate
 from mancala_env.evaluation.ladder import ANCHORS, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, play_matches
 from mancala_env.evaluation.openings import openings_in_words, openings_to_evaluate
@@ -22,7 +22,7 @@ from mancala_env.networks.value_files import read_value_file
 from mancala_env.rulesets import Ruleset
 
 GAMES, SEED = 1000, 1
-# Against the same search on the count: of the same depth, and of the same time for a position.
+# Opponents are the same searches without a value network, of equal depth and of equal time per position.
 _DEPTHS, _TIME = (4, 6), "0.002s"
 _RATED = "value+minimax:6"
 _REGRET_DEPTHS = (4, 6)
@@ -34,16 +34,17 @@ _LIMITS = """\
 
 
 def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
-    """Measure a value network in matches, in regret and on the ladder; return its card, Markdown.
+    """Measure a value network's strength and return its card as Markdown.
 
     Args:
-        path: Its file.
-        games: Games of each match, even; a fifth of them in matches for a time, and against each anchor.
-        seed: Seed of openings and agents.
+        path: File of the network.
+        games: Number of games per match; even. In matches at equal time, and against each anchor, 20 % of
+            that are played.
+        seed: Random seed of openings and agents.
 
     Raises:
-        InvalidValueNetwork: There is no such network.
-        InvalidMatch: games is out of range.
+        InvalidValueNetwork: If the file is not a value network.
+        InvalidMatch: If `games` is out of range.
     """
     file = read_value_file(path)
     ruleset, few = file.ruleset, few_of(games)
@@ -62,7 +63,7 @@ def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:
 
 
 def few_of(games: int) -> int:
-    """Return how many games of a card are played where each takes long: a fifth, even."""
+    """Return the number of games of slow matches: about 20 %, even."""
     return max(2, games // 10 * 2)
 
 
@@ -78,19 +79,19 @@ def card(
     written: str,
     seed: int,
 ) -> str:
-    """Put a card together, Markdown.
+    """Return the card of a network as Markdown.
 
     Args:
-        path: The file of the network.
-        ruleset: The game.
-        what: What it is, a sentence.
-        made: Rows on how it was made.
-        matches: Its matches.
-        rated: As :func:`rating` returns it.
-        regret: As :func:`regrets` returns it.
-        limits: What it cannot do, a list.
-        written: The command behind the card, a sentence.
-        seed: Seed of openings and agents.
+        path: File of the network.
+        ruleset: The ruleset.
+        what: Description of the network in a sentence.
+        made: Table rows about its origin.
+        matches: Results of its matches.
+        rated: Paragraph of :func:`rating`.
+        regret: Paragraph of :func:`regrets`.
+        limits: Markdown list of its limits.
+        written: Sentence with the command that writes the card.
+        seed: Random seed of openings and agents.
     """
     content = path.read_bytes()
     where = openings_in_words(*openings_to_evaluate(None, ruleset, None))
@@ -138,13 +139,13 @@ def _compared(path: Path) -> Iterable[tuple[str, str]]:
 
 
 def rating(spec: str, ruleset: Ruleset, games: int, seed: int) -> list[str]:
-    """Return the paragraph of a card that places an agent on the stored ladder; nothing where there is none.
+    """Return the paragraph of a card with an agent's rating on the stored ladder; [] without a ladder.
 
     Args:
-        spec: The agent.
-        ruleset: The game.
-        games: Games against each quick anchor, even.
-        seed: Seed of openings and agents.
+        spec: Spec of the agent.
+        ruleset: The ruleset.
+        games: Number of games against each quick anchor; even.
+        seed: Random seed of openings and agents.
     """
     try:
         ladder = stored_ladder(ruleset)
@@ -167,12 +168,12 @@ def rating(spec: str, ruleset: Ruleset, games: int, seed: int) -> list[str]:
 
 
 def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> list[str]:
-    """Return the paragraph of a card with the regret of agents; nothing where no positions are solved.
+    """Return the paragraph of a card with the regret of agents; [] without solved positions.
 
     Args:
-        pairs: Specs of two agents each, of which the second is compared with the first.
-        ruleset: The game.
-        seed: Seed of the agents.
+        pairs: Specs of two agents each; the second is compared with the first.
+        ruleset: The ruleset.
+        seed: Random seed of the agents.
     """
     if not has_exact_positions(ruleset):
         return []
@@ -193,7 +194,7 @@ def regrets(pairs: Iterable[tuple[str, str]], ruleset: Ruleset, seed: int) -> li
 
 
 def matches_table(matches: Iterable[MatchResult]) -> list[str]:
-    """Return the table of a card with the scores of matches, lines of Markdown."""
+    """Return the table of a card with the results of matches, as lines of Markdown."""
     rows = []
     for match in matches:
         low, high = match.interval
@@ -204,27 +205,31 @@ def matches_table(matches: Iterable[MatchResult]) -> list[str]:
 
 
 def _short(spec: str) -> str:
-    """Return a spec without its file."""
+    """Return a spec without the path of its file."""
     words = spec.split(":")
     return ":".join(words[:1] if words[0] == "trained" else words[:2])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table, lines of Markdown."""
+    """Return a table as lines of Markdown."""
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
 
 
-@in_one_line("cards", "cards that are whole were written")
+@in_one_line("make_value_cards", "finished cards are kept")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the cards of the files named on the command line; returns the exit status."""
+    """Write the cards of the given files and return the exit status."""
     parser = Parser(prog="python -m tools.make_value_cards", description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=f"a network, {SUFFIX}")
-    parser.add_argument("--games", type=int, default=GAMES, help=f"games of a match; default {GAMES}")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of openings and agents; default {SEED}")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=f"value networks, {SUFFIX} files")
+    parser.add_argument(
+        "--games", type=int, default=GAMES, help=f"number of games per match; even; default {GAMES}"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help=f"random seed of openings and agents; default {SEED}"
+    )
     options = parser.parse_args(arguments)
     for path in options.files:
         if path.suffix != SUFFIX:
-            raise MancalaError(f"{path} must be a file of a network, such as value_leyla{SUFFIX}")
+            raise MancalaError(f"{path} must be the file of a network, such as value_leyla{SUFFIX}")
         write_whole(path.with_suffix(".md"), value_card(path, options.games, options.seed))
         print(path.with_suffix(".md"), flush=True)
     return 0

@@ -178,7 +178,7 @@ def _ladder(ruleset: Ruleset) -> str:
     listed = table(
         ("agent", "Elo", "95 % interval", "games"), rows, to_the_right=("Elo", "95 % interval", "games")
     )
-    left_out = [f"`{name}` is not rated here: {why}." for name, why in ladder.left_out.items()]
+    left_out = [f"`{name}` is not rated here: {why}." for name, why in ladder.excluded.items()]
     return "\n\n".join([said, listed, *left_out])
 
 

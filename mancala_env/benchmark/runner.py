@@ -296,7 +296,7 @@ def run_here(runs: Sequence[tuple[LearnerRun, list[Row]]]) -> Iterator[tuple[Lea
 
 
 def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:
-    """Run one learner; yield its measurements, and at last a RunEnded.
+    """Run one learner; yield its measurements, then a RunEnded.
 
     Args:
         run: The learner.

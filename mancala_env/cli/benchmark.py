@@ -133,7 +133,7 @@ def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":
 
 
 def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
-    """Return the entries that run on one of the tasks; all if there are none, so that planning reports it."""
+    """Return the entries that run on one of the tasks, or all entries, so that planning reports the error."""
     taking = [entry for entry in entries if set(entry.tasks) & set(tasks)]
     for entry in entries:
         if taking and entry not in taking:

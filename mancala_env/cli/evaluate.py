@@ -12,7 +12,7 @@ from mancala_env.cli.tables import print_json, print_table
 from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
-    from mancala_env.evaluation.evaluate import Evaluation
+    from mancala_env.evaluation.agent_evaluation import Evaluation
     from mancala_env.evaluation.regret import Regret
     from mancala_env.evaluation.round_robin import PlayChunks
 
@@ -78,7 +78,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
-    from mancala_env.evaluation.evaluate import evaluate
+    from mancala_env.evaluation.agent_evaluation import evaluate
     from mancala_env.evaluation.report import check_report_path
 
     if options.report is not None:

@@ -1,6 +1,22 @@
-"""The arena: matches, ratings, the ladder, and regret against perfect play."""
+"""Evaluation of agents: matches, ratings on the stored ladder, and regret against perfect play.
 
-from mancala_env.evaluation.evaluate import Evaluation, evaluate
+| module | content |
+|---|---|
+| `agent_evaluation` | `evaluate`: ratings and regret of agents in one call |
+| `matches` | `play_matches`: matches between two agents, and their results |
+| `round_robin` | many matches with a results file to resume from |
+| `results_file` | results files: locked, appended line by line |
+| `ray_matches` | matches on a Ray cluster |
+| `openings` | the positions from which games start |
+| `balanced_openings` | the bundled balanced openings |
+| `ratings` | Elo ratings with intervals |
+| `ladder` | the stored ladder: bundled ratings of scripted agents |
+| `regret` | regret: the seeds that moves lose compared with perfect play |
+| `intervals` | 95 % intervals |
+| `report`, `plots`, `html_page` | reports as HTML and PNG files |
+"""
+
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.ladder import Ladder, NoLadder, stored_ladder
 from mancala_env.evaluation.matches import MatchResult, play_matches, play_openings
 from mancala_env.evaluation.openings import InvalidMatch, Openings, OpeningSet, openings

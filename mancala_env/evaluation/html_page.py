@@ -1,6 +1,6 @@
-"""A report as one HTML file: headings, tables, plots and boards, with nothing to fetch and no script.
+"""Self-contained HTML pages for reports: headings, tables, plots and boards, without scripts.
 
-A run's report and an evaluation's are written with this. Every picture says how to read it.
+Reports of training runs, evaluations and benchmarks use it. Every picture has a caption that explains it.
 """
 
 import html
@@ -12,7 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mancala_env.engine.coordinates import hole_of
-from mancala_env.evaluation.regret import JudgedMove
+from mancala_env.evaluation.regret import EvaluatedMove
 from mancala_env.render.motion import turn_name
 from mancala_env.version import __version__
 
@@ -34,15 +34,20 @@ figure { margin: 1.5rem 0; } figcaption { color: #4a5763; font-size: .9rem; max-
 .several { grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); }
 pre { overflow-x: auto; } footer { color: #5d6874; margin-top: 3rem; }
 """
-# Names that nothing refers to, and that the next plot of the page would have again.
+# Unused ids of matplotlib's SVG, which would repeat in the next plot of the page.
 _NAMES = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
 
 
 class Page:
-    """A report that is being written, from top to bottom."""
+    """A report, written from top to bottom."""
 
     def __init__(self, title: str, seed: int | None = None) -> None:
-        """Begin with a title; the footer names the day, and the seed of what is shown if there is one."""
+        """Begin a page.
+
+        Args:
+            title: Title of the page.
+            seed: Random seed for the footer, which also contains the date; None for none.
+        """
         self.title, self.seed = title, seed
         self._parts = [f"<h1>{html.escape(title)}</h1>"]
 
@@ -55,27 +60,27 @@ class Page:
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], marked: Sequence[str] = ()) -> None:
-        """Add a table; rows whose first cell is one of `marked` stand out."""
+        """Add a table; rows whose first cell is in `marked` are highlighted."""
         lines = ['<div class="wide"><table>', _row("th", head)]
         lines += [_row("td", row, ' class="marked"' if row[0] in marked else "") for row in rows]
         self._parts.append("\n".join([*lines, "</table></div>"]))
 
     def plots(self, *plots: "tuple[Figure, str]") -> None:
-        """Add plots side by side where there is room, each with a sentence that says how to read it."""
+        """Add plots, each with a caption; wide screens show them side by side."""
         figures = [f"<figure>{svg_of(plot)}{_caption(how)}</figure>" for plot, how in plots]
         self._several(figures)
 
-    def boards(self, moves: Iterable[JudgedMove]) -> None:
-        """Add moves as boards with the exact value of every action, the one that was played ringed."""
+    def boards(self, moves: Iterable[EvaluatedMove]) -> None:
+        """Add moves as boards with the exact value of every action; a ring marks the action played."""
         self._several([_board(move) for move in moves])
 
     def details(self, summary: str, text: str) -> None:
-        """Add a text as it is, folded away."""
+        """Add preformatted text that the reader can unfold."""
         folded = f"<summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre>"
         self._parts.append(f"<details>{folded}</details>")
 
     def html(self) -> str:
-        """Return the page."""
+        """Return the page as HTML."""
         made = f"mancala-env {__version__}, {date.today().isoformat()}"
         made += f", seed {self.seed}" if self.seed is not None else ""
         body = "\n".join([*self._parts, f"<footer>{made}</footer>"])
@@ -102,7 +107,7 @@ def _caption(text: str) -> str:
     return f"<figcaption>{html.escape(text)}</figcaption>"
 
 
-def _board(move: JudgedMove) -> str:
+def _board(move: EvaluatedMove) -> str:
     position, ruleset = move.position, move.position.ruleset
     holes = {action: hole_of(ruleset, position.player, action) for action in move.values}
     played = turn_name(ruleset, position.player, holes[move.action])
@@ -112,7 +117,7 @@ def _board(move: JudgedMove) -> str:
     ]
     caption = (
         f"{played} was played, worth {_signed(move.values[move.action])}; {' or '.join(best)} is worth "
-        f"{_signed(most)}. {move.regret} seeds given away."
+        f"{_signed(most)}. {move.regret} seeds lost."
     )
     drawn = position.to_svg(values=move.values, last=(holes[move.action],), theme="light")
     return f"<figure>{drawn}{_caption(caption)}</figure>"
@@ -123,11 +128,11 @@ def _signed(value: int) -> str:
 
 
 def svg_of(plot: "Figure") -> str:
-    """Return a plot as SVG to stand in a page; equal plots are equal texts."""
+    """Return a plot as SVG for a page; equal plots give equal texts."""
     import matplotlib
 
     title = ". ".join(axes.get_title() for axes in plot.axes if axes.get_title())
-    # Several pictures share a page: without a salt of its own each would use the same ids.
+    # The salt makes the ids of the plots on a page distinct.
     salt = f"{zlib.crc32(title.encode(errors='backslashreplace')):x}"
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         drawn = io.StringIO()

@@ -1,15 +1,16 @@
-"""Every 95 % interval the arena prints, and the method each is made by.
+"""95 % intervals of the evaluation.
 
-- :func:`share_interval`, of win rates and shares of optimal moves: Wilson's score interval at the effective
-  number of values.
-- :func:`mean_interval`, of margins and differences of regret: Student's t with a moderated variance.
-- :func:`regret_interval`, of mean regrets, which have many zeros and a long tail: the share of mistakes
-  and what one costs, put together by MOVER.
-- Ratings and their differences have a Bayesian bootstrap over pairs (:mod:`mancala_env.evaluation.ratings`).
+| function | values | method |
+|---|---|---|
+| `share_interval` | win rates, shares of optimal moves | Wilson's score interval |
+| `mean_interval` | margins, differences of regret | Student's t with a moderated variance |
+| `regret_interval` | mean regrets: many zeros, a long tail | share and cost of mistakes, combined by MOVER |
 
-All take independent values: one a pair of games, or one a position. Pairs of an opening that came again are
-not independent: :func:`design_effect` says how many of them count as one. How often each interval holds the
-truth is measured by ``python -m tools.interval_coverage``; docs/evaluation.md has its table.
+Ratings use a Bayesian bootstrap instead (:mod:`mancala_env.evaluation.ratings`).
+
+All functions take independent values, one per pair of games or per position. Pairs from repeated openings are
+not independent; :func:`design_effect` returns the number of pairs that count as one. ``python -m
+tools.interval_coverage`` measures how often each interval contains the true value (docs/evaluation.md).
 """
 
 import math
@@ -19,26 +20,26 @@ import numpy as np
 
 # The normal quantile of a 95 % interval.
 Z95 = statistics.NormalDist().inv_cdf(0.975)
-# The variance of shares is taken after half a 0 and half a 1 were added (Jeffreys' prior of a proportion),
-# so that values that are all equal are not thought certain.
+# Half a 0 and half a 1 (Jeffreys' prior of a proportion) are added for the variance of shares, so that equal
+# values do not give an interval of width 0.
 _PRIOR_ENDS = 0.5
-# The weight of the typical spread, in values.
+# Weight of the expected spread, in values.
 _PRIOR_VALUES = 2
 _PRIOR_MISTAKES = 1
-# Student's quantile of one mistake would be 12.7, and the interval, which takes its exponential, endless.
+# With one degree of freedom Student's quantile is 12.7 and its exponential useless.
 _LEAST_FREEDOM = 4
 
 
 def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
-    """Return how many values say as much about the mean as one independent value does.
+    """Return the number of grouped values that carry as much information as one independent value.
 
-    Kish's design effect (1965): the variance of the mean when whole groups are drawn, over that when
-    values are. It is taken to be from 1, the values of a group have nothing in common, to the mean size
-    of a value's group, they are all the same.
+    This is Kish's design effect (1965): the variance of the mean under sampling of groups, divided by that
+    under sampling of values. It is limited to the range from 1 (values of a group are independent) to the
+    mean group size of a value (values of a group are equal).
 
     Args:
-        values: `[N]`.
-        groups: int `[N]`, equal where values belong together; None: none do.
+        values: Values, `[N]`.
+        groups: int `[N]`, group of each value; None if all values are independent.
     """
     if groups is None or not len(values):
         return 1.0
@@ -48,20 +49,20 @@ def design_effect(values: np.ndarray, groups: np.ndarray | None) -> float:
     apart = np.asarray(values, np.float64) - np.mean(values)
     single = float(np.square(apart).sum()) * count / max(1, count - 1)
     together = float(np.square(np.bincount(groups, apart)).sum()) * num_groups / max(1, num_groups - 1)
-    # Values that are all equal do not tell.
+    # Equal values give no information about the correlation.
     return min(most, max(1.0, together / single)) if single > 0 else most
 
 
 def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of independent values from 0 to 1, such as scores of pairs.
+    """Return a 95 % interval of the mean of values from 0 to 1, such as scores of pairs.
 
-    Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the number
-    of wins and losses that would have the variance the values have once half a win and half a loss are added
-    to them: N**2 / (N + 1) where all N are wins.
+    This is Wilson's score interval (1927) at the effective number of values (Korn and Graubard 1998): the
+    number of wins and losses with the same variance. For the variance half a win and half a loss are added to
+    the values, so N wins count as N**2 / (N + 1).
 
     Args:
-        values: `[N]`, from 0 to 1.
-        repeats: How many of them count as one, from :func:`design_effect`.
+        values: Values from 0 to 1, `[N]`.
+        repeats: Number of values that count as one, from :func:`design_effect`.
     """
     count = len(values)
     if count == 0:
@@ -76,29 +77,29 @@ def share_interval(values: np.ndarray, repeats: float = 1.0) -> tuple[float, flo
 
 
 def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Return Wilson's score interval of a share of so many values."""
+    """Return Wilson's score interval of a share of `count` values."""
     scale = 1 + Z95**2 / count
     center = (share + Z95**2 / (2 * count)) / scale
     half = Z95 * math.sqrt(share * (1 - share) / count + Z95**2 / (4 * count**2)) / scale
-    # The share lies within; rounding must not take it out at 0 and 1.
+    # Rounding must not exclude the share itself at 0 and 1.
     return min(share, max(0.0, center - half)), max(share, min(1.0, center + half))
 
 
 def mean_interval(
     values: np.ndarray, spread: float, low: float, high: float, repeats: float = 1.0
 ) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of independent values.
+    """Return a 95 % interval of the mean of values.
 
-    Student's, with a moderated variance (Smyth 2004): the variance is the mean of the one found and of
-    spread**2, which counts as two values do. Values that are all equal then have a narrow interval, but
-    one; among many values that differ the spread has no say.
+    This is Student's interval with a moderated variance (Smyth 2004): the weighted mean of the sample
+    variance and of spread**2, which has the weight of two values. So equal values have an interval of
+    positive width, and with many values `spread` hardly matters.
 
     Args:
-        values: `[N]`.
-        spread: Standard deviation that is to be expected of such values, above 0.
-        low: The least a mean can be.
-        high: The most.
-        repeats: How many of them count as one, from :func:`design_effect`.
+        values: Values, `[N]`.
+        spread: Expected standard deviation of the values, above 0.
+        low: Smallest possible mean.
+        high: Largest possible mean.
+        repeats: Number of values that count as one, from :func:`design_effect`.
     """
     count = len(values)
     if count == 0:
@@ -114,19 +115,21 @@ def mean_interval(
 def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[float, float]:
     """Return a 95 % interval of the mean of regrets.
 
-    The mean is the share of mistakes times what one costs on average. The share has Wilson's interval, the
-    logarithm of the cost Student's, and MOVER (Zou and Donner 2008; for means of values that are often zero,
-    Zou, Taleban and Huo 2009) makes one of the two. One mistake of the expected cost is added to those
-    found. So N regrets of zero have an interval too: from zero to Wilson's upper end of the share, about
-    3.8 / (N + 3.8), times that cost. Student has at least four degrees of freedom: by the one of a single
-    mistake every interval would end at `high`, and those of four hold the truth as often as they should
-    (:mod:`tools.interval_coverage`). Costs that differ from the expected one widen it: one cheap mistake
-    may have a higher upper end than one dear one.
+    The mean is the share of mistakes times their mean cost. The share has Wilson's interval, the logarithm of
+    the cost Student's. MOVER combines the two (Zou and Donner 2008; for values that are often zero: Zou,
+    Taleban and Huo 2009).
+
+    - One mistake of the expected cost is added. So N regrets of zero have an interval, too: from zero to the
+      expected cost times Wilson's upper end of the share, which is about 3.8 / (N + 3.8).
+    - Student's quantile has at least four degrees of freedom. With one, for a single mistake, every interval
+      would end at `high`. The coverage with four is right (:mod:`tools.interval_coverage`).
+    - Costs that differ from the expected cost widen the interval. So one cheap mistake may give a higher
+      upper end than one expensive mistake.
 
     Args:
-        regrets: `[N]`, at least 0.
-        mistake: Seeds to be expected of one mistake, above 0.
-        high: The most a mean regret can be.
+        regrets: Regrets in seeds, at least 0, `[N]`.
+        mistake: Expected cost of a mistake in seeds, above 0.
+        high: Largest possible mean regret in seeds.
     """
     count = len(regrets)
     if count == 0:
@@ -142,7 +145,7 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
     share = len(mistakes) / count
     below = math.hypot(math.log(share / least), spread)
     above = math.hypot(math.log(most / share), spread)
-    # The mean found lies within, however far from it the added mistake draws the middle.
+    # The interval always contains the sample mean, even if the added mistake shifts its middle.
     found, middle = share * float(mistakes.mean()), min(high, share * cost)
     # exp(700) is near the largest double.
     return min(found, middle * math.exp(-below)), max(found, min(high, middle * math.exp(min(above, 700))))
@@ -151,8 +154,8 @@ def regret_interval(regrets: np.ndarray, mistake: float, high: float) -> tuple[f
 def student_quantile(freedom: int) -> float:
     """Return the 97.5 % quantile of Student's t distribution.
 
-    Exact for 1 and 2 degrees of freedom; otherwise the expansion of Abramowitz and Stegun (1964), 26.7.5,
-    which is within 0.01 from 3 on. So tables and intervals need no scipy.
+    It is exact for 1 and 2 degrees of freedom. For more it is the expansion of Abramowitz and Stegun (1964),
+    26.7.5, whose error is below 0.01. So intervals do not need scipy.
     """
     if freedom == 1:
         return math.tan(math.pi * 0.475)

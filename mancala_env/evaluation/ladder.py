@@ -1,9 +1,8 @@
-"""The ladder: scripted agents whose ratings are stored with the package, to measure others against.
+"""The stored ladder: bundled ratings of scripted agents, the anchors, that other agents are rated against.
 
-These anchors of the scale played a round robin once; the pair counts of their matches are in
-`data/ladder.json` (the ratings follow from them), so one agent is placed on the scale by playing the
-anchors alone. Made with
-``python -m tools.make_ladders``.
+The anchors played a round robin. `data/ladder.json` contains the pair counts of their matches, from which the
+ratings follow. So a new agent is rated on the same scale by playing only the anchors.
+``python -m tools.make_ladders`` writes the file.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Any
 
 from mancala_env._util.files import write_whole
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.balanced import openings_hash
+from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.matches import Progress
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_to_evaluate
 from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
@@ -37,9 +36,9 @@ ANCHORS = (
     "perfect+traps",
 )
 SLOW_ANCHORS = ("perfect", "perfect+traps")
-"""Anchors that were rated over fewer games, and that nobody plays to be placed: a game takes too long."""
+"""Anchors that were rated over fewer games and that new agents do not play, because they are too slow."""
 SLOW_OPPONENTS = ("mcts:1000",)
-"""Whom slow anchors play: the strongest of the quick ones, against which a game says most about them."""
+"""Opponents of the slow anchors: the strongest quick anchor, whose games are the most informative."""
 
 
 class NoLadder(MancalaError):
@@ -51,18 +50,18 @@ class Ladder:
     """The stored ladder of a ruleset.
 
     Attributes:
-        ruleset: Its name.
+        ruleset: Name of the ruleset.
         matches: Pair counts of every match between two anchors.
-        opening_turns: Random turns that made an opening; 0 for balanced ones.
-        left_out: Anchors that are missing here, and why.
-        opening_set: Which openings; see :func:`~mancala_env.evaluation.openings`.
-        openings: A hash of the balanced ones, which may be made anew; empty for others.
+        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        excluded: Reasons by spec of the anchors that are excluded.
+        opening_set: Set of openings; see :func:`~mancala_env.evaluation.openings`.
+        openings: Hash of the balanced openings, which may be regenerated; "" for other sets.
     """
 
     ruleset: str
     matches: tuple[PairCounts, ...]
     opening_turns: int
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     opening_set: Openings = "all"
     openings: str = ""
 
@@ -73,11 +72,11 @@ class Ladder:
 
     @property
     def quick_anchors(self) -> tuple[str, ...]:
-        """Specs of the anchors an agent plays to be placed: all but SLOW_ANCHORS."""
+        """Specs of the anchors that new agents play: all but SLOW_ANCHORS."""
         return tuple(anchor for anchor in self.anchors if anchor not in SLOW_ANCHORS)
 
     def ratings(self) -> Ratings:
-        """Return the ratings of the anchors; the random agent is at 0 Elo."""
+        """Return the ratings of the anchors; the random agent has 0 Elo."""
         return _fitted(self.matches)
 
 
@@ -87,22 +86,22 @@ def _fitted(matches: tuple[PairCounts, ...]) -> Ratings:
 
 
 def stored_ladder(ruleset: str | Ruleset) -> Ladder:
-    """Return the ladder of a ruleset.
+    """Return the stored ladder of a ruleset.
 
     >>> stored_ladder("leyla").anchors[:3]
     ('random', 'greedy', 'minimax:2')
 
     Raises:
-        InvalidRuleset: No such ruleset.
-        NoLadder: None is stored for it; the message lists the rulesets that have one.
+        InvalidRuleset: If the ruleset is unknown.
+        NoLadder: If no ladder is stored for it; the message lists the rulesets that have one.
     """
     ruleset = lookup(ruleset)
     stored = _stored(STORED)["rulesets"]
-    # A ruleset of one's own may carry a name of the catalogue, but only the catalogue's was played.
+    # Only rulesets of the catalogue have ladders, not others of the same name.
     if ruleset.name not in stored or ruleset.name not in names() or lookup(ruleset.name) != ruleset:
         raise NoLadder(
-            f"there is no stored ladder for {ruleset.name!r}, only for {', '.join(stored)}; leave the "
-            "ladder out and name the agents to play against"
+            f"no ladder is stored for {ruleset.name!r}, only for {', '.join(stored)}; switch the ladder off "
+            "(ladder=False, --no_ladder) and name the opponents"
         )
     entry = stored[ruleset.name]
     matches = tuple(
@@ -133,35 +132,36 @@ def play_ladder(
     opening_set: Openings | None = None,
     results: str | Path | None = None,
     records: str | Path | None = None,
-    left_out: dict[str, str] | None = None,
+    excluded: dict[str, str] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Ladder:
-    """Let the anchors play a round robin; what `data/ladder.json` is made from.
+    """Play a round robin of the anchors and return the ladder.
 
     Args:
-        ruleset: The game.
-        games: Games of each match, even.
-        slow_games: Games of each match of SLOW_ANCHORS with SLOW_OPPONENTS, even.
-        opening_set: Which openings; None: balanced ones where they are shipped, else those held out for
-            "evaluation".
-        results: Results file, to resume.
-        records: File the games that are played now are appended to, turn by turn.
-        left_out: Anchors to leave out, and why.
-        num_threads: CPU threads.
-        progress: Called as progress(games over, games), for each group of matches anew.
+        ruleset: The ruleset, or its name.
+        games: Number of games per match; even.
+        slow_games: Number of games per match of SLOW_ANCHORS with SLOW_OPPONENTS; even.
+        opening_set: Set of openings. None for the bundled balanced openings or, without them, those held out
+            for "evaluation".
+        results: Results file to resume from and to append to.
+        records: File of game records that new games are appended to.
+        excluded: Reasons by spec of the anchors to exclude.
+        num_threads: Number of CPU threads.
+        progress: Called as progress(finished games, games), from 0 for each group of matches.
+
+    Raises:
+        InvalidMatch: If an argument is out of range, or an excluded spec is not an anchor.
     """
-    left_out = dict(left_out or {})
-    for name in left_out:
+    excluded = dict(excluded or {})
+    for name in excluded:
         if name not in ANCHORS:
-            raise InvalidMatch(
-                f"an anchor that is left out must be one of {', '.join(ANCHORS)}, not {name!r}"
-            )
-    if set(SLOW_OPPONENTS) <= set(left_out):
+            raise InvalidMatch(f"an excluded anchor must be one of {', '.join(ANCHORS)}, not {name!r}")
+    if set(SLOW_OPPONENTS) <= set(excluded):
         listed = ", ".join(SLOW_OPPONENTS)
-        left_out |= {slow: f"{listed} is left out" for slow in SLOW_ANCHORS if slow not in left_out}
+        excluded |= {slow: f"{listed} is excluded" for slow in SLOW_ANCHORS if slow not in excluded}
     chosen, turns = openings_to_evaluate(opening_set, ruleset, None)
-    anchors = [anchor for anchor in ANCHORS if anchor not in left_out]
+    anchors = [anchor for anchor in ANCHORS if anchor not in excluded]
     quick = [anchor for anchor in anchors if anchor not in SLOW_ANCHORS]
     groups = [(quick, games)]
     groups += [
@@ -191,21 +191,21 @@ def play_ladder(
         for match in matches
     )
     openings = openings_hash(lookup(ruleset), chosen)
-    return Ladder(lookup(ruleset).name, counts, turns, left_out, chosen, openings)
+    return Ladder(lookup(ruleset).name, counts, turns, excluded, chosen, openings)
 
 
 def store(ladder: Ladder, path: Path = STORED) -> None:
-    """Write a ladder into a file of ladders, in place of the ruleset's former one; the others are kept."""
+    """Write a ladder into a file of ladders, replacing the previous one of its ruleset."""
     with _locked(path.parent):
         _store(ladder, path)
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process stores a ladder in a folder."""
+    """Hold the lock of a folder within a with statement."""
     try:
         import fcntl
-    except ImportError:  # Windows: of two that store at once, one may lose its ladder
+    except ImportError:  # Windows has no such lock: concurrent processes may overwrite each other's ladder
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -222,7 +222,7 @@ def _store(ladder: Ladder, path: Path) -> None:
         "opening_turns": ladder.opening_turns,
         "opening_set": ladder.opening_set,
         "openings": ladder.openings,
-        "left_out": ladder.left_out,
+        "left_out": ladder.excluded,
         "ratings": ladder.ratings().as_dict()["agents"],
         "matches": [
             {"first": match.first, "second": match.second, "pairs": list(match.counts)}
@@ -236,7 +236,7 @@ def _store(ladder: Ladder, path: Path) -> None:
 
 
 def _compact_json(stored: dict[str, Any]) -> str:
-    """Write one agent and one match a line, so that a new ladder is a readable diff."""
+    """Return JSON with one agent or match per line, so that diffs are readable."""
     text = [f'{{"format": {FORMAT}, "rulesets": {{']
     blocks = []
     for name, entry in stored["rulesets"].items():

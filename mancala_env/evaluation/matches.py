@@ -1,10 +1,9 @@
-"""Matches: two agents over many random openings, each opening played from both seats.
+"""Matches between two agents over many openings, each played from both seats.
 
-Openings of a few random turns keep two deterministic agents from playing one game over and over, and
-playing each from both seats takes the luck of the opening out of the result. A *pair* is the two games
-of one opening; the games of a pair are not independent of each other, pairs of different openings are, so
-every interval here is computed over pairs, and an opening that came again counts for as much as it says
-that is new.
+Different openings give deterministic agents different games. Playing each from both seats removes the
+advantage of a seat. A *pair* is the two games of one opening. The games of a pair depend on each other, pairs
+of different openings do not. So all intervals are computed over pairs, and pairs of repeated openings count
+less (:func:`~mancala_env.evaluation.intervals.design_effect`).
 """
 
 from collections.abc import Callable, Iterator
@@ -43,29 +42,29 @@ from mancala_env.games.records import GameRecord, recordable
 from mancala_env.rulesets import Ruleset, lookup
 
 Progress = Callable[[int, int], Any]
-"""Called now and then as progress(done, total)."""
+"""Called from time to time as progress(done, total)."""
 
-# What mean_interval is told to expect: the standard deviation of a pair's mean margin is 0.08 to 0.21 of all
-# seeds between scripted agents.
+# Expected standard deviation of a pair's mean margin, as a share of all seeds; 0.08 to 0.21 between scripted
+# agents.
 PAIR_SPREAD = 1 / 6
 MOST_GAMES = 10_000_000
-"""Games of a match at most."""
+"""Maximum number of games of a match."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatchResult:
-    """What came of a match, pair by pair. P is the number of openings.
+    """The result of a match of P openings, pair by pair, from the first agent's side.
 
     Attributes:
-        first: Spec of the agent whose side the numbers take.
-        second: Spec of its opponent.
+        first: Spec of the first agent.
+        second: Spec of the second agent.
         ruleset: Name of the ruleset.
-        margins: int16 `[P, 2]`, seeds the first agent led by at the end; as South in column 0, as North in
+        margins: int16 `[P, 2]`, final lead of the first agent in seeds; as South in column 0, as North in
             column 1.
-        total_seeds: Seeds on the board, for rulesets of one's own; None where the catalogue knows them.
-        opening_set: Which openings; None where they were given one by one.
-        opening_turns: Random turns that made an opening; 0 for balanced ones.
-        openings: int64 `[P]`, which opening each pair is of, equal where one came again; None: all differ.
+        total_seeds: Number of seeds in the game; None for the number of the catalogue's ruleset.
+        opening_set: Set of openings; None if they were passed as positions.
+        opening_turns: Number of random turns in an opening; 0 for balanced openings.
+        openings: int64 `[P]`, index of each pair's opening, equal for repeated ones; None if all differ.
     """
 
     first: str
@@ -79,27 +78,27 @@ class MatchResult:
 
     @property
     def games(self) -> int:
-        """Number of games, two a pair."""
+        """Number of games, two per pair."""
         return self.margins.size
 
     @property
     def outcomes(self) -> np.ndarray:
-        """int8 `[P, 2]`, +1, 0, -1 where the first agent won, drew, lost."""
+        """int8 `[P, 2]`: +1, 0 or -1 if the first agent won, drew or lost."""
         return np.sign(self.margins).astype(np.int8)
 
     @property
     def wins(self) -> int:
-        """Games the first agent won."""
+        """Number of games that the first agent won."""
         return int((self.outcomes > 0).sum())
 
     @property
     def draws(self) -> int:
-        """Games nobody won."""
+        """Number of draws."""
         return int((self.outcomes == 0).sum())
 
     @property
     def losses(self) -> int:
-        """Games the second agent won."""
+        """Number of games that the first agent lost."""
         return int((self.outcomes < 0).sum())
 
     @property
@@ -112,12 +111,12 @@ class MatchResult:
 
     @property
     def pair_scores(self) -> np.ndarray:
-        """Score of each pair, float64 `[P]`: 0, 0.25, 0.5, 0.75 or 1, a draw being half a win."""
+        """Score of each pair, float64 `[P]`: 0, 0.25, 0.5, 0.75 or 1; a draw counts as half a win."""
         return 0.5 + self.outcomes.sum(axis=1) / 4
 
     @property
     def pair_counts(self) -> np.ndarray:
-        """How many pairs scored 0, 0.25, 0.5, 0.75 and 1, int64 `[5]`: all that ratings ask for."""
+        """Number of pairs that scored 0, 0.25, 0.5, 0.75 and 1, int64 `[5]`; ratings use only these."""
         return np.bincount(2 + self.outcomes.sum(axis=1), minlength=5)
 
     @property
@@ -127,12 +126,12 @@ class MatchResult:
 
     @property
     def repeats(self) -> float:
-        """How many pairs say as much as one of an opening of its own; :func:`design_effect`."""
+        """Number of pairs that count as one independent pair; see :func:`design_effect`."""
         return design_effect(self.pair_scores, self.openings)
 
     @property
     def win_rate(self) -> float:
-        """Share of the games won, a draw being half a win."""
+        """Share of the games won, 0 to 1; a draw counts as half a win."""
         return float(self.pair_scores.mean()) if self.games else 0.5
 
     @property
@@ -142,7 +141,7 @@ class MatchResult:
 
     @property
     def mean_margin(self) -> float:
-        """Seeds the first agent led by, on average."""
+        """Mean final lead of the first agent, in seeds."""
         return float(self.margins.mean()) if self.games else 0.0
 
     @property
@@ -158,7 +157,7 @@ class MatchResult:
         return replace(self, first=self.second, second=self.first, margins=-self.margins[:, ::-1])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers (not the single games) as plain data for JSON."""
+        """Return the statistics, without single games, as plain data for JSON."""
         return {
             "first": self.first,
             "second": self.second,
@@ -202,31 +201,32 @@ def play_matches(
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play two agents against each other, all games side by side.
+    """Play a match between two agents, with all games in one batch.
 
     >>> result = play_matches("greedy", "random", "layli_goobalay", games=200, seed=1)
     >>> result.games, result.win_rate > 0.6
     (200, True)
 
     Args:
-        first: Spec of an agent, or the agent.
-        second: Its opponent.
-        ruleset: The game.
-        games: Number of games, even: each opening is played from both seats.
-        opening_turns: Uniformly random turns that make an opening, 0 to 12; not with balanced openings.
-        opening_set: "balanced", "evaluation", "training" or "all", see :func:`openings`. None: balanced
-            openings where they are shipped; where they are not, or opening_turns is given, "evaluation",
-            or "all" where hardly any are held out for it.
-        seed: Seed of the openings and of both agents (also of an Agent that was passed); None draws one.
-        rounds: Rounds of a game, or "match" to play until the match is over (at most 1,000 rounds).
-        num_threads: CPU threads of agents made here; None takes every core this process may use.
-        progress: Called as progress(games over, games).
+        first: The first agent, or its spec.
+        second: The second agent, or its spec.
+        ruleset: The ruleset, or its name.
+        games: Number of games; even, because each opening is played from both seats.
+        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
+        opening_set: "balanced", "evaluation", "training" or "all"; see :func:`openings`. None for the bundled
+            balanced openings. If none are bundled, or `opening_turns` is given, None means "evaluation", or
+            "all" if fewer than 20 openings are held out.
+        seed: Random seed of the openings and of both agents, including agents passed as objects; None for a
+            random one.
+        rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
+        num_threads: Number of CPU threads of agents made from specs; None for all available cores.
+        progress: Called as progress(finished games, games).
 
     Raises:
-        InvalidMatch: games, opening_turns or opening_set is out of range.
-        InvalidArgument: The seed or the number of threads is none.
-        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
-        IllegalMove: An agent chose an action that is not legal; the message names agent and position.
+        InvalidMatch: If `games`, `opening_turns` or `opening_set` is out of range.
+        InvalidArgument: If the seed or the number of threads is invalid.
+        InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
+        IllegalMove: If an agent chooses an illegal action; the message names agent and position.
     """
     ruleset = lookup(ruleset)
     pairs = num_pairs(games)
@@ -246,15 +246,15 @@ def play_matches(
 
 
 def num_pairs(games: int, name: str = "games") -> int:
-    """Return how many openings a number of games, called `name`, takes.
+    """Return the number of pairs in a number of games, which the argument `name` gave.
 
     Raises:
-        InvalidMatch: Not an even whole number from 2 to MOST_GAMES.
+        InvalidMatch: If `games` is not an even whole number from 2 to MOST_GAMES.
     """
     if not is_whole(games) or not 2 <= games <= MOST_GAMES or games % 2:
         raise InvalidMatch(
-            f"{name} must be an even whole number of at least 2 (each opening is played from both seats), at "
-            f"most {MOST_GAMES:,}, not {games!r}"
+            f"{name} must be an even whole number from 2 to {MOST_GAMES:,} (each opening is played from both "
+            f"seats), not {games!r}"
         )
     return int(games) // 2
 
@@ -268,27 +268,29 @@ def play_openings(
     progress: Progress | None = None,
     recorded: list[GameRecord] | None = None,
 ) -> MatchResult:
-    """Play each opening twice: with the first agent as South and with the first agent as North.
+    """Play each opening twice: with the first agent as South, and as North.
 
     Args:
-        first: An agent.
-        second: Its opponent; may be the same agent.
+        first: The first agent.
+        second: The second agent; may be the same object.
         openings: Running games, uint64 `[P, NUM_COLUMNS]`; not changed.
-        rounds: Rounds of a game, or "match".
-        progress: Called as progress(games over, games).
-        recorded: A list to which the games are added, both of an opening together.
+        rounds: Number of rounds per game, or "match".
+        progress: Called as progress(finished games, games).
+        recorded: List that the game records are appended to, pair by pair.
 
     Raises:
-        IllegalMove: An agent chose an action that is not legal.
-        InvalidPosition: The openings are no games of the first agent's ruleset.
-        InvalidArgument: An agent is none.
+        IllegalMove: If an agent chooses an illegal action.
+        InvalidPosition: If the openings are not games of the first agent's ruleset.
+        InvalidArgument: If an agent is not an Agent.
     """
     for agent in (first, second):
         if not isinstance(agent, Agent):
-            raise InvalidArgument(f"agents must be such as agents.make('greedy', 'leyla'), not {agent!r}")
+            raise InvalidArgument(
+                f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
+            )
     openings = check_games(first.ruleset, openings)
     pairs = len(openings)
-    table = Table(
+    table = MatchGames(
         first, second, np.concatenate([openings, openings]), rounds, keeps_turns=recorded is not None
     )
     table.first_is_south[:pairs] = True
@@ -300,7 +302,7 @@ def play_openings(
     if recorded is not None:
         of_row = list(table.records(np.concatenate([openings, openings])))
         recorded += [of_row[seat * pairs + pair] for pair in range(pairs) for seat in (0, 1)]
-    # From South's lead to the first agent's.
+    # The margins are South's; negate those of games in which the first agent is North.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
     ruleset = first.ruleset
     return MatchResult(
@@ -314,10 +316,10 @@ def play_openings(
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
-    """Return which opening each row is, int64 `[P]`, equal where one came again; None where all differ.
+    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct.
 
     Args:
-        openings: uint64 `[P, NUM_COLUMNS]`.
+        openings: The openings as games, uint64 `[P, NUM_COLUMNS]`.
     """
     found, which = np.unique(openings, axis=0, return_inverse=True)
     return None if len(found) == len(openings) else which.reshape(-1).astype(np.int64)
@@ -325,19 +327,19 @@ def which_openings(openings: np.ndarray) -> np.ndarray | None:
 
 @kernel
 def _play_rows(rules, settings, games, rows, actions, is_over, margins):
-    """Play one turn in some rows of a games array, and no further when an episode is over.
+    """Play one turn in some rows of a games array.
 
     Args:
-        rules: From :func:`encode`.
-        settings: When an episode is over; its reward is SEEDS.
-        games: uint64 `[B, NUM_COLUMNS]`, changed in those rows; a game that is over keeps its last position.
-        rows: int64 `[R]`, running games.
-        actions: int64 `[R]`, an action of the player to move in each.
-        is_over: bool `[B]`, set where the episode is over now.
-        margins: int64 `[B]`, set there to the seeds South leads by at the end (RULES 5.4).
+        rules: Rules from :func:`encode`.
+        settings: Settings that decide when an episode is over; the reward is SEEDS.
+        games: uint64 `[B, NUM_COLUMNS]`, changed in `rows`; a finished game keeps its last position.
+        rows: int64 `[R]`, rows of running games.
+        actions: int64 `[R]`, action of the player to move in each row.
+        is_over: bool `[B]`, set to True in rows whose episode is over.
+        margins: int64 `[B]`, set to South's final lead in seeds in these rows (RULES 5.4).
 
     Returns:
-        The first index into rows whose action is not legal, or -1. The rows before it have been played.
+        The index into `rows` of the first illegal action, or -1. The rows before it have been played.
     """
     for i in range(len(rows)):
         b = rows[i]
@@ -352,14 +354,14 @@ def _play_rows(rules, settings, games, rows, actions, is_over, margins):
     return -1
 
 
-class Table:
-    """Games between two agents, turn by turn; :func:`play_openings` in slow motion.
+class MatchGames:
+    """A batch of B games between two agents, played turn by turn.
 
     Attributes:
-        games: uint64 `[B, NUM_COLUMNS]`; a game that is over keeps its last position.
-        first_is_south: bool `[B]`, whether the first agent sits South. All False to begin with.
-        is_over: bool `[B]`.
-        margins: int64 `[B]`, seeds South led by where the game is over.
+        games: uint64 `[B, NUM_COLUMNS]`; a finished game keeps its last position.
+        first_is_south: bool `[B]`, whether the first agent plays South; initially False.
+        is_over: bool `[B]`, whether the game is finished.
+        margins: int64 `[B]`, South's final lead in seeds in finished games.
     """
 
     def __init__(
@@ -371,11 +373,18 @@ class Table:
         *,
         keeps_turns: bool = False,
     ) -> None:
-        """Seat two agents at running games, uint64 `[B, NUM_COLUMNS]` (copied).
+        """Set up the games.
+
+        Args:
+            first: The first agent.
+            second: The second agent.
+            games: Running games, uint64 `[B, NUM_COLUMNS]`; copied.
+            rounds: Number of rounds per game, or "match".
+            keeps_turns: Whether to keep all turns for :meth:`records`.
 
         Raises:
-            InvalidMatch: They play different rulesets.
-            MancalaError: An agent cannot play so many rounds; the message says what would be right.
+            InvalidMatch: If the agents play different rulesets.
+            MancalaError: If an agent cannot play the number of rounds.
         """
         if first.ruleset != second.ruleset:
             raise InvalidMatch(
@@ -390,19 +399,19 @@ class Table:
         self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)
-        # (rows, players, actions) of every call of play.
+        # (rows, players, actions) of each call of play().
         self._turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = [] if keeps_turns else None
         self._rules = encode(first.ruleset)
 
     def rows_to_move(self, agent: int) -> np.ndarray:
-        """Return the running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
+        """Return the rows of running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
         seat = np.where(self.first_is_south, SOUTH, NORTH)
         if agent == 1:
             seat = 1 - seat
         return np.flatnonzero(~self.is_over & (self.games[:, PLAYER_COLUMN] == seat.astype(np.uint64)))
 
     def play_turn(self) -> bool:
-        """Let both agents play a turn where they are to move; tells whether a game still runs."""
+        """Let both agents play one turn where they are to move; return whether games still run."""
         for index, agent in enumerate(self.agents):
             rows = self.rows_to_move(index)
             if len(rows):
@@ -410,10 +419,14 @@ class Table:
         return not self.is_over.all()
 
     def play(self, agent: Agent, rows: np.ndarray, actions: np.ndarray) -> None:
-        """Play an agent's actions, int64 `[R]`, in rows where it is to move."""
+        """Play an agent's actions, int64 `[R]`, in `rows`, where it is to move.
+
+        Raises:
+            IllegalMove: If an action is illegal.
+        """
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
-            raise IllegalMove(f"{agent.spec} gave actions of shape {chosen.shape}, not {rows.shape}")
+            raise IllegalMove(f"{agent.spec} returned actions of shape {chosen.shape}, not {rows.shape}")
         players = self.games[rows, PLAYER_COLUMN]
         wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
@@ -431,11 +444,11 @@ class Table:
         """Yield each game's record, row by row.
 
         Args:
-            openings: What the games started from, uint64 `[B, NUM_COLUMNS]`.
+            openings: Start positions of the games, uint64 `[B, NUM_COLUMNS]`.
         """
         from mancala_env.games.position import Position
 
-        assert self._turns is not None, "a table that keeps its turns"
+        assert self._turns is not None, "records need keeps_turns=True"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
         for rows, players, actions in self._turns:
             for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Openings: the positions games of a match start from."""
+"""Openings: the positions from which the games of a match start."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,29 +16,29 @@ from mancala_env.engine.holdout import (
 )
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.balanced import balanced_openings, has_balanced_openings
+from mancala_env.evaluation.balanced_openings import balanced_openings, has_balanced_openings
 from mancala_env.games.batch import Batch
 from mancala_env.rulesets import Ruleset, lookup
 
-# Random play of the smallest board in the catalogue lasts 32 turns on average, the shortest rounds a third
-# of that: past this many turns most openings would be endings.
+# On the smallest board of the catalogue random play lasts 32 turns on average, and a short round a third of
+# that. More opening turns would often reach the end of the round.
 MAX_OPENING_TURNS = 12
 OPENING_TURNS = 4
-"""Random turns of an opening where nothing else is said and none that are balanced are shipped."""
-# A set of at most so many openings is listed. All positions of four turns on 2x8 are 4,096 at the most.
+"""Default number of random turns in an opening, if no balanced openings are bundled."""
+# Larger sets of openings are sampled instead of listed. Four turns on 2x8 give at most 4,096 positions.
 _MOST_LISTED = 5000
 _DRAWN_AT_ONCE = 512
-# Fewer would be the same few games again and again; four turns on the smallest boards hold out more.
+# With fewer held-out openings a match would repeat the same few games.
 _FEWEST_HELD_OUT = 20
 
 
 Openings = Literal[OpeningSet, "balanced"]
-"""Which openings a match has: those of a set, or the balanced ones that are shipped."""
+"""Names of the sets of openings: those of the hold-out, and the bundled balanced openings."""
 OPENINGS: Sequence[str] = get_args(Openings)
 
 
 class InvalidMatch(MancalaError):
-    """Arguments of a match that do not go together or are out of range."""
+    """Arguments of a match that are out of range or cannot be combined."""
 
 
 def openings(
@@ -50,32 +50,33 @@ def openings(
     *,
     opening_set: Openings = "all",
 ) -> np.ndarray:
-    """Draw openings: positions after some uniformly random turns from the start of round 1.
+    """Return openings: positions after a number of uniformly random turns from the start of round 1.
 
-    Opening k of a seed is always the same, however many are drawn.
+    Opening k of a random seed does not depend on `start` and `count`.
 
-    "all" are drawn turn by turn; one that ended the round is drawn again. A fifth of all openings is held
-    out for "evaluation", the others are for "training"; see :mod:`mancala_env.engine.holdout`. Where
-    they are few (four turns on most boards) they are listed instead, and dealt like a shuffled deck: no
-    opening comes again before each was there. Where they are many they are drawn as "all" are. "balanced"
-    ones are dealt so from those shipped for the ruleset, whatever `opening_turns` says; see
-    :mod:`mancala_env.evaluation.balanced`.
+    - "all": drawn turn by turn; drawn again if the round ended.
+    - "evaluation": the 20 % of all openings that are held out (:mod:`mancala_env.engine.holdout`).
+    - "training": the other openings.
+    - "balanced": the bundled balanced openings; `opening_turns` is ignored.
+
+    Small sets, such as those of four turns on most boards, are listed and shuffled like a deck of cards: no
+    opening repeats before all have occurred. The balanced openings are shuffled, too. Large sets are sampled.
 
     Args:
-        ruleset: The game.
-        count: How many.
-        opening_turns: Random turns, 0 to 12.
-        seed: Seed of the openings.
-        start: Index of the first one.
+        ruleset: The ruleset, or its name.
+        count: Number of openings.
+        opening_turns: Number of random turns, 0 to 12.
+        seed: Random seed of the openings.
+        start: Index of the first opening.
         opening_set: "all", "training", "evaluation" or "balanced".
 
     Returns:
-        uint64 `[count, NUM_COLUMNS]`.
+        uint64 `[count, NUM_COLUMNS]`, the positions as games.
 
     Raises:
-        InvalidMatch: opening_turns is out of range, or the set is empty.
-        InvalidArgument: count, start or seed is no whole number of at least 0.
-        NoBalancedOpenings: None are shipped for the ruleset.
+        InvalidMatch: If `opening_turns` is out of range, or the set is empty.
+        InvalidArgument: If `count`, `start` or `seed` is not a whole number of at least 0.
+        NoBalancedOpenings: If no balanced openings are bundled for the ruleset.
     """
     count, start, seed = whole("count", count, 0), whole("start", start, 0), whole("seed", seed, 0)
     if (
@@ -94,8 +95,8 @@ def openings(
         return batch.games[start:].copy()
     if turns == 0:
         raise InvalidMatch(
-            "without opening_turns every game starts at the start, which is in no set; "
-            'take opening_turns of 1 to 12 or opening_set="all"'
+            f"opening_turns=0 cannot be used with opening_set={opening_set!r}, because the start position is "
+            'not in the set; use opening_turns of 1 to 12, or opening_set="all"'
         )
     listed = every_opening(ruleset, turns)
     if listed is None:
@@ -103,14 +104,14 @@ def openings(
     listed = listed[rows_in_set(ruleset, listed, opening_set)]
     if not len(listed):
         raise InvalidMatch(
-            f"no opening of {turns} turns of {ruleset.name} is for {opening_set}; "
-            'take more opening_turns or opening_set="all"'
+            f"{ruleset.name} has no openings of {turns} turns for {opening_set}; "
+            'use more opening_turns, or opening_set="all"'
         )
     return _dealt(listed, seed, start, start + count)
 
 
 def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
-    """Return openings `start` to `stop` of a list, dealt from one shuffled deck after another."""
+    """Return openings `start` to `stop` of a sequence that repeats a list in a new random order each time."""
     decks = range(start // len(listed), (stop - 1) // len(listed) + 1)
     dealt = [np.random.default_rng([seed, deck]).permutation(len(listed)) for deck in decks]
     first = start - decks.start * len(listed)
@@ -118,7 +119,7 @@ def _dealt(listed: np.ndarray, seed: int, start: int, stop: int) -> np.ndarray:
 
 
 def set_to_learn_from(ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
-    """Return the set of openings that are not held out; "all" where no others have so many turns."""
+    """Return "training", or "all" if no opening of that many turns is for training."""
     if opening_turns:
         with suppress(InvalidMatch):
             openings(ruleset, 1, opening_turns, 0, opening_set="training")
@@ -129,25 +130,25 @@ def set_to_learn_from(ruleset: str | Ruleset, opening_turns: int) -> OpeningSet:
 def openings_to_evaluate(
     opening_set: Openings | None, ruleset: str | Ruleset, opening_turns: int | None
 ) -> tuple[Openings, int]:
-    """Return which openings are meant where not all is said.
+    """Return the set and the random turns of openings, with defaults for arguments that are None.
 
-    Where neither is said they are the balanced ones that are shipped, and without such as with
-    `opening_turns` of 4. Whoever says `opening_turns` means so many random turns: those held out for
-    "evaluation", or "all" where hardly any are.
+    By default the bundled balanced openings are used or, without them, openings of 4 random turns. If
+    `opening_set` is None, openings of random turns are those held out for "evaluation", or "all" if fewer
+    than 20 are held out.
 
     Returns:
-        The set, and the random turns of an opening, 0 for "balanced".
+        The set, and the number of random turns, 0 for "balanced".
 
     Raises:
-        InvalidMatch: "balanced" and opening_turns together, no such set, or opening_turns out of range.
+        InvalidMatch: If the set is unknown, `opening_turns` is out of range, or is combined with "balanced".
     """
     ruleset = lookup(ruleset)
     if opening_set is not None and opening_set not in OPENINGS:
         raise _wrong_set(opening_set)
     if opening_set == "balanced" and opening_turns not in (None, 0):
         raise InvalidMatch(
-            f"balanced openings are shipped positions, not {opening_turns!r} random turns; "
-            'leave opening_turns out, or take opening_set="evaluation"'
+            f"opening_turns={opening_turns!r} cannot be used with balanced openings; omit it, "
+            'or use opening_set="evaluation"'
         )
     if opening_set is None and opening_turns is None and has_balanced_openings(ruleset):
         opening_set = "balanced"
@@ -176,7 +177,7 @@ def _wrong_set(opening_set: object) -> InvalidMatch:
 
 
 def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
-    """Return what readers are told of openings.
+    """Return a description of openings for tables and reports.
 
     >>> openings_in_words("evaluation", 4)
     'openings of 4 random turns (evaluation)'
@@ -188,10 +189,10 @@ def openings_in_words(opening_set: Openings, opening_turns: int) -> str:
 
 @lru_cache(maxsize=64)
 def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
-    """Return every position a number of turns from the start, or None where they are too many to list.
+    """Return every position after a number of turns from the start, or None if there are more than 5,000.
 
     Returns:
-        uint64 `[N, NUM_COLUMNS]`, none twice; must not be written to.
+        uint64 `[N, NUM_COLUMNS]`, distinct and read-only.
     """
     games = Batch(ruleset, 1, num_threads=1).games
     for _ in range(opening_turns):
@@ -203,7 +204,7 @@ def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
 
 
 def _drawn(ruleset: Ruleset, turns: int, opening_set: OpeningSet, seed: int, count: int) -> np.ndarray:
-    """Draw openings until enough are of the set, uint64 `[count, NUM_COLUMNS]`."""
+    """Draw openings until `count` belong to the set, uint64 `[count, NUM_COLUMNS]`."""
     found = [np.empty((0, NUM_COLUMNS), np.uint64)]
     for draw in range(2**31):
         if sum(map(len, found)) >= count:

@@ -1,4 +1,4 @@
-"""The plots of reports: ratings, win rates, regret, and what they have in common."""
+"""Plots of reports: ratings, win rates and regret, and functions that other plots share."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASKED, ANCHOR, INK = "#b5472f", "#7d8794", "#22303c"
-"""Colours: of what is asked about, of what it is measured against, and of words."""
+"""Colours of the evaluated agents, of anchors, and of text."""
 BARS = ("#b5472f", "#2f6f9f", "#c79a2b", "#4f8a5b", "#7a5c99", "#7d8794")
 """Colours of agents side by side."""
-# The picture is as high as its highest bar so many times, whatever the intervals are.
+# Maximum height of the plot of regret, as a multiple of the highest bar.
 _HEADROOM = 2.5
-# A cell darker than this has white numbers.
+# Cells darker than this have white numbers.
 _DARK = 0.5
 
 READ_RATINGS = (
-    "How to read it: a dot is an agent's rating, the bar around it the 95 % interval. Strongest on top. "
-    "Who is a hundred points ahead wins 64 % of the games."
+    "How to read it: a dot is an agent's rating, the bar around it the 95 % interval. The strongest agent is "
+    "on top. An agent that is 100 points ahead wins 64 % of the games."
 )
 READ_WIN_RATES = (
-    "How to read it: along a row, of a hundred games against each opponent so many are won, a draw being "
-    "half of one. Blue is above 50, red below."
+    "How to read it: a cell is the percentage of games that the agent of the row won against the agent of "
+    "the column. A draw counts as half a win. Blue is above 50, red below."
 )
 READ_REGRET = (
-    "How to read it: the seeds that an average move gives away against perfect play, from the start of a "
-    "round to its end. Lower is better, perfect play is at 0; the lines are 95 % intervals. Where few "
-    "positions leave one so long that it would hide the bars, an arrow says where it ends."
+    "How to read it: a bar is the number of seeds that an average move loses compared with perfect play, by "
+    "phase of the round. Lower is better, perfect play has 0. The lines are 95 % intervals. An arrow gives "
+    "the end of an interval that is too long for the plot."
 )
 
 
 def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | None" = None) -> "Figure":
-    """Plot ratings with their intervals, strongest on top; the agents asked about stand out."""
+    """Plot ratings with their intervals, the strongest on top; the agents in `asked` are highlighted."""
     axes = axes if axes is not None else new_axes(7, 0.9 + 0.4 * len(ratings.names))
     order = ratings.order()
     for row, i in enumerate(reversed(order)):
@@ -59,7 +59,7 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
 
 
 def _ink_on(colour: np.ndarray) -> str:
-    """Return the colour of a number that can be read on a cell of that colour."""
+    """Return the colour of a number that is readable on a cell's colour."""
     red, green, blue, _ = colour
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
 
@@ -67,7 +67,7 @@ def _ink_on(colour: np.ndarray) -> str:
 def plot_win_rates(
     matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
 ) -> "Figure":
-    """Plot the win rate of each agent asked about (a row) against everybody it met, a draw half a win."""
+    """Plot the win rates of the agents in `asked` (rows) against all agents (columns)."""
     index = {name: i for i, name in enumerate(order)}
     rates = np.full((len(order), len(order)), np.nan)
     for match in matches:
@@ -89,9 +89,13 @@ def plot_win_rates(
 
 
 def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
-    """Plot mean regret by phase of the round, with 95 % intervals, a bar an agent; of one source.
+    """Plot mean regret by phase of the round, with 95 % intervals.
 
-    Phases in which nobody has a solved position are left out.
+    Phases without solved positions are omitted.
+
+    Args:
+        regrets: Regrets of agents over one source of positions.
+        axes: Axes to draw on; None for a new figure.
     """
     axes = axes if axes is not None else new_axes(7, 3.5)
     kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]
@@ -118,7 +122,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
             label=short(regret.agent),
         )
     axes.set_xticks(range(len(phases)), phases)
-    axes.set_ylabel("mean regret (seeds a move)")
+    axes.set_ylabel("mean regret (seeds per move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)
     axes.set_ylim(bottom=0)
     _cut_long_intervals(axes, ends, highest)
@@ -129,7 +133,7 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
 
 
 def _cut_long_intervals(axes: "Axes", ends: list[tuple[float, float]], highest: float) -> None:
-    """End the picture at some times its highest bar, with an arrow at every interval that goes on."""
+    """Limit the height of the plot, and mark longer intervals with an arrow."""
     top = _HEADROOM * highest
     if not 0 < top < max(end for _, end in ends):
         return
@@ -150,16 +154,16 @@ def draw_intervals(
     color: str = ASKED,
     linestyle: str = "-",
 ) -> None:
-    """Draw points with their intervals; none are fine."""
+    """Draw points with their intervals."""
     if len(x):
-        # An interval over few games can leave its own mean out.
+        # An interval over few games may exclude its own mean.
         beyond = np.maximum(0, [np.subtract(y, low), np.subtract(high, y)])
         style = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, "linestyle": linestyle}
         axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
 
 
 def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
-    """Give a plot over environment steps its title, limits, grid and legend."""
+    """Add title, limits, grid and legend to a plot over environment steps."""
     from matplotlib.ticker import EngFormatter
 
     axes.set_title(title)
@@ -174,10 +178,10 @@ def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None
 
 
 def matplotlib_or_why() -> Any:
-    """Return matplotlib.
+    """Import and return matplotlib.
 
     Raises:
-        MissingPackage: It is not installed.
+        MissingPackage: If it is not installed.
     """
     with needing("a report", "arena"):
         import matplotlib
@@ -186,8 +190,8 @@ def matplotlib_or_why() -> Any:
 
 
 def new_axes(width: float, height: float) -> "Axes":
-    """Return axes in a figure of their own, so many inches wide and high."""
-    # Not pyplot's figure: nothing global, no window, no backend to choose.
+    """Return the axes of a new figure; width and height are in inches."""
+    # Not a figure of pyplot, which has global state and needs a backend.
     return matplotlib_or_why().figure.Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
@@ -198,6 +202,6 @@ def figure_of(axes: "Axes") -> "Figure":
 
 
 def short(name: str) -> str:
-    """Return the end of a long path: the part that tells two checkpoints apart."""
-    name = printable(name)  # fonts have no letter for the rest
+    """Shorten a long name to its end, which distinguishes the paths of checkpoints."""
+    name = printable(name)  # fonts lack glyphs for other characters
     return name if len(name) <= 28 else "…" + name[-27:]

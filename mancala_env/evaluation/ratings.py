@@ -1,12 +1,12 @@
-"""Elo ratings from matches, with intervals.
+"""Elo ratings from matches, with 95 % intervals.
 
-The model is Bradley and Terry's (1952): the stronger of two agents wins with a probability that depends
-on the difference of their ratings alone, 400 Elo being ten to one. A draw counts as half a win for each.
-The random agent is at 0 Elo.
+The model is that of Bradley and Terry (1952): the probability of a win depends only on the difference of the
+two ratings, and 400 Elo are odds of ten to one. A draw counts as half a win for each agent. The random agent
+has 0 Elo.
 
-Intervals come from a Bayesian bootstrap over pairs of games (Rubin 1981; a pair is one opening played
-from both seats), so neither the luck of an opening nor the two games' dependence makes them too narrow.
-Pairs of openings that came again count for as many as they say that is new.
+Intervals come from a Bayesian bootstrap (Rubin 1981) over pairs of games; a pair is one opening played from
+both seats. So they include the variation between openings and the dependence of the two games. Pairs of
+repeated openings have less weight.
 """
 
 from collections.abc import Sequence
@@ -22,27 +22,27 @@ from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 ZERO = "random"
 """The agent whose rating is 0 by definition."""
 ELO_PER_LOGIT = 400 / np.log(10)
-# A quarter of a pair won and one lost go into every match: a match without a single loss still has a finite
-# rating and an interval. Half pairs (Jeffreys' prior of a proportion) draw the ratings of several matches to
-# each other so far that 5.2 % of the intervals of 40 games lie below the truth and 0.2 % above.
+# A quarter of a won pair and of a lost pair are added to every match, so that a match without losses has a
+# finite rating. Half pairs (Jeffreys' prior of a proportion) shrink the differences too much: 5.2 % of the
+# intervals of 40 games would lie below the true value and 0.2 % above.
 _PRIOR_PAIRS = np.array([0.25, 0, 0, 0, 0.25])
 PAIR_SCORES = np.array([0, 0.25, 0.5, 0.75, 1])
-# A normal prior so wide (4,300 Elo) that it matters only where the games say nothing.
+# Width of a normal prior (4,300 Elo), which matters only for agents without informative games.
 _PRIOR_LOGITS = 25.0
 NUM_REPLICATES = 1000
-# Newton's method takes about ten steps from equal ratings; no agent is further than 25 logits from another.
+# Newton's method needs about ten steps from equal ratings.
 _MOST_STEPS = 200
 _SMALL_STEP = 1e-7
 
 
 class PairCounts(NamedTuple):
-    """A match as ratings see it.
+    """The data of a match that ratings are fitted to.
 
     Attributes:
-        first: Name of the agent whose scores these are.
-        second: Name of its opponent.
-        counts: `[5]`, pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1.
-        repeats: How many of them say as much as one of an opening of its own.
+        first: Name of the first agent.
+        second: Name of the second agent.
+        counts: Number of pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1, `[5]`.
+        repeats: Number of pairs that count as one independent pair, at least 1.
     """
 
     first: str
@@ -56,13 +56,13 @@ class Ratings:
     """Ratings of N agents.
 
     Attributes:
-        names: The agents.
+        names: Names of the agents.
         elo: float64 `[N]`, ratings.
-        low: float64 `[N]`, lower end of the 95 % intervals.
-        high: float64 `[N]`, upper end.
-        games: int64 `[N]`, games each agent played.
-        zero: The agent at 0 Elo by definition; "" where the mean of all is.
-        replicates: float64 `[R, N]`, the ratings in each bootstrap replicate.
+        low: float64 `[N]`, lower ends of the 95 % intervals.
+        high: float64 `[N]`, upper ends of the 95 % intervals.
+        games: int64 `[N]`, number of games of each agent.
+        zero: Name of the agent with 0 Elo; "" if the mean of all agents is 0.
+        replicates: float64 `[R, N]`, ratings in each bootstrap replicate.
     """
 
     names: tuple[str, ...]
@@ -74,22 +74,22 @@ class Ratings:
     replicates: np.ndarray
 
     def of(self, name: str) -> tuple[float, float, float]:
-        """Return the rating of an agent and its interval: Elo, low, high.
+        """Return the rating of an agent and its 95 % interval: Elo, low, high.
 
         Raises:
-            InvalidMatch: It is not among them.
+            InvalidMatch: If the agent has no rating here.
         """
         (i,) = self._at(name)
         return float(self.elo[i]), float(self.low[i]), float(self.high[i])
 
     def difference(self, first: str, *others: str) -> tuple[float, float, float]:
-        """Return how far an agent is above another, or above the mean of several: Elo, low, high.
+        """Return the rating of an agent minus that of another, or minus the mean of others: Elo, low, high.
 
-        The 95 % interval comes from the differences in the replicates, so it knows which games the agents
-        have in common; the ends of two intervals of :meth:`of` do not.
+        The 95 % interval comes from the differences in the bootstrap replicates. It accounts for common
+        games, unlike a comparison of two intervals of :meth:`of`.
 
         Raises:
-            InvalidMatch: One is not among them.
+            InvalidMatch: If an agent has no rating here.
         """
         i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
@@ -100,7 +100,7 @@ class Ratings:
         """Return the ratings of some of the agents, on the same scale.
 
         Raises:
-            InvalidMatch: One is not among them.
+            InvalidMatch: If an agent has no rating here.
         """
         at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
@@ -109,7 +109,7 @@ class Ratings:
     def _at(self, *names: str) -> list[int]:
         unknown = [name for name in names if name not in self.names]
         if unknown:
-            raise InvalidMatch(f"there is no rating of {unknown[0]!r}, only of {', '.join(self.names)}")
+            raise InvalidMatch(f"no rating of {unknown[0]!r}, only of {', '.join(self.names)}")
         return [self.names.index(name) for name in names]
 
     def order(self) -> list[int]:
@@ -142,73 +142,42 @@ def fit_ratings(
     """Fit Elo ratings to matches.
 
     Args:
-        matches: MatchResults or PairCounts; several of one pair of agents add up.
-        fixed: Ratings to take as they are, such as the ladder's: only agents that are not in it are
-            fitted (and returned beside it). Its uncertainty goes into their intervals.
-        seed: Seed of the bootstrap; it decides nothing but the last digit of the intervals.
-        num_replicates: Bootstrap replicates, R.
+        matches: MatchResults or PairCounts; several matches of the same agents add up.
+        fixed: Ratings to keep, such as those of the ladder. Only other agents are fitted, and all are
+            returned. The uncertainty of these ratings is part of the intervals of the others.
+        seed: Random seed of the bootstrap, which affects only the last digit of the intervals.
+        num_replicates: R, number of bootstrap replicates.
 
     Returns:
-        Ratings in the order the agents appear; without `fixed`, the random agent (or, where it does not
-        play, the mean) is at 0.
+        Ratings in the order in which the agents appear. Without `fixed` the random agent has 0 Elo or, if it
+        did not play, the mean of the ratings is 0.
 
     Raises:
-        InvalidMatch: There are no matches, they are of two rulesets, or an agent is matched with itself.
-        InvalidArgument: They are no matches, or a number is out of range.
+        InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
+        InvalidArgument: If an element is not a match, or a number is out of range.
     """
-    given = several("matches", matches, "a list of MatchResults or PairCounts")
+    counted = _checked_matches(matches)
     seed, num_replicates = whole("seed", seed, 0), whole("num_replicates", num_replicates, 1)
-    for match in given:
-        if not isinstance(match, MatchResult | PairCounts):
-            raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
-    if not given:
-        raise InvalidMatch("ratings need at least one match, not none")
-    played = {match.ruleset for match in given if isinstance(match, MatchResult)}
-    if len(played) > 1:
-        raise InvalidMatch(
-            f"ratings are of one ruleset, and the matches are of {' and '.join(sorted(played))}"
-        )
-    matches = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
-    for match in matches:
-        if match.first == match.second:
-            raise InvalidMatch(f"{match.first} is matched with itself, which says nothing about its rating")
-    known = {name: i for i, name in enumerate(fixed.names)} if fixed is not None else {}
-    names = tuple(dict.fromkeys([*known, *(name for match in matches for name in match[:2])]))
+    fixed_names = () if fixed is None else fixed.names
+    names = tuple(dict.fromkeys([*fixed_names, *(name for match in counted for name in match[:2])]))
     index = {name: i for i, name in enumerate(names)}
-    counts = np.array([match.counts for match in matches], np.float64)
     games = np.zeros(len(names), np.int64)
-    for match, count in zip(matches, counts, strict=True):
+    for match in counted:
         for name in match[:2]:
-            games[index[name]] += 2 * int(count.sum())
-    counts /= np.array([[match.repeats] for match in matches])
-
-    added: dict[tuple[int, int], np.ndarray] = {}
-    for match, count in zip(matches, counts, strict=True):
-        i, j = index[match.first], index[match.second]
-        if (j, i) in added:
-            i, j, count = j, i, count[::-1]
-        added[i, j] = added.get((i, j), 0) + count
-    sides, counts = np.array(list(added)), np.array(list(added.values()))
-    # Not the draws that made the replicates of fixed ratings: errors of the two would go together.
+            games[index[name]] += 2 * int(np.sum(match.counts))
+    sides, counts = _merged_pairs(counted, index)
+    # With `fixed` another stream, so that the errors are independent of those of the fixed ratings.
     rng = np.random.default_rng(seed if fixed is None else [seed, 1])
-    # Row 0 is the estimate, the others are replicates: probabilities drawn from their posterior.
-    posterior = counts + _PRIOR_PAIRS
-    drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
-    scores = np.concatenate(
-        [
-            (posterior @ PAIR_SCORES / posterior.sum(axis=1))[None],
-            np.stack(drawn, axis=1) @ PAIR_SCORES,
-        ]
-    )
+    scores = _scores_with_replicates(rng, counts, num_replicates)
     start = np.zeros((1 + num_replicates, len(names)))
     is_free = np.ones(len(names), np.bool_)
     if fixed is not None:
-        start[0, : len(known)] = fixed.elo / ELO_PER_LOGIT
-        start[1:, : len(known)] = fixed.replicates[np.arange(num_replicates) % len(fixed.replicates)]
-        start[1:, : len(known)] /= ELO_PER_LOGIT
-        is_free[: len(known)] = False
-    sizes = 2 * counts.sum(axis=1)
-    fitted = _fit(sides, scores, sizes, start, is_free)
+        num_fixed = len(fixed_names)
+        start[0, :num_fixed] = fixed.elo / ELO_PER_LOGIT
+        start[1:, :num_fixed] = fixed.replicates[np.arange(num_replicates) % len(fixed.replicates)]
+        start[1:, :num_fixed] /= ELO_PER_LOGIT
+        is_free[:num_fixed] = False
+    fitted = _fit(sides, scores, 2 * counts.sum(axis=1), start, is_free)
     zero = ZERO if ZERO in index else ""
     if fixed is None:
         fitted -= fitted[:, index[ZERO], None] if zero else fitted.mean(axis=1, keepdims=True)
@@ -219,13 +188,61 @@ def fit_ratings(
     return Ratings(names, fitted[0], low, high, games, zero, fitted[1:])
 
 
+def _checked_matches(matches: Sequence[Any]) -> list[PairCounts]:
+    """Return the pair counts of matches.
+
+    Raises:
+        InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
+        InvalidArgument: If an element is not a match.
+    """
+    given = several("matches", matches, "a list of MatchResults or PairCounts")
+    for match in given:
+        if not isinstance(match, MatchResult | PairCounts):
+            raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
+    if not given:
+        raise InvalidMatch("matches must contain at least one match, not an empty list")
+    played = {match.ruleset for match in given if isinstance(match, MatchResult)}
+    if len(played) > 1:
+        raise InvalidMatch(f"matches must be of one ruleset, not of {' and '.join(sorted(played))}")
+    counted = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
+    for match in counted:
+        if match.first == match.second:
+            raise InvalidMatch(f"{match.first} cannot be rated in a match against itself")
+    return counted
+
+
+def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the matches of the same agents.
+
+    Returns:
+        int64 `[M, 2]`, indices of the two agents of each match, and float64 `[M, 5]`, counts of independent
+        pairs by score of the first agent.
+    """
+    added: dict[tuple[int, int], np.ndarray] = {}
+    for match in matches:
+        count = np.array(match.counts, np.float64) / match.repeats
+        i, j = index[match.first], index[match.second]
+        if (j, i) in added:
+            i, j, count = j, i, count[::-1]
+        added[i, j] = added.get((i, j), 0) + count
+    return np.array(list(added)), np.array(list(added.values()))
+
+
+def _scores_with_replicates(rng: np.random.Generator, counts: np.ndarray, num_replicates: int) -> np.ndarray:
+    """Return the mean scores of M matches, `[R + 1, M]`: the estimate, then R draws from the posterior."""
+    posterior = counts + _PRIOR_PAIRS
+    drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
+    estimate = posterior @ PAIR_SCORES / posterior.sum(axis=1)
+    return np.concatenate([estimate[None], np.stack(drawn, axis=1) @ PAIR_SCORES])
+
+
 def as_pair_counts(match: Any) -> PairCounts:
-    """Return what ratings ask of a MatchResult."""
+    """Return the pair counts of a MatchResult."""
     return PairCounts(match.first, match.second, match.pair_counts, match.repeats)
 
 
 def win_probability(elo_difference: float) -> float:
-    """Return the score the model expects from an agent that many Elo above its opponent.
+    """Return the expected score, 0 to 1, of an agent that is `elo_difference` above its opponent.
 
     >>> round(win_probability(400), 3)
     0.909
@@ -234,12 +251,12 @@ def win_probability(elo_difference: float) -> float:
 
 
 def elo_difference(win_rate: float) -> float:
-    """Return the Elo difference at which the model expects a win rate strictly between 0 and 1."""
+    """Return the Elo difference with an expected score of `win_rate`, which must be above 0 and below 1."""
     return float(400 * np.log10(win_rate / (1 - win_rate)))
 
 
 def _dirichlet(rng: np.random.Generator, alpha: np.ndarray, size: int) -> np.ndarray:
-    """Draw from a Dirichlet distribution some of whose parameters are 0, `[size, 5]`."""
+    """Draw from a Dirichlet distribution whose parameters may be 0, `[size, 5]`."""
     drawn = np.zeros((size, len(alpha)))
     drawn[:, alpha > 0] = rng.dirichlet(alpha[alpha > 0], size)
     return drawn
@@ -250,14 +267,14 @@ def _fit(
 ) -> np.ndarray:
     """Maximise the Bradley-Terry likelihood over the free agents, for R + 1 sets of scores at once.
 
-    Newton's method; the likelihood is concave, and the prior makes the maximum unique.
+    It uses Newton's method. The likelihood is concave, and the prior makes the maximum unique.
 
     Args:
         sides: int64 `[M, 2]`, indices of the first and second agent of each match.
-        scores: float64 `[R + 1, M]`, share of the games the first agent won.
-        games: float64 `[M]`, games.
-        start: float64 `[R + 1, N]`, ratings in logits: fixed ones, and where to start from for the free.
-        is_free: bool `[N]`.
+        scores: float64 `[R + 1, M]`, score of the first agent, 0 to 1.
+        games: float64 `[M]`, number of games.
+        start: float64 `[R + 1, N]`, ratings in logits: the fixed ones, and start values of the free ones.
+        is_free: bool `[N]`, whether an agent's rating is fitted.
 
     Returns:
         float64 `[R + 1, N]`, ratings in logits.
@@ -276,7 +293,7 @@ def _fit(
         hessian = np.einsum("rm,mi,mj->rij", weights, free, free, optimize=True)
         hessian += np.eye(free.shape[1]) / _PRIOR_LOGITS**2
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        # A step of more than a logit leaves the region its parabola is good in.
+        # The quadratic approximation is poor beyond one logit, so steps are limited to that.
         largest = np.abs(step).max(axis=1, initial=0.0, keepdims=True)
         found = found + step / np.maximum(1.0, largest)
         if largest.max(initial=0.0) < _SMALL_STEP:

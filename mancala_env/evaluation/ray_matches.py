@@ -1,4 +1,4 @@
-"""The arena on a Ray cluster: the same games with the same results, on as many machines as there are.
+"""Matches on a Ray cluster, with the same games and results as on one machine.
 
 >>> import ray
 >>> from mancala_env.evaluation import evaluate, round_robin
@@ -6,9 +6,9 @@
 >>> ray.init("auto")                                          # doctest: +SKIP
 >>> round_robin(["greedy", "minimax:4"], "leyla", games=2000, play_chunks=RayChunks())  # doctest: +SKIP
 
-A chunk of 64 games is a task. What it takes travels with it, checkpoints too, so no disk need be shared;
-the machines need the package and what their agents are made of. The results file stays here, and a run
-that was stopped goes on, on a cluster or without one.
+A task plays a chunk of 64 games. Checkpoints are sent with it, so the machines need not share a disk. They
+need the package and the packages of the agents. The results file is written by this process. An interrupted
+run can resume with or without a cluster.
 """
 
 import logging
@@ -33,35 +33,35 @@ from mancala_env.evaluation.matches import InvalidMatch
 from mancala_env.evaluation.round_robin import Chunk, Entrant, play_chunk
 from mancala_env.rulesets import Ruleset
 
-# Ray reads it when it is imported.
+# Ray reads this variable at import.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
-with needing("the arena on a cluster", "ray"):
+with needing("evaluation on a Ray cluster", "ray"):
     import ray
     from ray import cloudpickle
     from ray.exceptions import RayTaskError
 
-# Enough to keep every CPU busy while results come in, few enough to stop soon.
+# Enough tasks to keep all CPUs busy, and few enough to stop soon.
 _TASKS_PER_CPU = 2
 
 
 class NoCluster(MancalaError):
-    """There is no Ray cluster at an address."""
+    """No Ray cluster can be reached at an address."""
 
 
 @contextmanager
 def started_ray(address: str, **settings: Any) -> Iterator[None]:
-    """Start Ray here or join a cluster; leave it, and stop what was started, at the end.
+    """Start Ray or join a cluster within a with statement.
 
-    Where this process has started or joined one already, that one is used, and goes on.
+    If Ray is already initialised in this process, it is used and not stopped at the end.
 
     Args:
-        address: "local" starts Ray on this machine; "auto" joins the cluster this machine belongs to,
-            "HOST:6379" or "ray://HOST:10001" another one.
-        settings: More arguments of ``ray.init``.
+        address: "local" starts Ray on this machine. "auto" joins the cluster of this machine, and "HOST:6379"
+            or "ray://HOST:10001" another one.
+        settings: Further arguments of ``ray.init``.
 
     Raises:
-        NoCluster: Nobody answers at the address.
+        NoCluster: If no cluster can be reached at the address.
     """
     if ray.is_initialized():
         yield
@@ -81,30 +81,30 @@ def started_ray(address: str, **settings: Any) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Raise an OSError where nobody listens; Ray would try for two minutes, and end the process."""
+    """Raise OSError if nothing listens at an address; Ray would try for two minutes and end the process."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (host and colon and port.isascii() and port.isdecimal()):
-        raise NoCluster(f"a Ray address is local, auto, HOST:6379 or ray://HOST:10001, not {address!r}")
+        raise NoCluster(f"a Ray address must be local, auto, HOST:6379 or ray://HOST:10001, not {address!r}")
     with socket.create_connection((host, int(port)), timeout=10):
         pass
 
 
 class RayChunks:
-    """Plays chunks as Ray tasks; for `play_chunks` of round_robin and evaluate.
+    """Plays chunks as Ray tasks; an argument `play_chunks` of round_robin and evaluate.
 
-    Ray must have been started or joined (``ray.init``).
+    Ray must be initialised (``ray.init``).
     """
 
     def __init__(self, num_cpus: int = 1) -> None:
-        """Set how many CPUs a task takes, and threads its agents."""
+        """Set the number of CPUs per task, which is also the number of threads of its agents."""
         self.num_cpus = num_cpus
 
     def __call__(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, np.ndarray, float]]:
-        """Play the chunks, and yield each with its margins and seconds as it is done; see PlayChunks.
+        """Play chunks and yield each with its margins and seconds when it is finished; see PlayChunks.
 
         Raises:
-            IllegalMove: An agent chose an action that is not legal.
-            RuntimeError: Ray was not started.
+            IllegalMove: If an agent chooses an illegal action.
+            RuntimeError: If Ray is not initialised.
         """
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
@@ -118,7 +118,7 @@ class RayChunks:
             while True:
                 while len(running) < room and (chunk := next(waiting, None)) is not None:
                     first, second = (entrants[one.identity] for one in chunk.pairing)
-                    # Agents stay out of the chunk: as references they travel to each machine once.
+                    # Agents are sent as references, once to each machine, and not in the chunk.
                     bare = chunk._replace(pairing=tuple(one._replace(agent=None) for one in chunk.pairing))  # type: ignore[arg-type]
                     running[task.remote(bare, first, second, self.num_cpus)] = chunk
                 if not running:
@@ -136,18 +136,18 @@ def _result(reference: Any) -> tuple[np.ndarray, float]:
     try:
         return ray.get(reference)
     except RayTaskError as error:
-        # What went wrong, as it would have been raised here.
+        # The original exception, as if raised in this process.
         raise error.cause from error
 
 
-class _Sent(NamedTuple):
-    """An agent on its way to other machines, which need not have its files.
+class _PortableAgent(NamedTuple):
+    """An agent that can be sent to machines without its files.
 
     Attributes:
-        spec: What makes it there.
-        name: Its own spec, which names no file that this package has.
-        entrant: What its results are filed under; what hashes weights of its own adds them there.
-        contents: Content of each file that the spec names.
+        spec: Spec with the paths of all files.
+        name: The agent's own spec, without the paths of bundled files.
+        entrant: Identity of the agent in results files.
+        contents: Content of each file of `spec`.
     """
 
     spec: Spec
@@ -156,27 +156,29 @@ class _Sent(NamedTuple):
     contents: tuple[bytes, ...]
 
 
-def _portable(one: Entrant, ruleset: Ruleset) -> _Sent | bytes:
-    """Return what to send: a spec with its files, and an agent of your own pickled.
+def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
+    """Return an agent as a spec with its files, or pickled if it was not made from a spec.
 
     Raises:
-        InvalidSpec: A file is not the one that the agent was made of any more.
+        InvalidMatch: If a file has changed since the agent was made.
     """
     agent = one.agent
-    # Ray would hand the agent's arrays out read-only; its own pickle gives each task a copy.
+    # Ray would share the agent's arrays read-only; with cloudpickle each task gets a copy.
     with suppress(InvalidSpec):
         spec = Spec.parse(agent.spec).on(ruleset)
         made = agents.make(spec, ruleset)
         if type(made) is type(agent):
-            sent = _Sent(spec, agent.spec, spec.identity, tuple(file.read_bytes() for file in spec.files))
+            sent = _PortableAgent(
+                spec, agent.spec, spec.identity, tuple(file.read_bytes() for file in spec.files)
+            )
             if entrant_of(made) != one.identity:
-                raise InvalidMatch(f"{agent.spec} has changed since the games began; start them again")
+                raise InvalidMatch(f"a file of {agent.spec} has changed since the start; start again")
             return sent
     return cloudpickle.dumps(agent)  # pyright: ignore[reportPrivateImportUsage]
 
 
 @lru_cache(maxsize=16)
-def _made(sent: _Sent, ruleset: Ruleset, num_threads: int) -> Agent:
+def _made(sent: _PortableAgent, ruleset: Ruleset, num_threads: int) -> Agent:
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, (file, content) in enumerate(zip(sent.spec.files, sent.contents, strict=True)):
@@ -188,9 +190,9 @@ def _made(sent: _Sent, ruleset: Ruleset, num_threads: int) -> Agent:
 
 
 def _play(
-    chunk: Chunk, first: _Sent | bytes, second: _Sent | bytes, num_threads: int
+    chunk: Chunk, first: _PortableAgent | bytes, second: _PortableAgent | bytes, num_threads: int
 ) -> tuple[np.ndarray, float]:
-    """Play a chunk on whatever machine this is."""
+    """Play a chunk on a machine of the cluster."""
     seated = []
     for one, sent in zip(chunk.pairing, (first, second), strict=True):
         is_own = isinstance(sent, bytes)

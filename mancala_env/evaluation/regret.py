@@ -1,9 +1,8 @@
-"""Regret: how far an agent's moves are from perfect play, in seeds a move.
+"""Regret: the seeds per move that an agent loses compared with perfect play.
 
-The regret of a move is the exact value of the position minus the exact value of the move: 0 for an
-optimal move. It is measured over the fixed positions shipped with the package (the same for every agent,
-so two agents can be compared position by position), or over an agent's own games (what it costs the agent
-where it goes).
+The regret of a move is the exact value of the position minus the exact value of the move; an optimal move has
+regret 0. It is measured over the bundled solved positions, which are the same for all agents, so that agents
+can be compared position by position. Or it is measured over the positions of an agent's own games.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
-from mancala_env.evaluation.matches import Progress, Table, num_pairs
+from mancala_env.evaluation.matches import MatchGames, Progress, num_pairs
 from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
@@ -40,24 +39,25 @@ from mancala_env.solver.position_sets import phase_of
 
 FIXED_POSITIONS = "fixed positions"
 MOST_MISTAKES = 6
-"""How many of an agent's worst moves are kept with its regret."""
+"""Number of an agent's worst moves that are kept with its regret."""
 _POSITIONS_AT_ONCE = 64
-# What a mistake is expected to cost where no exact positions say it: over those that are shipped, a move that
-# is not optimal costs a twelfth to a quarter of all seeds.
+# Expected cost of a mistake, as a share of all seeds, for rulesets without solved positions. In the bundled
+# positions a mistake costs 8 to 25 % of all seeds.
 _MISTAKE = 1 / 6
 
 
 @dataclass(frozen=True)
 class PhaseRegret:
-    """Regret over the positions of one phase of a round, or of all.
+    """Regret over the positions of one phase of a round, or of all phases.
 
     Attributes:
-        phase: Its name.
-        positions: Positions with an exact value.
-        mean_regret: In seeds a move.
-        interval: 95 % interval of it; see :func:`~mancala_env.evaluation.intervals.regret_interval`.
-        optimal_share: Share of the moves without regret.
-        optimal_interval: 95 % interval of it.
+        phase: Name of the phase, or "all".
+        positions: Number of solved positions.
+        mean_regret: Mean regret in seeds per move.
+        interval: 95 % interval of the mean regret;
+            see :func:`~mancala_env.evaluation.intervals.regret_interval`.
+        optimal_share: Share of optimal moves, 0 to 1.
+        optimal_interval: 95 % interval of the share.
     """
 
     phase: str
@@ -68,13 +68,13 @@ class PhaseRegret:
     optimal_interval: tuple[float, float]
 
 
-class JudgedMove(NamedTuple):
-    """A move of an agent beside the exact values of what it could have played.
+class EvaluatedMove(NamedTuple):
+    """A move of an agent with the exact values of the actions in the position.
 
     Attributes:
-        position: The position it moved in.
-        action: What it played.
-        values: The exact value of each action that has one.
+        position: The position.
+        action: The action played.
+        values: Exact values in seeds by action; actions without an exact value are missing.
     """
 
     position: Position
@@ -83,7 +83,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def regret(self) -> int:
-        """The seeds it gave away."""
+        """The regret of the move, in seeds."""
         return max(self.values.values()) - self.values[self.action]
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,17 +98,17 @@ class JudgedMove(NamedTuple):
 
 @dataclass(frozen=True)
 class Regret:
-    """Regret of an agent.
+    """The regret of an agent.
 
     Attributes:
-        agent: Its spec.
+        agent: Spec of the agent.
         ruleset: Name of the ruleset.
-        source: Where the positions are from.
-        unsolved: Positions whose exact value was not found in time; they are in no number here.
-        overall: Over all positions.
-        phases: Phase by phase, in the order of a round.
-        regrets: `[N]`, the regret in each position.
-        worst: The moves that gave most away, the worst first, MOST_MISTAKES at most.
+        source: Source of the positions.
+        unsolved: Number of positions that were not solved in time; all other attributes exclude them.
+        overall: Regret over all positions.
+        phases: Regret by phase, in the order of a round.
+        regrets: Regret in each position in seeds, `[N]`.
+        worst: The moves with the highest regret, the worst first, at most MOST_MISTAKES.
     """
 
     agent: str
@@ -118,7 +118,7 @@ class Regret:
     overall: PhaseRegret
     phases: tuple[PhaseRegret, ...]
     regrets: np.ndarray = field(repr=False, compare=False)
-    worst: tuple[JudgedMove, ...] = field(default=(), repr=False, compare=False)
+    worst: tuple[EvaluatedMove, ...] = field(default=(), repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -137,7 +137,7 @@ def _as_dict(part: PhaseRegret) -> dict[str, Any]:
     return {
         "phase": part.phase,
         "positions": part.positions,
-        # JSON has no NaN: a phase without positions says null.
+        # JSON lacks NaN, so a phase without positions gets null.
         "mean_regret": part.mean_regret if part.positions else None,
         "mean_regret_interval": list(part.interval) if part.positions else None,
         "optimal_share": part.optimal_share if part.positions else None,
@@ -147,19 +147,19 @@ def _as_dict(part: PhaseRegret) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RegretDifference:
-    """How two agents' regrets differ, position by position.
+    """The difference of two agents' regrets over the same positions.
 
     Attributes:
-        first: Spec of the agent whose side the numbers take.
-        second: Spec of the other.
+        first: Spec of the first agent.
+        second: Spec of the second agent.
         ruleset: Name of the ruleset.
-        source: Where the positions are from.
-        positions: How many.
-        mean: Mean regret of the first minus that of the second: below 0 where the first is better.
-        interval: 95 % interval of it, over positions; see
+        source: Source of the positions.
+        positions: Number of positions.
+        mean: Mean regret of the first agent minus that of the second; below 0 if the first is better.
+        interval: 95 % interval of the mean difference, over positions; see
             :func:`~mancala_env.evaluation.intervals.mean_interval`.
-        first_better: Positions in which the first agent's move has less regret.
-        second_better: Positions in which the second's has.
+        first_better: Number of positions in which the first agent has less regret.
+        second_better: Number of positions in which the second agent has less regret.
     """
 
     first: str
@@ -188,10 +188,10 @@ class RegretDifference:
 
 
 def regret_difference(first: Regret, second: Regret) -> RegretDifference:
-    """Compare two agents over the same positions.
+    """Compare the regrets of two agents over the same positions.
 
-    What is hard about a position is the same for both, so the interval is narrower than the two agents'
-    own intervals suggest.
+    The difficulty of a position affects both agents, so the interval is narrower than the agents' own
+    intervals suggest.
 
     >>> from mancala_env import agents
     >>> two = [agents.make(spec, "leyla", seed=1) for spec in ("greedy", "random")]
@@ -199,25 +199,25 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
     True
 
     Args:
-        first: From :func:`measure_regret`.
-        second: From :func:`measure_regret`, of the same ruleset.
+        first: Regret of the first agent, from :func:`measure_regret`.
+        second: Regret of the second agent, from :func:`measure_regret`, for the same ruleset.
 
     Raises:
-        InvalidMatch: They are of two rulesets, or not over the fixed positions.
-        InvalidArgument: One is no Regret.
+        InvalidMatch: If the rulesets differ, or the regrets are not over the fixed positions.
+        InvalidArgument: If an argument is not a Regret.
     """
     for one in (first, second):
         if not isinstance(one, Regret):
-            raise InvalidArgument(f"regrets must be of measure_regret, not {one!r}")
+            raise InvalidArgument(f"regrets must come from measure_regret, not {one!r}")
         if one.source != FIXED_POSITIONS:
             raise InvalidMatch(
-                f"regrets are compared over the {FIXED_POSITIONS}, the same for all; those of {one.agent} "
-                f"are over its {one.source}"
+                f"regrets are compared over the {FIXED_POSITIONS} only; the regret of {one.agent} is over "
+                f"{one.source}"
             )
     if first.ruleset != second.ruleset or len(first.regrets) != len(second.regrets):
         raise InvalidMatch(
-            f"the regret of {first.agent} is over {len(first.regrets)} positions of {first.ruleset}, that of "
-            f"{second.agent} over {len(second.regrets)} of {second.ruleset}"
+            f"regrets must be over the same positions: {first.agent} has {len(first.regrets)} of "
+            f"{first.ruleset}, {second.agent} has {len(second.regrets)} of {second.ruleset}"
         )
     apart = first.regrets.astype(np.float64) - second.regrets
     most = 2.0 * lookup(first.ruleset).total_seeds
@@ -236,7 +236,7 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
 
 @lru_cache
 def expected_mistake(ruleset: Ruleset) -> float:
-    """Return the seeds a move costs that is not optimal: the mean of all those in the fixed positions."""
+    """Return the mean cost in seeds of a move that is not optimal, over the fixed positions."""
     if not has_exact_positions(ruleset):
         return _MISTAKE * ruleset.total_seeds
     values = positions(ruleset).action_values.astype(np.int64)
@@ -245,13 +245,13 @@ def expected_mistake(ruleset: Ruleset) -> float:
 
 
 def has_exact_positions(ruleset: str | Ruleset) -> bool:
-    """Tell whether exact positions of a ruleset are shipped with the package."""
+    """Return whether solved positions are bundled for exactly this ruleset."""
     ruleset = lookup(ruleset)
     return ruleset.name in rulesets_with_positions() and lookup(ruleset.name) == ruleset
 
 
 def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progress | None = None) -> Regret:
-    """Measure an agent's regret over the fixed positions shipped with the package.
+    """Measure an agent's regret over the bundled solved positions.
 
     >>> from mancala_env import agents
     >>> regret = measure_regret(agents.make("random", "layli_goobalay", seed=1), "layli_goobalay")
@@ -259,36 +259,37 @@ def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progre
     True
 
     Args:
-        agent: The agent, or its spec; it is asked once for each position.
-        ruleset: A ruleset of which exact positions are shipped.
-        progress: Called as progress(positions played, positions).
+        agent: The agent, or its spec. It chooses one action in each position.
+        ruleset: A ruleset with bundled solved positions, or its name.
+        progress: Called as progress(positions done, positions).
 
     Raises:
-        NoPositions: None are; see :func:`has_exact_positions`.
-        InvalidSpec: The spec names no agent, or the agent plays another ruleset.
+        NoPositions: If no solved positions are bundled; see :func:`has_exact_positions`.
+        InvalidSpec: If the spec is invalid, or the agent plays another ruleset.
     """
     ruleset = lookup(ruleset)
     agent = make(agent, ruleset)
-    shipped = positions(ruleset)
-    chosen = np.zeros(len(shipped), np.int64)
-    for start in range(0, len(shipped), _POSITIONS_AT_ONCE):
+    solved = positions(ruleset)
+    chosen = np.zeros(len(solved), np.int64)
+    for start in range(0, len(solved), _POSITIONS_AT_ONCE):
         if progress is not None:
-            progress(start, len(shipped))
+            progress(start, len(solved))
         some = slice(start, start + _POSITIONS_AT_ONCE)
-        chosen[some] = agent.act(shipped.games[some])
+        chosen[some] = agent.act(solved.games[some])
     if progress is not None:
-        progress(len(shipped), len(shipped))
-    regrets = shipped.regret(chosen)
-    # The earlier of equal regrets goes first: a mistake near the start is the easier one to follow.
+        progress(len(solved), len(solved))
+    regrets = solved.regret(chosen)
+    # Of equal regrets the earlier position comes first, because early mistakes are easier to understand.
     worst = [
-        _shipped_move(shipped, n, int(chosen[n])) for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]
+        _evaluated_move(solved, n, int(chosen[n]))
+        for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]
     ]
-    return summarised(agent, FIXED_POSITIONS, regrets, shipped.phase, shipped.phases, 0, worst)
+    return summarised(agent, FIXED_POSITIONS, regrets, solved.phase, solved.phases, 0, worst)
 
 
-def _shipped_move(shipped: PositionSet, n: int, action: int) -> JudgedMove:
-    values = {a: int(value) for a, value in enumerate(shipped.action_values[n]) if value != ILLEGAL}
-    return JudgedMove(Position.from_games(shipped.ruleset, shipped.games, n), action, values)
+def _evaluated_move(solved: PositionSet, n: int, action: int) -> EvaluatedMove:
+    values = {a: int(value) for a, value in enumerate(solved.action_values[n]) if value != ILLEGAL}
+    return EvaluatedMove(Position.from_games(solved.ruleset, solved.games, n), action, values)
 
 
 def own_games_regret(
@@ -304,30 +305,32 @@ def own_games_regret(
     memory_mb: int = 256,
     progress: Progress | None = None,
 ) -> Regret:
-    """Measure an agent's regret where its own games lead it.
+    """Measure an agent's regret over positions of its own games.
 
-    Positions near the start of a round take longest to solve, so with a short time limit the later ones
-    weigh more: `unsolved` and the numbers by phase say how much. Moves without a choice do not count,
-    as in the fixed positions.
+    Positions near the start of a round take longest to solve. With a short time limit later positions
+    therefore have more weight; `unsolved` and the phases of the result show how much. As in the fixed
+    positions, moves without a choice do not count.
 
     Args:
         agent: The agent.
-        opponent: Whom it plays, or a spec; None: itself, and the moves of both sides count.
-        games: Games to play, even.
-        opening_turns: Random turns that make an opening.
-        opening_set: Which openings; None as in :func:`~mancala_env.evaluation.play_matches`.
-        seed: Seed of the openings, both agents and the choice of positions.
-        max_positions: Most positions to solve, drawn from all it moved in.
-        time_limit: Seconds to give each of them.
-        memory_mb: Memory of the solver's table.
-        progress: Called as progress(positions tried, positions).
+        opponent: The opponent, or its spec. None for the agent itself; then the moves of both seats count.
+        games: Number of games; even.
+        opening_turns: Number of random turns in an opening.
+        opening_set: Set of openings; None as in :func:`~mancala_env.evaluation.play_matches`.
+        seed: Random seed of the openings, of both agents and of the choice of positions.
+        max_positions: Maximum number of positions to solve, drawn from all in which the agent moved.
+        time_limit: Time limit per position in seconds.
+        memory_mb: Size of the solver's transposition table in MB.
+        progress: Called as progress(positions done, positions).
 
     Raises:
-        InvalidArgument: `agent` is none, or a number is out of range.
-        InvalidSpec: The opponent's spec names no agent, or it plays another ruleset.
+        InvalidArgument: If `agent` is not an Agent, or a number is out of range.
+        InvalidSpec: If the opponent's spec is invalid, or it plays another ruleset.
     """
     if not isinstance(agent, Agent):
-        raise InvalidArgument(f"agent must be one, such as agents.make('greedy', 'leyla'), not {agent!r}")
+        raise InvalidArgument(
+            f"agent must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
+        )
     ruleset = agent.ruleset
     whole("seed", seed, 0)
     whole("max_positions", max_positions, 1)
@@ -339,21 +342,21 @@ def own_games_regret(
         opponent.seed(for_opponent)
     chosen_set, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     pairs = num_pairs(games)
-    # Against itself the other seat would play the same game again.
+    # Against itself both seats of an opening give the same game.
     count = games if opponent is agent else pairs
     drawn = openings(ruleset, count, turns, for_openings, opening_set=chosen_set)
-    met, actions = _moves_of(agent, opponent, drawn)
-    positions_met = [Position.from_games(ruleset, met, n) for n in range(len(met))]
-    has_choice = np.array([len(position.legal_actions) > 1 for position in positions_met])
+    visited, actions = _moves_of(agent, opponent, drawn)
+    visited_positions = [Position.from_games(ruleset, visited, n) for n in range(len(visited))]
+    has_choice = np.array([len(position.legal_actions) > 1 for position in visited_positions])
     chosen = np.sort(rng.permutation(np.flatnonzero(has_choice))[:max_positions])
-    solving = Solver(ruleset, memory_mb=memory_mb)
-    moves: list[JudgedMove] = []
+    solver = Solver(ruleset, memory_mb=memory_mb)
+    moves: list[EvaluatedMove] = []
     for done, n in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen))
-        judged = _judged(solving, positions_met[n], int(actions[n]), time_limit)
-        if judged is not None:
-            moves.append(judged)
+        move = _evaluate_move(solver, visited_positions[n], int(actions[n]), time_limit)
+        if move is not None:
+            moves.append(move)
     if progress is not None:
         progress(len(chosen), len(chosen))
     source = "own games against " + ("itself" if opponent is agent else opponent.spec)
@@ -370,13 +373,13 @@ def own_games_regret(
 
 
 def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play openings; return every position the agent moved in, and its actions.
+    """Play openings; return the positions in which the agent moved, as games, and its actions.
 
-    Another opponent meets each from both seats.
+    Against another opponent each opening is played from both seats.
     """
-    table = Table(agent, opponent, drawn if opponent is agent else np.concatenate([drawn, drawn]))
+    table = MatchGames(agent, opponent, drawn if opponent is agent else np.concatenate([drawn, drawn]))
     table.first_is_south[: len(drawn)] = True
-    met, actions = [], []
+    visited, actions = [], []
     while not table.is_over.all():
         for index, player in enumerate(table.agents):
             rows = table.rows_to_move(index)
@@ -385,23 +388,25 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
                 chosen = player.act(before)
                 table.play(player, rows, chosen)
                 if player is agent:
-                    met.append(before)
+                    visited.append(before)
                     actions.append(chosen)
-    return np.concatenate(met), np.concatenate(actions)
+    return np.concatenate(visited), np.concatenate(actions)
 
 
-def _judged(solving: Solver, position: Position, action: int, time_limit: float) -> JudgedMove | None:
-    """Return a move beside the values that are known, or None where the time did not do for its regret."""
+def _evaluate_move(
+    solver: Solver, position: Position, action: int, time_limit: float
+) -> EvaluatedMove | None:
+    """Return a move with the known exact values, or None if its regret was not found in time."""
     while True:
         with install_recorder("numba:compile") as compiled:
-            bounds = solving.solve(position, time_limit=time_limit, with_line=False).action_bounds
+            bounds = solver.solve(position, time_limit=time_limit, with_line=False).action_bounds
         best = max(low for low, _ in bounds.values())
         low, high = bounds[action]
         if low == high and not any(upper > best for _, upper in bounds.values()):
             break
-        if not compiled.buffer:  # else its time went into compiling kernels
+        if not compiled.buffer:  # repeat if time was spent on compiling kernels
             return None
-    return JudgedMove(position, action, {a: low for a, (low, high) in bounds.items() if low == high})
+    return EvaluatedMove(position, action, {a: low for a, (low, high) in bounds.items() if low == high})
 
 
 def summarised(
@@ -411,18 +416,18 @@ def summarised(
     phase: np.ndarray,
     phases: tuple[str, ...],
     unsolved: int,
-    worst: Sequence[JudgedMove] = (),
+    worst: Sequence[EvaluatedMove] = (),
 ) -> Regret:
-    """Summarise regrets.
+    """Summarise the regrets of an agent.
 
     Args:
-        agent: Whose they are.
-        source: Where the positions are from.
-        regrets: `[N]`, regret of each move, in seeds.
-        phase: `[N]`, index of each position's phase.
+        agent: The agent.
+        source: Source of the positions.
+        regrets: Regret of each move in seeds, `[N]`.
+        phase: Index of each position's phase, `[N]`.
         phases: Names of the phases.
-        unsolved: Positions left out.
-        worst: The moves that gave most away, the worst first; those that gave nothing away are left out.
+        unsolved: Number of positions that were not solved.
+        worst: The moves with the highest regret, the worst first; optimal moves are dropped.
     """
     ruleset = agent.ruleset
     parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))
@@ -432,8 +437,8 @@ def summarised(
 
 
 def _part(name: str, regrets: np.ndarray, ruleset: Ruleset) -> PhaseRegret:
-    """Summarise regrets `[N]` under a name."""
+    """Summarise the regrets `[N]` of a phase."""
     mean, share = (float(regrets.mean()), float((regrets == 0).mean())) if len(regrets) else (np.nan, np.nan)
-    # A regret is at most twice the seeds there are.
+    # A regret is at most twice the number of seeds.
     interval = regret_interval(regrets, expected_mistake(ruleset), 2.0 * ruleset.total_seeds)
     return PhaseRegret(name, len(regrets), mean, interval, share, share_interval(regrets == 0))

@@ -1,4 +1,4 @@
-"""An evaluation as one file to look at: HTML with everything inside it, or a PNG of the plots."""
+"""Reports of evaluations: a self-contained HTML file, or a PNG file of the plots."""
 
 import os
 from io import BytesIO
@@ -28,7 +28,7 @@ from mancala_env.evaluation.regret import Regret, RegretDifference
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mancala_env.evaluation.evaluate import Evaluation
+    from mancala_env.evaluation.agent_evaluation import Evaluation
 
 __all__ = [
     "add_regret",
@@ -39,23 +39,23 @@ __all__ = [
     "write_report",
 ]
 
-# Of the worst moves of an agent so many are drawn, and fewer where there are more agents.
+# Number of worst moves drawn for a single agent, and for each of several agents.
 _BOARDS, _BOARDS_OF_SEVERAL = 4, 2
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Return where a report goes.
+    """Check that a report can be written to a path, and return the path.
 
     Raises:
-        InvalidMatch: The name ends in neither .html nor .png, it is a folder itself, or it cannot be written.
-        MissingPackage: matplotlib is not installed.
+        InvalidMatch: If the suffix is neither .html nor .png, the path is a folder, or it cannot be written.
+        MissingPackage: If matplotlib is not installed.
     """
     matplotlib_or_why()
     path = Path(path)
     if path.suffix.lower() not in (".html", ".png"):
-        raise InvalidMatch(f"a report ends in .html or .png, not {path.name!r}")
+        raise InvalidMatch(f"the name of a report must end in .html or .png, not {path.name!r}")
     if not path.parent.is_dir():
-        raise InvalidMatch(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+        raise InvalidMatch(f"no folder {str(path.parent)!r} to write {path.name!r} to")
     if isdir(path) or not os.access(path.parent, os.W_OK):
         why = "it is a folder" if isdir(path) else "its folder is read-only"
         raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {why}")
@@ -68,25 +68,25 @@ def check_report_path(path: str | Path) -> Path:
 
 
 def write_plots(plots: "Figure", path: Path) -> None:
-    """Write plots as a PNG, whole or not at all."""
+    """Write plots as a PNG file, atomically."""
     drawn = BytesIO()
     plots.savefig(drawn, format="png", dpi=150)
     write_whole(path, drawn.getvalue())
 
 
 def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
-    """Write an evaluation as HTML (one file, nothing to fetch) or as a PNG of its plots.
+    """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots.
 
     Args:
-        evaluation: What :func:`mancala_env.evaluation.evaluate` returned.
-        path: File to write; its ending decides.
+        evaluation: Result of :func:`mancala_env.evaluation.agent_evaluation`.
+        path: File to write; the suffix .html or .png selects the format.
 
     Returns:
         The path.
 
     Raises:
-        InvalidMatch: The path ends in neither .html nor .png, or its folder does not exist.
-        ImportError: matplotlib is missing.
+        InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
+        ImportError: If matplotlib is not installed.
     """
     path = check_report_path(path)
     if path.suffix.lower() == ".png":
@@ -97,11 +97,11 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
 
 
 def add_regret(page: Page, regrets: list[Regret]) -> None:
-    """Add to a page what agents lose against perfect play: a plot, a table, and the worst moves as boards.
+    """Add the regret of agents to a page: a plot, a table, and the worst moves as boards.
 
     Args:
         page: The page.
-        regrets: Of one or more agents, over one or more sources of positions.
+        regrets: Regrets of agents over one or more sources of positions.
     """
     for some in _by_source(regrets):
         page.heading(f"Regret against perfect play, {some[0].source}")
@@ -114,9 +114,9 @@ def add_regret(page: Page, regrets: list[Regret]) -> None:
             if regret.worst:
                 page.heading(f"The worst moves of {short(regret.agent)}")
                 page.text(
-                    "Beside each hole what it is worth to the player to move when both play their best from "
-                    "there on: their lead at the end, without what lies in the stores already. The hole that "
-                    "was played has a dashed ring."
+                    "The number beside a hole is the value of sowing it: the final lead of the player to "
+                    "move with best play of both, without the seeds already in the stores. A dashed ring "
+                    "marks the hole that was played."
                 )
                 page.boards(regret.worst[: _BOARDS if len(some) == 1 else _BOARDS_OF_SEVERAL])
 
@@ -180,7 +180,7 @@ def _page(evaluation: "Evaluation") -> Page:
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
         page.heading("Regret, position by position")
-        page.text("Below 0 the first agent gives away less than the other in the same positions.")
+        page.text("A difference below 0 means that the first agent loses fewer seeds in the same positions.")
         page.table(*_difference_table(evaluation.regret_differences))
     return page
 
@@ -217,7 +217,7 @@ def _regret_table(regrets: list[Regret]) -> Rows:
                 rows.append([regret.agent, part.phase, str(part.positions), mean, share])
         if regret.unsolved:
             rows.append([regret.agent, "not solved in time", str(regret.unsolved), "", ""])
-    return ["agent", "phase", "positions", "mean regret (seeds a move)", "optimal moves"], rows
+    return ["agent", "phase", "positions", "mean regret (seeds per move)", "optimal moves"], rows
 
 
 def _difference_table(differences: list[RegretDifference]) -> Rows:
@@ -226,4 +226,4 @@ def _difference_table(differences: list[RegretDifference]) -> Rows:
         low, high = one.interval
         better = f"{one.first_better} / {one.second_better}"
         rows.append([one.first, one.second, f"{one.mean:+z.2f} ({low:+z.2f} to {high:+z.2f})", better])
-    return ["agent", "against", "difference of mean regret (seeds a move)", "better / worse in"], rows
+    return ["agent", "against", "difference of mean regret (seeds per move)", "better / worse in"], rows

@@ -1,7 +1,7 @@
-"""Files of results: a line of JSON for each thing that is done, appended at once, so that a run can go on.
+"""Results files: one JSON line per finished piece of work, appended at once, so that runs can resume.
 
-One process writes at a time. A line that cannot be written, on a full disk, is taken back. A process that is
-killed can leave half a line at the end, which is cut off when the file is next opened.
+One process writes at a time. A line that cannot be written completely, for example on a full disk, is removed
+again. A killed process may leave an incomplete last line, which is removed when the file is opened again.
 """
 
 import json
@@ -16,14 +16,14 @@ from mancala_env.errors import MancalaError
 
 
 class InvalidResults(MancalaError):
-    """A results file that is not one, or that another process is writing."""
+    """A results file that is invalid, cannot be written, or is being written by another process."""
 
 
 class LinesFile(ABC):
-    """A file of results; None keeps nothing. Opened, locked and read by ``with``."""
+    """A results file; a with statement opens, locks and reads it. With the path None nothing is stored."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Name the file."""
+        """Set the path."""
         self.path = None if path is None else Path(path)
         self._file: FileIO | None = None
 
@@ -44,16 +44,16 @@ class LinesFile(ABC):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file, which gives the lock back."""
+        """Close the file, which releases the lock."""
         if self._file is not None:
             self._file.close()
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Return what is in a file, which another process may be writing: half a line at the end is left out.
+        """Read a file that another process may be writing; an incomplete last line is ignored.
 
         Raises:
-            InvalidResults: It cannot be read, or is none of this kind of file.
+            InvalidResults: If the file cannot be read, or is not a results file of this kind.
         """
         found = cls(path)
         try:
@@ -65,17 +65,21 @@ class LinesFile(ABC):
 
     @abstractmethod
     def take(self, line: bytes, number: int) -> None:
-        """Take a line that is in the file; the first one has number 1.
+        """Parse a line of the file and store its content.
+
+        Args:
+            line: The line.
+            number: Its number, from 1.
 
         Raises:
-            InvalidResults: It is none of this kind of file.
+            InvalidResults: If the line is invalid.
         """
 
     def append_line(self, line: dict[str, Any]) -> None:
-        """Add a line, whole or not at all; `format` is its first field.
+        """Append a line completely or not at all; `format` must be its first field.
 
         Raises:
-            OSError: It cannot be written, for instance on a full disk. The lines before it are kept.
+            OSError: If it cannot be written, for example on a full disk; the lines before it are kept.
         """
         if self._file is None:
             return
@@ -86,7 +90,7 @@ class LinesFile(ABC):
                 rest = rest[self._file.write(rest) :]
         except BaseException as error:
             with suppress(OSError):
-                # Ctrl-C may come after the last byte.
+                # After Ctrl-C the line may be complete.
                 if os.fstat(self._file.fileno()).st_size < end + len(text):
                     self._file.truncate(end)
             if isinstance(error, OSError):
@@ -96,7 +100,7 @@ class LinesFile(ABC):
     def _lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # Windows: two processes would do the same work, and each count once
+        except ImportError:  # Windows has no such lock: two processes would repeat the same work
             return
         assert self._file is not None
         try:
@@ -115,11 +119,11 @@ class LinesFile(ABC):
             os.truncate(self._file.fileno(), whole)
 
     def _take_lines(self, content: bytes) -> int:
-        """Take all whole lines; returns how many bytes they are."""
+        """Parse all complete lines and return their size in bytes."""
         whole = content[: content.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             self.take(line, number)
         half = content[len(whole) :]
         if not half.startswith(b'{"format"'[: len(half)]):
-            raise InvalidResults(f"{self.path} is not a results file: it ends in text of another kind")
+            raise InvalidResults(f"{self.path} is not a results file: its last line is not JSON")
         return len(whole)

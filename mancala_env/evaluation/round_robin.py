@@ -1,9 +1,9 @@
-"""Many matches at once, resumable: every finished chunk of games is a line in a results file.
+"""Round robins of matches that can resume: each finished chunk of games is a line of a results file.
 
-A line says everything about its games: ruleset and its dials, both agents (a checkpoint by the hash of
-its file, so a changed file is another agent), seed, openings `start` to `stop`, margins. Openings of a
-match are numbered and drawn from the seed, so a run that was killed goes on with exactly the openings
-that are missing, and asking for more games later plays only the new ones.
+A line identifies its games: ruleset and rule options, both agents, random seed, openings `start` to `stop`
+and the margins. Checkpoints are identified by the hash of the file, so a changed file is another agent. The
+openings of a match are numbered and follow from the seed. So a killed run resumes with exactly the missing
+openings, and a later run with more games plays only the new ones.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from mancala_env._util.checks import is_whole, several, whole
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
-from mancala_env.evaluation.balanced import openings_hash
+from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.matches import (
     MatchResult,
     Progress,
@@ -45,19 +45,19 @@ from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.version import __version__
 
 FORMAT = 1
-# Lines of games whose openings are of a set. Older versions would take them for games from all openings.
+# Format of lines whose openings belong to a set; older versions would take them for games from all openings.
 SET_FORMAT = 2
-# 64 games: enough to keep a batched agent busy, and some seconds of the slowest anchor of the ladder.
+# 64 games: enough for agents that act in batches, and only seconds for the slowest anchor of the ladder.
 PAIRS_PER_CHUNK = 32
 
 
 class Entrant(NamedTuple):
-    """An agent that takes part.
+    """An agent in a round robin.
 
     Attributes:
         agent: The agent.
-        name: How it is called in tables: its spec.
-        identity: What its results are filed under: the spec, with the hash of each file that it names.
+        name: Name in tables: the spec.
+        identity: Identity in results files: the spec with the hash of each file that it names.
     """
 
     agent: Agent
@@ -66,10 +66,10 @@ class Entrant(NamedTuple):
 
 
 def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
-    """Make an agent and say what its results are filed under.
+    """Make an agent from a spec, and determine its identity.
 
     Raises:
-        InvalidSpec: The spec names no agent, or the agent cannot play the ruleset.
+        InvalidSpec: If the spec is invalid, or the agent cannot play the ruleset.
     """
     agent = agents.make(spec, ruleset, num_threads=num_threads)
     return Entrant(agent, agent.spec, entrant_of(agent))
@@ -90,45 +90,45 @@ def round_robin(
     progress: Progress | None = None,
     play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
-    """Let everybody play everybody.
+    """Play a match between each two of several agents.
 
     >>> matches = round_robin(["random", "greedy"], "leyla", games=20)
     >>> [(match.first, match.second, match.games) for match in matches]
     [('random', 'greedy', 20)]
 
     Args:
-        specs: Two or more agents.
-        ruleset: The game.
-        games: Games of each match, even.
-        opening_turns: Random turns that make an opening.
-        opening_set: Which openings; None as in :func:`play_matches`.
-        seed: Seed of all openings and agents.
-        rounds: Rounds of a game, or "match".
-        results: File the margins of the games are appended to, and taken from where they have been played
-            already.
-        records: File the games that are played now are appended to, turn by turn; see
-            :mod:`mancala_env.games.records`. A chunk's games are recorded before its results, so that none is
-            missing: a process killed between the two leaves games there that are played and recorded again.
-        num_threads: CPU threads; None takes every core this process may use.
-        progress: Called as progress(games over, games) after each chunk; games taken from the file count.
-        play_chunks: What plays the games; None plays them here.
-            :class:`mancala_env.evaluation.ray_matches.RayChunks`
-            plays them on a Ray cluster, with the same results.
+        specs: Two or more agents, or their specs.
+        ruleset: The ruleset, or its name.
+        games: Number of games per match; even.
+        opening_turns: Number of random turns in an opening.
+        opening_set: Set of openings; None as in :func:`play_matches`.
+        seed: Random seed of all openings and agents.
+        rounds: Number of rounds per game, or "match".
+        results: Results file; finished games are read from it, and new ones appended.
+        records: File of game records that new games are appended to; see :mod:`mancala_env.games.records`.
+            The games of a chunk are recorded before its results. A process killed in between leaves games
+            that are played and recorded again, but none is missing.
+        num_threads: Number of CPU threads; None for all available cores.
+        progress: Called as progress(finished games, games) after each chunk; games read from `results` count.
+        play_chunks: Plays the games; None plays them in this process.
+            :class:`mancala_env.evaluation.ray_matches.RayChunks` plays them on a Ray cluster, with the same
+            results.
 
     Returns:
-        One result for each pair of agents, in the order of `specs`.
+        One result for each two agents, in the order of `specs`.
 
     Raises:
-        InvalidMatch: The same agent twice, fewer than two, or an argument is out of range.
-        InvalidArgument: The seed is none.
-        InvalidSpec: A spec names no agent, or an agent cannot play the ruleset.
-        InvalidResults: The file is not a results file, or another process is writing it.
-        InvalidRecord: The file of records is one of something else.
-        OSError: The file of records cannot be written.
+        InvalidMatch: If there are fewer than two agents, an agent is named twice, or an argument is out of
+            range.
+        InvalidArgument: If the seed is invalid.
+        InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
+        InvalidResults: If `results` is not a results file, or another process is writing it.
+        InvalidRecord: If `records` exists and does not contain game records.
+        OSError: If `records` cannot be written.
     """
     entrants = [entrant(spec, ruleset, num_threads) for spec in several("specs", specs, "a list of agents")]
     if len(entrants) < 2:
-        raise InvalidMatch(f"a round robin needs at least two agents, not {len(entrants)}")
+        raise InvalidMatch(f"specs must name at least two agents, not {len(entrants)}")
     check_distinct(entrants)
     return play_pairings(
         list(itertools.combinations(entrants, 2)),
@@ -146,13 +146,13 @@ def round_robin(
 
 
 def check_distinct(entrants: Sequence[Entrant]) -> None:
-    """Raise an InvalidMatch where two entrants are the same agent, or tables could not tell them apart."""
+    """Raise InvalidMatch if two entrants are the same agent or have the same name."""
     seen: dict[str, str] = {}
     for one in entrants:
         if one.identity in seen:
-            raise InvalidMatch(f"{one.name} and {seen[one.identity]} are the same agent; name each once")
+            raise InvalidMatch(f"{one.name} and {seen[one.identity]} are the same agent; name it once")
         if one.name in seen.values():
-            raise InvalidMatch(f"two different agents are called {one.name}; give each a name of its own")
+            raise InvalidMatch(f"two different agents are named {one.name}; rename one of them")
         seen[one.identity] = one.name
 
 
@@ -170,20 +170,20 @@ def play_pairings(
     progress: Progress | None = None,
     play_chunks: "PlayChunks | None" = None,
 ) -> list[MatchResult]:
-    """Play the matches asked for; see :func:`round_robin`, which asks for all of them."""
+    """Play a match for each pairing; for the arguments see :func:`round_robin`."""
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     pairs = num_pairs(games)
     if records is not None:
         if play_chunks is not None:
             raise InvalidMatch(
-                "games are recorded where they are played: leave records out, or play them here"
+                f"records={str(records)!r} cannot be used with play_chunks, which does not record games"
             )
-        check_appendable(records)  # said now rather than after the first games
-        GameRecord(ruleset, rounds=rounds)  # so is a ruleset whose words no record can hold
+        check_appendable(records)  # before the games rather than after the first chunk
+        GameRecord(ruleset, rounds=rounds)  # raises if a record cannot hold the ruleset's texts
         play_chunks = partial(play_here, records=records)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
     for one in itertools.chain(*pairings):
-        one.agent.check_rounds(rounds)  # said now rather than after the games of others
+        one.agent.check_rounds(rounds)  # before the games of other pairings
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     keys = [_key(ruleset, *pairing, turns, chosen, seed, limit) for pairing in pairings]
     with ResultsFile(results) as file:
@@ -192,7 +192,7 @@ def play_pairings(
         over = sum(2 * int(found.sum()) for found, _ in done)
         if progress is not None:
             progress(over, total)
-        # Chunk by chunk across all matches, so that an interrupted run has some of each.
+        # Chunk by chunk across all matches, so that an interrupted run has results of each match.
         chunks = [
             Chunk(match, key, ruleset, pairing, start, stop)
             for first in range(0, pairs, PAIRS_PER_CHUNK)
@@ -206,17 +206,17 @@ def play_pairings(
             if progress is not None:
                 progress(over, total)
     return [
-        _as_seen(pairing, key, ruleset, margins)
+        _result_of(pairing, key, ruleset, margins)
         for pairing, key, (_, margins) in zip(pairings, keys, done, strict=True)
     ]
 
 
-class Key(NamedTuple):
-    """What identifies the games of a match: two lines with the same key belong together.
+class MatchKey(NamedTuple):
+    """The identity of a match in a results file; lines with equal keys belong to the same match.
 
-    The agent with the smaller identity is the first, whichever way round the match was asked for. A line
-    without an `opening_set` is from before there were sets: its games are from all openings. `openings` is a
-    hash of the balanced ones, which may be made anew, and empty for others.
+    The first agent is the one with the smaller identity, whatever the order of the specs. A line without
+    `opening_set` is from a version without sets, with games from all openings. `openings` is a hash of the
+    balanced openings, which may be regenerated, and "" for other sets.
     """
 
     package: str
@@ -232,7 +232,7 @@ class Key(NamedTuple):
 
     def numbers(self) -> list[int]:
         """Return the key as entropy for a SeedSequence."""
-        # "all" is left out: files from before there were sets go on with the same openings.
+        # "all" is omitted, so that files from versions without sets resume with the same openings.
         parts = self[1:-2] if self.opening_set == "all" else self[1:-1]
         digest = hashlib.sha256(json.dumps(parts).encode()).digest()
         return np.frombuffer(digest, np.uint32).tolist()
@@ -246,36 +246,36 @@ def _key(
     opening_set: Openings,
     seed: int,
     rounds: int,
-) -> Key:
+) -> MatchKey:
     first, second = sorted((one.identity, other.identity))
     rules = rules_hash(ruleset)
     openings = openings_hash(ruleset, opening_set)
-    return Key(
+    return MatchKey(
         __version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set, openings
     )
 
 
 def rules_hash(ruleset: Ruleset) -> str:
-    """Return what results are filed under beside a ruleset's name: a hash of all that it says."""
+    """Return a hash of all attributes of a ruleset, which identifies it in results files."""
     return hashlib.sha256(json.dumps(asdict(ruleset), sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Chunk(NamedTuple):
-    """Openings `start` to `stop` of a match that are to be played.
+    """A piece of work: the games of openings `start` to `stop` of a match.
 
-    Its games depend on nothing but the chunk, wherever and whenever it is played.
+    The games depend only on the chunk, not on where or when it is played.
 
     Attributes:
         match: Index of the match.
-        key: What identifies its games.
-        ruleset: The game.
-        pairing: Who plays.
+        key: Identity of the match.
+        ruleset: The ruleset.
+        pairing: The two agents.
         start: Index of the first opening.
-        stop: Index past the last.
+        stop: Index after the last opening.
     """
 
     match: int
-    key: Key
+    key: MatchKey
     ruleset: Ruleset
     pairing: tuple[Entrant, Entrant]
     start: int
@@ -283,8 +283,8 @@ class Chunk(NamedTuple):
 
 
 PlayChunks = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, np.ndarray, float]]]
-"""Plays chunks, here or on other machines: gives each back, in any order, with its margins, int16
-`[stop - start, 2]` from the side of `key.first`, and the seconds it took."""
+"""Plays chunks, here or on other machines. It yields each chunk, in any order, with its margins, int16
+`[stop - start, 2]` from the side of `key.first`, and the time in seconds."""
 
 
 def play_here(
@@ -294,7 +294,7 @@ def play_here(
 
     Args:
         chunks: The chunks.
-        records: File that the games are appended to, a chunk at a time.
+        records: File of game records that the games of each chunk are appended to.
     """
     for chunk in chunks:
         began = time.perf_counter()
@@ -311,7 +311,7 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
 
     Args:
         chunk: The chunk.
-        recorded: A list to which the games are added, both of an opening together.
+        recorded: List that the game records are appended to, pair by pair.
     """
     first, second = sorted(chunk.pairing, key=lambda one: one.identity)
     key, start = chunk.key, chunk.start
@@ -337,13 +337,13 @@ def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.nda
     return result.margins
 
 
-def _openings(ruleset: Ruleset, key: Key, start: int, stop: int) -> np.ndarray:
+def _openings(ruleset: Ruleset, key: MatchKey, start: int, stop: int) -> np.ndarray:
     seed = int(np.random.SeedSequence(key.numbers()).generate_state(1, np.uint64)[0])
     return openings(ruleset, stop - start, key.opening_turns, seed, start, opening_set=key.opening_set)
 
 
-def _as_seen(
-    pairing: tuple[Entrant, Entrant], key: Key, ruleset: Ruleset, margins: np.ndarray
+def _result_of(
+    pairing: tuple[Entrant, Entrant], key: MatchKey, ruleset: Ruleset, margins: np.ndarray
 ) -> MatchResult:
     first, second = pairing
     is_first = first.identity == key.first
@@ -370,27 +370,30 @@ def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]
 
 
 class ResultsFile(LinesFile):
-    """Finished games, one chunk a line of JSON; None keeps nothing."""
+    """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Name the file; it is opened, read and locked by ``with``."""
+        """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
-        self._chunks: dict[Key, list[tuple[int, np.ndarray]]] = {}
+        self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
 
-    def margins(self, key: Key, pairs: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the first P openings of a match are in the file, bool `[P]`, and the margins,
-        int16 `[P, 2]`. A game that is there twice counts once.
+    def margins(self, key: MatchKey, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the results of the first P openings of a match.
+
+        Returns:
+            bool `[P]`, whether the file contains the opening, and int16 `[P, 2]`, the margins. Of duplicates
+            the first line counts.
         """
         found = np.zeros(pairs, np.bool_)
         margins = np.zeros((pairs, 2), np.int16)
-        for start, chunk in reversed(self._chunks.get(key, [])):  # the first line of a game wins
+        for start, chunk in reversed(self._chunks.get(key, [])):  # the first line overwrites later ones
             part = chunk[: max(0, pairs - start)]
             margins[start : start + len(part)] = part
             found[start : start + len(part)] = True
         return found, margins
 
-    def append(self, key: Key, start: int, margins: np.ndarray, seconds: float) -> None:
-        """Add a finished chunk as one line."""
+    def append(self, key: MatchKey, start: int, margins: np.ndarray, seconds: float) -> None:
+        """Append a finished chunk as one line."""
         self.append_line(
             {
                 "format": FORMAT if key.opening_set == "all" else SET_FORMAT,
@@ -403,11 +406,11 @@ class ResultsFile(LinesFile):
         )
 
     def take(self, line: bytes, number: int) -> None:
-        """Take a line that is in the file; see LinesFile."""
+        """Parse a line of the file; see LinesFile."""
         key, start, margins = self._parsed(line, number)
         self._chunks.setdefault(key, []).append((start, margins))
 
-    def _parsed(self, line: bytes, number: int) -> tuple[Key, int, np.ndarray]:
+    def _parsed(self, line: bytes, number: int) -> tuple[MatchKey, int, np.ndarray]:
         try:
             fields: dict[str, Any] = json.loads(line)
             if fields["format"] not in (FORMAT, SET_FORMAT):
@@ -417,7 +420,7 @@ class ResultsFile(LinesFile):
                 )
             fields = {"opening_set": "all", "openings": ""} | fields
             given = np.array(fields["margins"])
-            if given.size and given.dtype.kind != "i":  # NaN among them, or words
+            if given.size and given.dtype.kind != "i":  # floats, NaN or texts
                 raise ValueError
             margins = given.astype(np.int16).reshape(-1, 2)
             start = whole("start", fields["start"], 0, 2**40)
@@ -425,7 +428,7 @@ class ResultsFile(LinesFile):
                 raise ValueError
             if (given != margins.reshape(given.shape)).any():
                 raise ValueError
-            key = Key(**{name: fields[name] for name in Key._fields})
+            key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
             if not all(isinstance(part, str) or is_whole(part) for part in key):
                 raise ValueError
             return key, start, margins

@@ -45,8 +45,8 @@ HELP = """\
 [b]h[/b]        a hint: what perfect play does, or a quick search
 [b]v[/b]        values: where each turn leads with best play, as your lead in
          seeds at the end of the round; ★ is the best
-[b]Space[/b]    stop the seeds, and let them go on; [b].[/b] moves one seed
-[b]Enter[/b]    skip to the end of the turn; go on to the next round
+[b]Space[/b]    pause or resume the seeds; [b].[/b] moves one seed
+[b]Enter[/b]    skip to the end of the turn; begin the next round
 [b]+ -[/b]      faster, slower
 [b]w[/b]        write the game into a file of records
 [b]t[/b]        light or dark
@@ -582,7 +582,7 @@ class PlayApp(App[None]):
         self._show()
 
     def action_go_on(self) -> None:
-        """Sow the hole of the cursor, skip to the end of the turn, or go on to the next round."""
+        """Sow the hole of the cursor, skip to the end of the turn, or begin the next round."""
         if self.stage == "choose" and self._cursor >= 0:
             self._choose(action_of(self.game.ruleset, self.game.position.player, self._cursor))
         elif self.stage == "round":
@@ -607,7 +607,7 @@ class PlayApp(App[None]):
             self._next_moment()
         elif self.stage == "round":
             self._go_on_by_itself()
-        self._say("Stopped: . moves one seed, Space goes on." if self._is_paused else "")
+        self._say("Paused: . moves one seed, Space resumes." if self._is_paused else "")
 
     def action_one_step(self) -> None:
         """Move one seed while the animation is paused."""

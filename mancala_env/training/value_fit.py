@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from mancala_env.agents import make
 from mancala_env.agents.searchers import MinimaxAgent
 from mancala_env.engine.state import PLAYER_COLUMN, SOUTH
-from mancala_env.evaluation.matches import Table
+from mancala_env.evaluation.matches import MatchGames
 from mancala_env.evaluation.openings import MAX_OPENING_TURNS, openings, set_to_learn_from
 from mancala_env.networks.value import NUM_CODES, NUM_UNITS, ValueWeights, certain_leads, codes_of
 from mancala_env.rulesets import Ruleset
@@ -61,7 +61,7 @@ def _play_some(agent: MinimaxAgent, num_games: int, seed: int) -> Played:
     draw = np.random.default_rng(seed)
     chance = make("random", agent.ruleset, seed=seed)
     lengths = np.bincount(draw.integers(0, MAX_OPENING_TURNS + 1, num_games))
-    table = Table(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
+    table = MatchGames(agent, agent, openings_of_lengths(agent.ruleset, lengths, seed))
     steady = draw.integers(0, _STEADY, num_games)
     games, rows_of, found, turn, turns = [], [], [], 0, 0
     while not table.is_over.all():

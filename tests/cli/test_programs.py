@@ -19,8 +19,7 @@ from mancala_env.training import run as train
 from mancala_env.training import value_growth
 from mancala_env.training.config import configs_folder, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train
-from tools import make_book, make_page_files, make_positions
-from tools import make_ladders as arena
+from tools import make_book, make_ladders, make_page_files, make_positions
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]
@@ -84,11 +83,11 @@ def test_a_bug_of_ours_is_not_hidden(bug):
     ("main", "words", "said"),
     [
         (make_book.main, ["leyla", "lyla"], "make_book: .*ruleset 'lyla'"),
-        (make_book.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
+        (make_book.main, ["leyla", "--folder", "no/such"], "existing folder, not no/such"),
         (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], "--turns must be at least 0, not -1"),
         (make_positions.main, ["leyla", "lyla"], "make_positions: .*ruleset 'lyla'"),
-        (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
-        (arena.main, ["lyla"], "arena: .*ruleset 'lyla'"),
+        (make_positions.main, ["leyla", "--folder", "no/such"], "existing folder, not no/such"),
+        (make_ladders.main, ["lyla"], "make_ladders: .*ruleset 'lyla'"),
         (value_growth.main, ["leyla", "--seed", "-1"], "mancala grow-value: seed must be .* 0 .*-1"),
         (value_growth.main, ["leyla", "--depth", "100"], "mancala grow-value: depth must be .* 99.*100"),
         (value_growth.main, ["leyla", "--out", "."], "mancala grow-value: --out must be a file in a folder"),
@@ -100,10 +99,10 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (train.main, ["--minuts", "1"], "train.*: .*minuts"),
         (train.main, ["--config", "no/such.yaml"], "train.*: .*no/such.yaml"),
         (rllib_train.main, ["--minutes", "0"], "rllib_train.py: minutes must be a finite number, above 0"),
-        (arena.main, ["--games", "many"], "arena: .*--games.*many"),
+        (make_ladders.main, ["--games", "many"], "make_ladders: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
-        (make_page_files.main, ["--nothing"], "make_files: .*--nothing"),
+        (make_page_files.main, ["--nothing"], "make_page_files: .*--nothing"),
         (value_growth.main, ["leyla", "--games", "0"], "mancala grow-value: games must be .*, not 0"),
         (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
         (figures.main, ["--nothing"], "figures.py: .*nothing"),
@@ -196,9 +195,7 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
     maker.send_signal(signal.SIGINT)
     _, said = maker.communicate(timeout=60)
     assert maker.returncode == 130
-    assert said == (
-        "make_book: interrupted; what is known has been written, and the same command goes on from there\n"
-    )
+    assert said == ("make_book: interrupted; the values so far are saved; run the same command to resume\n")
     assert set(book_of(path).rests) == {UNKNOWN}
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
@@ -248,7 +245,7 @@ def test_a_missing_extra_is_one_line(missing, words, said):
     [
         (cli.main, ["evaluate", "random", "--num-threads", "1"], "--num-threads; did you mean --num_threads"),
         (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes; did you mean --core_minutes"),
-        (arena.main, ["leyla", "--slow-games", "2"], "--slow-games; did you mean --slow_games"),
+        (make_ladders.main, ["leyla", "--slow-games", "2"], "--slow-games; did you mean --slow_games"),
     ],
 )
 def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, capsys):

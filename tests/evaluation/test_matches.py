@@ -35,7 +35,7 @@ from mancala_env.evaluation import (
 from mancala_env.evaluation.matches import MOST_GAMES, MatchResult, num_pairs
 from mancala_env.evaluation.openings import openings_to_evaluate
 from mancala_env.evaluation.plots import plot_win_rates
-from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, Key, play_here
+from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, play_here
 from mancala_env.games import records
 from mancala_env.observations import num_features
 
@@ -233,7 +233,7 @@ def test_openings_are_not_played_over_rounds_that_an_agent_cannot_play():
 
 
 def test_the_openings_of_a_match_depend_on_all_that_identifies_it_but_the_versions():
-    key = Key("0.1.0", "leyla", "1234", 1, 4, 0, "greedy", "random", "evaluation", "")
+    key = MatchKey("0.1.0", "leyla", "1234", 1, 4, 0, "greedy", "random", "evaluation", "")
     others = {"ruleset": "gabata_i", "rules": "4321", "rounds": 2, "opening_turns": 3, "seed": 1,
               "first": "minimax:1", "second": "mcts:1", "opening_set": "training"}  # fmt: skip
     found = [key.numbers(), *(key._replace(**{name: value}).numbers() for name, value in others.items())]
@@ -476,7 +476,7 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
     assert tuple(stored) == rulesets.names()
     for name, entry in stored.items():
         found = stored_ladder(name)
-        assert set(found.anchors) | set(found.left_out) == set(ladder.ANCHORS)
+        assert set(found.anchors) | set(found.excluded) == set(ladder.ANCHORS)
         met = {match[:2] for match in found.matches}
         assert len(met) == len(found.matches)
         slow = [anchor for anchor in found.anchors if anchor in ladder.SLOW_ANCHORS]
@@ -509,12 +509,12 @@ def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
 
 def test_an_anchor_that_there_is_not_cannot_be_left_out():
     with raises(InvalidMatch, "perfct"):
-        ladder.play_ladder("leyla", games=2, left_out={"perfct": "takes hours"})
+        ladder.play_ladder("leyla", games=2, excluded={"perfct": "takes hours"})
 
 
 def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
     monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1", "mcts:1"))
-    played = ladder.play_ladder("leyla", games=4, left_out={"mcts:1": "to see it said"})
+    played = ladder.play_ladder("leyla", games=4, excluded={"mcts:1": "to see it said"})
     assert played.anchors == ("random", "greedy", "minimax:1")
     path = tmp_path / "ladder.json"
     ladder.store(played, path)

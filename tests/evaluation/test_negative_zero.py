@@ -9,7 +9,7 @@ from mancala_env import cli
 from mancala_env.benchmark.aggregates import Estimate
 from mancala_env.benchmark.summary import Standing
 from mancala_env.evaluation import evaluate
-from mancala_env.evaluation.evaluate import Evaluation
+from mancala_env.evaluation.agent_evaluation import Evaluation
 from mancala_env.evaluation.matches import MatchResult
 from mancala_env.evaluation.ratings import Ratings
 from mancala_env.evaluation.regret import RegretDifference

@@ -17,14 +17,14 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import (
     InvalidMatch,
     InvalidResults,
-    balanced,
     evaluate,
     openings,
     play_matches,
     round_robin,
     stored_ladder,
 )
-from mancala_env.evaluation.balanced import NoBalancedOpenings, balanced_openings, openings_hash
+from mancala_env.evaluation import balanced_openings as balanced
+from mancala_env.evaluation.balanced_openings import NoBalancedOpenings, balanced_openings, openings_hash
 from mancala_env.evaluation.openings import every_opening, openings_to_evaluate, set_to_learn_from
 from mancala_env.solver import Solver
 from mancala_env.solver.book import load_book

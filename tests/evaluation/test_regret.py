@@ -17,7 +17,7 @@ from mancala_env.agents import Agent, InvalidSpec
 from mancala_env.engine.state import PLAYER_COLUMN
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation import evaluate, measure_regret, own_games_regret, write_report
-from mancala_env.evaluation.evaluate import Evaluation
+from mancala_env.evaluation.agent_evaluation import Evaluation
 from mancala_env.evaluation.html_page import Page
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, stored_ladder
 from mancala_env.evaluation.matches import InvalidMatch
@@ -357,8 +357,8 @@ def test_where_nothing_was_measured_a_picture_is_empty_and_the_notes_tell_why(tm
 
 def test_notes_tell_what_the_numbers_leave_out(evaluation, monkeypatch):
     left_out = {"perfect": "too slow"}
-    stored = replace(stored_ladder(RULESET), left_out=left_out)
-    monkeypatch.setattr("mancala_env.evaluation.evaluate.stored_ladder", lambda ruleset: stored)
+    stored = replace(stored_ladder(RULESET), excluded=left_out)
+    monkeypatch.setattr("mancala_env.evaluation.agent_evaluation.stored_ladder", lambda ruleset: stored)
     (note,) = evaluate("greedy", RULESET, games=2, regret=False).notes
     assert "perfect" in note
     assert "too slow" in note
@@ -366,7 +366,7 @@ def test_notes_tell_what_the_numbers_leave_out(evaluation, monkeypatch):
     assert "random" in note
     assert not evaluate(["greedy", "random"], RULESET, games=2, ladder=False, regret=False).notes
     assert evaluation.notes == [
-        f"anchor {name} is left out: {why}" for name, why in stored_ladder(RULESET).left_out.items()
+        f"anchor {name} is excluded: {why}" for name, why in stored_ladder(RULESET).excluded.items()
     ]
 
 
@@ -468,7 +468,7 @@ def test_a_worst_move_is_drawn_with_what_each_hole_is_worth():
     page.boards(regret.worst[:1])
     (move,) = regret.worst[:1]
     text = page.html()
-    assert f"{move.regret} seeds given away." in text
+    assert f"{move.regret} seeds lost." in text
     badges = re.findall(r">([+-]\d+|0)</text>", text)
     for value in move.values.values():
         assert (f"{value:+d}" if value else "0") in badges

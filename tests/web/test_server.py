@@ -410,8 +410,8 @@ def test_a_failure_of_the_server_is_told_apart_from_a_refusal(server, monkeypatc
     def fail(*_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr("mancala_env.web.analysis.House.analyse", fail)
-    monkeypatch.setattr("mancala_env.web.analysis.House.choose", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.AnalysisService.analyse", fail)
+    monkeypatch.setattr("mancala_env.web.analysis.AnalysisService.choose", fail)
     position = {"position": LATE}
     analysed, chosen, refused = talk(
         server,
@@ -482,8 +482,8 @@ def test_who_comes_before_the_server_runs_waits_for_it():
     [
         (["--port", "99999"], "port must be 0 to 65535"),
         (["--host", "no.such.host.invalid"], "cannot listen on"),
-        (["--checkpoints", "nowhere"], "'nowhere' is none"),
-        (["--checkpoints", ""], "checkpoints must be a folder, and '' is none"),
+        (["--checkpoints", "nowhere"], "--checkpoints must be an existing folder, not 'nowhere'"),
+        (["--checkpoints", ""], "--checkpoints must be an existing folder, not ''"),
         (["--agents", "random", "nowhere.zip"], "there is no checkpoint 'nowhere.zip'"),
         (["--agents", "minmax:3"], "did you mean minimax"),
         (["--agents", "python:none.py:f"], "none.py cannot be read"),

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.evaluate import Evaluation, evaluate
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.matches import InvalidMatch, MatchResult
 from mancala_env.evaluation.plots import BARS, draw_intervals, finish
 from mancala_env.networks.checkpoint import read_identity

@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 
 from mancala_env._util.command_line import Parser, check_out, in_one_line
-from mancala_env.evaluation.evaluate import Evaluation, evaluate
+from mancala_env.evaluation.agent_evaluation import Evaluation, evaluate
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training.config import InvalidConfig, TrainConfig, read_config

@@ -1,9 +1,9 @@
-"""Balanced openings: positions a few turns in that neither seat has won yet.
+"""The bundled balanced openings: positions after a few turns in which neither seat has an advantage.
 
-After four random turns most rounds between strong agents are decided by the seat. These positions are worth
-at most two seeds to either player: by the opening book where it knows them, else by a deep search with the
-shipped value network. They are shipped for most rulesets of the written sources, all held out from training
-(:mod:`mancala_env.engine.holdout`); ``python -m tools.make_openings`` makes them anew.
+After four random turns the seat decides most rounds between strong agents. With best play from a balanced
+opening the margin is at most two seeds, according to the opening book or a deep search with the bundled value
+network. Most rulesets of written sources have balanced openings. All are held out from training
+(:mod:`mancala_env.engine.holdout`). ``python -m tools.make_openings`` regenerates them.
 """
 
 import hashlib
@@ -20,20 +20,20 @@ from mancala_env.rulesets import Ruleset, lookup
 
 
 class NoBalancedOpenings(MancalaError):
-    """A ruleset for which no balanced openings are shipped."""
+    """A ruleset without bundled balanced openings."""
 
 
 @lru_cache(maxsize=32)
 def balanced_openings(ruleset: Ruleset) -> np.ndarray:
-    """Return the balanced openings shipped for a ruleset, uint64 `[N, NUM_COLUMNS]`; not to be written to.
+    """Return the bundled balanced openings of a ruleset, uint64 `[N, NUM_COLUMNS]`, read-only.
 
     Raises:
-        NoBalancedOpenings: There are none; the message says for which there are.
+        NoBalancedOpenings: If none are bundled; the message lists the rulesets that have some.
     """
     file = bundled_file("openings", ruleset.name)
     if not has_balanced_openings(ruleset):
         listed = ", ".join(rulesets_with("openings"))
-        raise NoBalancedOpenings(f"no balanced openings of {ruleset.name}; there are some of: {listed}")
+        raise NoBalancedOpenings(f"no balanced openings are bundled for {ruleset.name}, only for {listed}")
     try:
         data = read_arrays(
             file,
@@ -41,20 +41,20 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
         )
         games = check_games(ruleset, data["games"])
     except (InvalidArchive, InvalidPosition) as error:
-        raise NoBalancedOpenings(f"{file} holds no balanced openings ({error})") from error
+        raise NoBalancedOpenings(f"{file} does not contain balanced openings ({error})") from error
     games.setflags(write=False)
     return games
 
 
 def has_balanced_openings(ruleset: Ruleset) -> bool:
-    """Return whether balanced openings are shipped for a ruleset, and not for another of its name."""
+    """Return whether balanced openings are bundled for exactly this ruleset."""
     return ruleset.name in rulesets_with("openings") and lookup(ruleset.name) == ruleset
 
 
 def openings_hash(ruleset: Ruleset, opening_set: str) -> str:
-    """Return a hash of the balanced openings of a ruleset, which may be made anew; empty for another set.
+    """Return a hash of a ruleset's balanced openings, which may be regenerated; "" for other sets.
 
-    What is drawn by a seed alone needs none.
+    Openings of other sets depend on the random seed only.
     """
     if opening_set != "balanced":
         return ""
