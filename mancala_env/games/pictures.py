@@ -99,13 +99,7 @@ def save(
         return
     looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
     if isinstance(what, Position) and action is None:
-        with needing("a picture in pixels", "render"):
-            from PIL.PngImagePlugin import PngInfo
-
-            from mancala_env.render.pixels import image_of
-        said = PngInfo()
-        said.add_text("Position", what.to_text())
-        image_of(what.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=said)
+        _write_png(path, what, shown, looks)
         return
     if isinstance(what, GameRecord):
         frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)
@@ -113,6 +107,16 @@ def save(
         assert action is not None
         frames = frames_of_turn(what, action, seed_seconds=seed_seconds or SEED_SECONDS, **looks)
     (write_gif if kind == ".gif" else write_mp4)(path, frames)
+
+
+def _write_png(path: Path, position: Position, shown: dict[str, Any], looks: dict[str, Any]) -> None:
+    with needing("a picture in pixels", "render"):
+        from PIL.PngImagePlugin import PngInfo
+
+        from mancala_env.render.pixels import image_of
+    texts = PngInfo()
+    texts.add_text("Position", position.to_text())
+    image_of(position.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=texts)
 
 
 def _check_kind(path: Path, kind: str, is_game: bool, action: int | None) -> None:

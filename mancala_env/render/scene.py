@@ -254,16 +254,7 @@ def describe(
     for start, end in arrows:
         shapes += _arrow(layout, start, end)
     shapes += _badges(layout, values or {})
-    counts = _counts(ruleset, state, b)
-    score = f"{counts[SOUTH]} : {counts[NORTH]}"
-    if ruleset.row_width > 3:
-        score = f"South {score} North"
-    score_at = layout.width - _MARGIN - 4
-    shapes.append(Words(score_at, layout.footer, score, WORD, "faint", "end", name="score"))
-    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
-    line = _shortened(status if caption is None else caption, room, LINE)
-    shapes += _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
-    shapes.append(Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption"))
+    shapes += _footer(layout, state, b, status if caption is None else caption)
     return Scene(
         layout.width, layout.height, tuple(shapes), f"{title}: {status}", in_words(ruleset, state, b, legal)
     )
@@ -387,6 +378,20 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
     """Return a triangle that points down to South or up to North."""
     tip = r if player == SOUTH else -r
     return Outline(((x, y + tip), (x - r, y - tip), (x + r, y - tip)), ROLES[player], name=name)
+
+
+def _footer(layout: Layout, state: State, b: int, caption: str) -> Iterator[Shape]:
+    """Draw the line under the board: score, mark of the player to move, and caption."""
+    counts = _counts(layout.ruleset, state, b)
+    score = f"{counts[SOUTH]} : {counts[NORTH]}"
+    if layout.ruleset.row_width > 3:
+        score = f"South {score} North"
+    score_at = layout.width - _MARGIN - 4
+    yield Words(score_at, layout.footer, score, WORD, "faint", "end", name="score")
+    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
+    yield from _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
+    line = _shortened(caption, room, LINE)
+    yield Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
 
 
 def _turn_mark(layout: Layout, player: int, is_running: bool) -> Iterator[Shape]:
