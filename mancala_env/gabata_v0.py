@@ -24,40 +24,45 @@ __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
-    """Gabata: sow and relay; a fourth seed on the opponent's side makes the hole a weg of one's own,
-    whose seeds count for its owner (docs/rules.md).
+    """Gabata: a relay game. A fourth seed on the opponent's side makes the hole a weg of the player, whose
+    seeds count for its owner (docs/rules.md).
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with
-    ``landing="weg"``. Arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+    ``landing="weg"``. The arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
 
     ## Action Space
-    ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order: 0 to W-1 are their own row. A
-    is W for one round; for more it is 2W, because holes of the opponent's row can become one's territory.
-    Holes that are empty, wegs, or not the agent's are masked. An agent without a legal hole passes: they are
-    not selected.
+    ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order. Actions 0 to W-1 are their own
+    row. A is W for one round. It is 2W for more, because holes of the opponent's row can become the agent's
+    territory. Empty holes, wegs and holes of the other agent are masked. An agent without a legal hole
+    passes: the other one is selected.
 
     ## Observation Space
-    A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
-    (``mancala_env.observations.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
-    is all zeros for the agent who is not to move. ``infos`` holds the mask as well. With
-    ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the observation
-    is int16 `[A, G]`, what each action leads to (``mancala_env.observations``), all zeros for the agent who
-    is not to move.
+    A dict of two arrays:
+
+    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
+      ``mancala_env.observations.parts(ruleset)`` names the features.
+    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
+      holds it as well.
+
+    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
+    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
+    for the agent who does not move.
 
     ## Starting State
-    Four seeds in every hole, nothing captured; ``player_0``, South, to move unless `first_player` says
-    otherwise; then `opening_turns` random turns. In ``gabata_3`` the forced opening has been played and the
-    other agent is to move. ``reset(options={"position": ...})`` starts elsewhere.
+    Four seeds in every hole, and empty stores. ``player_0``, South, moves first by default (`first_player`).
+    Then `opening_turns` random turns are played. In ``gabata_3`` the forced opening has been played, and the
+    other agent moves. ``reset(options={"position": ...})`` starts from another position.
 
     ## Rewards
-    0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
-    in the last count over all seeds of the game (`reward="margin"`).
+    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
+    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
-    When neither agent has a legal hole, a relay never ends, or nothing changes for 50 turns, the round is
-    counted. It is the episode, unless `rounds` asks for more; a match of random play takes hundreds. Agents
-    terminate together; a match that reaches 1,000 rounds is truncated, its rewards then by the last count.
+    A round ends when neither agent has a legal hole, when a relay never ends, or when nothing changes for 50
+    turns. The episode ends after `rounds` rounds, or with the match; random matches take hundreds of rounds.
+    Both agents terminate together. A match of 1,000 rounds is truncated; the last count then decides the
+    rewards.
 
     ## Version History
     * v0: first release
@@ -73,7 +78,7 @@ class raw_env(MancalaAEC):
 
 
 def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-    """Make the environment, guarded as PettingZoo's classic games are; arguments are raw_env's.
+    """Make the environment in wrappers like those of PettingZoo's classic games; see raw_env for arguments.
 
     An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
     """

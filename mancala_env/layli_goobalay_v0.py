@@ -24,38 +24,42 @@ __all__ = ["env", "raw_env"]
 
 
 class raw_env(MancalaAEC):
-    """Layli Goobalay: sow and relay; an empty hole of one's own captures what lies opposite, three make
-    two uur, whose seeds count for their owner (docs/rules.md).
+    """Layli Goobalay: a relay game. A lap that ends in the player's own empty hole captures the opposite
+    seeds. Three seeds make two uur, whose seeds count for their owner (docs/rules.md).
 
     Rulesets: ``layli_goobalay`` (the default), ``leyla_gobale_ii``, ``layli_goobalay_long``,
-    ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or your own
-    with ``landing="uur"``. Arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+    ``layli_goobalay_8``, ``ludii_leyla_gobale_somaliland``, ``ludii_leyla_gobale_gabradarre``, or a Ruleset
+    with ``landing="uur"``. The arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
 
     ## Action Space
-    ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Holes that are empty
-    or uur are masked.
+    ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty holes and uur
+    are masked.
 
     ## Observation Space
-    A dict of ``observation``, float32 `[F]`, everything about the position seen from the agent
-    (``mancala_env.observations.parts(ruleset)`` names the features), and ``action_mask``, int8 `[A]`, which
-    is all zeros for the agent who is not to move. ``infos`` holds the mask as well. With
-    ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the observation
-    is int16 `[A, G]`, what each action leads to (``mancala_env.observations``), all zeros for the agent who
-    is not to move.
+    A dict of two arrays:
+
+    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
+      ``mancala_env.observations.parts(ruleset)`` names the features.
+    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
+      holds it as well.
+
+    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
+    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
+    for the agent who does not move.
 
     ## Starting State
-    Four seeds in every hole (five in ``leyla_gobale_ii``), nothing captured; ``player_0``, South, to move
-    unless `first_player` says otherwise; then `opening_turns` random turns.
-    ``reset(options={"position": ...})`` starts elsewhere.
+    Four seeds in every hole (five in ``leyla_gobale_ii``), and empty stores. ``player_0``, South, moves
+    first by default (`first_player`). Then `opening_turns` random turns are played.
+    ``reset(options={"position": ...})`` starts from another position.
 
     ## Rewards
-    0 until the episode ends; then zero-sum: +1, 0 or -1 by who has won (`reward="outcome"`), or one's lead
-    in the last count over all seeds of the game (`reward="margin"`).
+    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
+    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
-    When the agent to move has no legal hole, a relay never ends, or nothing changes for 50 turns, the round
-    is counted. It is the episode, unless `rounds` asks for more. Agents terminate together; a match that
-    reaches 1,000 rounds is truncated, its rewards then by the last count.
+    A round ends when the agent to move has no legal hole, when a relay never ends, or when nothing changes
+    for 50 turns. The episode ends after `rounds` rounds, or with the match. Both agents terminate together.
+    A match of 1,000 rounds is truncated; the last count then decides the rewards.
 
     ## Version History
     * v0: first release
@@ -71,7 +75,7 @@ class raw_env(MancalaAEC):
 
 
 def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-    """Make the environment, guarded as PettingZoo's classic games are; arguments are raw_env's.
+    """Make the environment in wrappers like those of PettingZoo's classic games; see raw_env for arguments.
 
     An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
     """

@@ -1,9 +1,12 @@
-"""Where a hole is: as an action of a player, in sowing order, and on the board as drawn.
+"""Coordinates of holes: in sowing order, as an action of a player, and on the drawn board.
 
-A hole is a number 0 to H-1 in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
-seen from the player to move, whose own row is 0 to W-1. A square is (row, column) as the board is drawn:
-row 0 is North's, the upper one, row 1 South's, column 0 the leftmost. Anticlockwise games run left to right
-along South's row, clockwise ones right to left, so those are mirrored.
+| name | meaning |
+|---|---|
+| hole | number in sowing order: 0 to W-1 are South's row, W to H-1 North's |
+| action | hole seen from the player to move: 0 to W-1 are their own row |
+| square | (row, column) on the drawn board: row 0 is North's (the upper one), column 0 the leftmost |
+
+South's row runs from left to right in anticlockwise games, and from right to left in clockwise ones.
 
 >>> from mancala_env.engine.coordinates import action_of, hole_at, hole_of, square_of
 >>> hole_of("layli_goobalay", 1, 2)
@@ -13,7 +16,7 @@ along South's row, clockwise ones right to left, so those are mirrored.
 >>> action_of("layli_goobalay", 1, hole_at("layli_goobalay", 0, 3))
 2
 
-Kernels have the same in :mod:`mancala_env.engine.state`.
+Kernels use the functions of :mod:`mancala_env.engine.state`.
 
 Symbols: W row width, H holes, B games.
 """
@@ -25,7 +28,7 @@ from mancala_env.rulesets import Ruleset, lookup
 
 
 def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
-    """Return the hole that an action of a player means.
+    """Return the hole of an action of a player.
 
     Args:
         ruleset: The ruleset.
@@ -41,7 +44,7 @@ def hole_of(ruleset: str | Ruleset, player: int, action: int) -> int:
 
 
 def action_of(ruleset: str | Ruleset, player: int, hole: int) -> int:
-    """Return the action of a player that means a hole; the inverse of :func:`hole_of`.
+    """Return the action of a player for a hole; the inverse of :func:`hole_of`.
 
     Args:
         ruleset: The ruleset.
@@ -52,12 +55,12 @@ def action_of(ruleset: str | Ruleset, player: int, hole: int) -> int:
         InvalidArgument: `player` or `hole` is out of range.
     """
     ruleset = lookup(ruleset)
-    # Half a turn of the board, which undoes itself.
+    # A half turn of the board is its own inverse.
     return hole_of(ruleset, player, whole("hole", hole, 0, ruleset.num_holes - 1))
 
 
 def square_of(ruleset: str | Ruleset, hole: int) -> tuple[int, int]:
-    """Return (row, column) of a hole as drawn: row 0 is North's, column 0 the leftmost.
+    """Return (row, column) of a hole on the drawn board.
 
     Raises:
         InvalidArgument: `hole` is not 0 to H-1.
@@ -69,7 +72,7 @@ def square_of(ruleset: str | Ruleset, hole: int) -> tuple[int, int]:
 
 
 def hole_at(ruleset: str | Ruleset, row: int, column: int) -> int:
-    """Return the hole at a square as drawn; the inverse of :func:`square_of`.
+    """Return the hole at a square; the inverse of :func:`square_of`.
 
     Raises:
         InvalidArgument: `row` is not 0 or 1, or `column` not 0 to W-1.
@@ -80,7 +83,7 @@ def hole_at(ruleset: str | Ruleset, row: int, column: int) -> int:
 
 
 def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
-    """Return North's and South's holes as they are drawn, int64 `[W]` each, left to right."""
+    """Return North's and South's holes from left to right on the drawn board, int64 `[W]` each."""
     width = ruleset.row_width
     south, north = np.arange(width), np.arange(2 * width - 1, width - 1, -1)
     return (north, south) if ruleset.direction == "anticlockwise" else (north[::-1], south[::-1])
@@ -89,7 +92,7 @@ def holes_as_drawn(ruleset: Ruleset) -> tuple[np.ndarray, np.ndarray]:
 def holes_seen_by(ruleset: Ruleset, players: np.ndarray) -> np.ndarray:
     """Return the holes in the order of each player's actions, int64 `[B, H]` for players 0 or 1, `[B]`.
 
-    The same array takes a row of actions to holes and a row of holes to actions.
+    The same array converts actions to holes and holes to actions.
     """
     shift = ruleset.row_width * np.asarray(players, np.int64)[:, None]
     return (np.arange(ruleset.num_holes) + shift) % ruleset.num_holes

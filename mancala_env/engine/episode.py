@@ -1,7 +1,7 @@
-"""Episodes: how one starts, its steps, and how it ends.
+"""Episodes: start, steps and end.
 
-An episode is some rounds of a match, or the whole match (RULES 5). :func:`step` is the only place where a
-turn, the end of a round and the end of an episode meet; everything that plays episodes calls it.
+An episode is one or more rounds of a match, or the whole match (RULES 5). :func:`step` is the only function
+that joins a turn, the end of a round and the end of an episode. All code that plays episodes calls it.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -20,17 +20,18 @@ from mancala_env.errors import InvalidArgument
 Rounds = int | Literal["match"]
 
 MATCH = 0
-"""What `rounds="match"` is to a kernel."""
+"""Code of `rounds="match"` for kernels."""
 MAX_ROUNDS = 1000
-"""A match that the rules have not ended after so many rounds is truncated (RULES 5.4)."""
+"""Number of rounds after which a match is truncated (RULES 5.4)."""
 OUTCOME, MARGIN, SEEDS = 0, 1, 2
-"""What an episode is worth to South: +1, 0 or -1; the lead over all seeds; the lead in seeds."""
+"""Rewards of South: +1, 0 or -1; the lead divided by all seeds; the lead in seeds."""
 
 MOST_OPENING_TURNS = 10_000
-"""The most random turns an episode can be asked to start with; few rounds last as long."""
+"""Most random turns at the start of an episode; few rounds are as long."""
 
-# A position of N turns is not always to be had: random rounds rarely outlast 100 turns on 2x6. After so many
-# rounds the last running position of one is taken, of the set that is asked for; after so many more, of any.
+# Random rounds on 2x6 rarely outlast 100 turns, so a position after N turns may not exist. After
+# _MOST_OPENINGS rounds, the last running position of a round is taken if it is in the set; after _MOST_ROUNDS
+# rounds, it is always taken.
 _MOST_OPENINGS, _MOST_ROUNDS = 100, 1000
 
 
@@ -39,10 +40,10 @@ class EpisodeSettings(NamedTuple):
 
     Attributes:
         rounds: Most rounds of an episode; MATCH for a match, which MAX_ROUNDS truncates.
-        first_player: Who starts an episode: 0, 1, or 2 for a player drawn by lot.
-        opening_turns: Uniformly random turns played before an episode begins.
+        first_player: Who starts an episode: 0, 1, or 2 for a random player.
+        opening_turns: Number of uniformly random turns before an episode begins.
         reward: OUTCOME, MARGIN or SEEDS.
-        opening_set: ALL, TRAINING or EVALUATION: what it may begin with after opening turns.
+        opening_set: Allowed positions after opening turns: ALL, TRAINING or EVALUATION.
     """
 
     rounds: int
@@ -53,15 +54,14 @@ class EpisodeSettings(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one turn led to.
+    """The result of a turn in an episode.
 
     Attributes:
-        game: The game to go on from, or the one the episode ended in. After a finished round that others
-            follow it is the start of the next round.
-        played: The game right after the turn.
+        game: The next game: after the turn, at the start of the next round, or at the end of the episode.
+        played: The game directly after the turn.
         is_over: Whether the episode is over.
-        is_truncated: Whether it is truncated (RULES 5.4).
-        reward: South's reward, 0 while the episode goes on. North's is its negative.
+        is_truncated: Whether the episode is truncated (RULES 5.4).
+        reward: South's reward, 0 while the episode runs. North's reward is its negative.
     """
 
     game: Any
@@ -72,10 +72,10 @@ class Step(NamedTuple):
 
 
 def encode_rounds(rounds: Rounds) -> int:
-    """Return a limit on rounds as kernels take it.
+    """Return the code of a limit on rounds for kernels.
 
     Raises:
-        InvalidArgument: Neither a whole number from 1 to MAX_ROUNDS nor "match".
+        InvalidArgument: `rounds` is not a whole number from 1 to MAX_ROUNDS, and not "match".
     """
     if isinstance(rounds, str) and rounds == "match":
         return MATCH
@@ -97,7 +97,7 @@ def encode_episode(
     """Return the settings of an episode from the arguments of Batch and the environments.
 
     Raises:
-        InvalidArgument: An argument is out of range; the message says what would be right.
+        InvalidArgument: An argument is out of range; the message says what is valid.
     """
     starter = one_of("first_player", first_player, (SOUTH, NORTH, "random"))
     return EpisodeSettings(
@@ -115,7 +115,7 @@ _NO_SETTINGS = (0,) * NUM_SETTINGS
 
 @kernel
 def settings_in(numbers, first):
-    """Return the EpisodeSettings whose fields lie in an int64 array from a place on, in order."""
+    """Return the EpisodeSettings whose fields are stored in an int64 array from index `first` on."""
     fields = _NO_SETTINGS
     for i in range(NUM_SETTINGS):
         fields = with_item(fields, i, numbers[first + i])
@@ -124,7 +124,7 @@ def settings_in(numbers, first):
 
 @kernel
 def new_episode(rules, settings, random):
-    """Return the generator state and a game to start an episode from."""
+    """Return the next generator state and the start of an episode."""
     tries = 0
     while True:
         tries += 1
@@ -164,12 +164,11 @@ def step_from(rules, settings, game, hole):
 
 @kernel
 def end_of_round(rules, settings, game):
-    """Return what a finished round is followed by in an episode.
+    """Return what follows a finished round in an episode.
 
     Returns:
-        The game to go on from, which is the first of the next round, or the one the episode ended in;
-        whether the episode is over; whether it is truncated (RULES 5.4); and South's reward, 0 while the
-        episode goes on.
+        The start of the next round, or the final game of the episode; whether the episode is over; whether it
+        is truncated (RULES 5.4); South's reward, 0 while the episode runs.
     """
     is_match_over = False
     is_last = settings.rounds == 1
@@ -180,7 +179,7 @@ def end_of_round(rules, settings, game):
     if is_last:
         is_truncated = settings.rounds == MATCH and not is_match_over
         return game, True, is_truncated, _reward_of_south(rules, settings, game, is_match_over)
-    if after.end != RUNNING:  # nobody can move in the round that was set up
+    if after.end != RUNNING:  # no player can move in the new round
         return after, True, False, _reward_of_south(rules, settings, after, False)
     return after, False, False, 0.0
 

@@ -1,9 +1,9 @@
-"""Which openings are for training and which are kept for evaluation.
+"""Openings for training, and openings that are held out for evaluation.
 
-A fifth of all boards, as the player to move sees them, is held out: drawn by a hash, so that it needs no
-list and is the same on every machine. Stores, counters and the seat do not matter, so the mirror image of a
-held-out opening is held out too. Training starts from no held-out board but the start of the round, which is
-no secret, and learns nothing of those that its games pass through.
+A hash holds out 20 % of all boards, seen from the player to move. So no list is needed, and all machines hold
+out the same boards. Stores, counters and the seat do not matter: the mirror image of a held-out opening is
+held out too. Training never starts from a held-out board, except the start of the round, and does not learn
+from held-out boards within games.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from mancala_env.rulesets import Ruleset
 
 OpeningSet = Literal["all", "training", "evaluation"]
 OPENING_SETS: Sequence[OpeningSet] = get_args(OpeningSet)
-"""Names of the sets; kernels take the index."""
+"""Names of the sets; kernels use their indices."""
 ALL, TRAINING, EVALUATION = range(3)
 
 _ONE_IN = np.uint64(5)
@@ -29,7 +29,7 @@ _U2 = np.uint64(2)
 
 @kernel
 def board_hash(rules, game):
-    """Return 64 bits that stand for the seeds and owners of all holes as the player to move sees them."""
+    """Return a 64-bit hash of the seeds and owners of all holes, seen from the player to move."""
     mine, theirs = owned_by(game, game.player), owned_by(game, 1 - game.player)
     hashed = np.uint64(0)
     for action in range(2 * rules.width):
@@ -41,13 +41,13 @@ def board_hash(rules, game):
 
 @kernel
 def is_held_out(rules, game):
-    """Tell whether an opening is kept for evaluation."""
+    """Return whether an opening is held out for evaluation."""
     return ((board_hash(rules, game) >> _U32) * _ONE_IN) >> _U32 == np.uint64(0)
 
 
 @kernel
 def is_in_set(rules, game, opening_set):
-    """Tell whether an opening belongs to a set: ALL, TRAINING or EVALUATION."""
+    """Return whether an opening belongs to a set: ALL, TRAINING or EVALUATION."""
     return opening_set == ALL or is_held_out(rules, game) == (opening_set == EVALUATION)
 
 
@@ -68,7 +68,7 @@ def mark_to_learn(rules, games, marks):
 
 @kernel
 def children(rules, games, found):
-    """Write every running game that is one turn from any of some running games; return how many.
+    """Write every running game that is one turn after a running game; return their number.
 
     Args:
         rules: From :func:`encode`.
@@ -89,10 +89,10 @@ def children(rules, games, found):
 
 
 def encode_opening_set(opening_set: OpeningSet) -> int:
-    """Return a set as kernels take it.
+    """Return the index of a set, for kernels.
 
     Raises:
-        ValueError: There is no such set.
+        ValueError: The set is unknown.
     """
     if opening_set not in OPENING_SETS:
         raise ValueError(f'opening_set must be "all", "training" or "evaluation", not {opening_set!r}')
@@ -100,16 +100,16 @@ def encode_opening_set(opening_set: OpeningSet) -> int:
 
 
 def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) -> np.ndarray:
-    """Return which games, uint64 `[B, NUM_COLUMNS]`, belong to a set, bool `[B]`."""
+    """Return whether each game of uint64 `[B, NUM_COLUMNS]` belongs to a set, bool `[B]`."""
     marks = np.zeros(len(games), np.bool_)
     mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), marks)
     return marks
 
 
 def rows_to_learn(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
-    """Return from which games, uint64 `[B, NUM_COLUMNS]`, a learner may learn, bool `[B]`.
+    """Return whether a learner may learn from each game of uint64 `[B, NUM_COLUMNS]`, bool `[B]`.
 
-    From all boards that are not held out, and from the start of a round where nothing is owned yet.
+    These are boards that are not held out, and the start of a round without owned holes.
     """
     marks = np.zeros(len(games), np.bool_)
     mark_to_learn(encode(ruleset), games, marks)

@@ -1,4 +1,4 @@
-"""Chance inside kernels: a generator that is one number, and uniformly random holes."""
+"""Random numbers inside kernels: a generator whose state is one number, and random holes."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def random_below(state, bound):
 
 @kernel
 def random_hole(rules, game, random):
-    """Return the next generator state and a legal hole, each equally likely. The round is not over."""
+    """Return the next generator state and a uniformly random legal hole of a running round."""
     actions = legal_actions(rules, game)
     random, n = random_below(random, num_bits(actions))
     return random, hole_of(rules, game.player, nth_bit(actions, n))

@@ -1,4 +1,4 @@
-"""The start of a match and the passage from round to round: RULES 5, and the openings of RULES 6."""
+"""The start of a match and of each next round: RULES 5, and the openings of RULES 6."""
 
 import numpy as np
 
@@ -30,13 +30,13 @@ _FILL, _LEAST_LOAN = 4, 3
 
 @kernel
 def first_round(rules, starter):
-    """Return the first round of a match, its opening played, with whoever moves next to move."""
+    """Return the first round of a match after its forced opening, if it has one."""
     return _opened(rules, _filled(rules, row_of(rules, SOUTH), 1, starter))
 
 
 @kernel
 def next_round(rules, game):
-    """Return the round after a finished one, and whether there is none: then the match is over."""
+    """Return the round after a finished one, and whether the match is over instead."""
     if rules.match == SINGLE:
         return game, True
     if rules.match == MIRROR:
@@ -50,10 +50,10 @@ def next_round(rules, game):
 
 @kernel
 def match_margin(rules, game, is_match_over):
-    """Return by how many seeds South leads at the end of a match (RULES 5.4); negative: North leads.
+    """Return South's lead in seeds at the end of a match (RULES 5.4), negative if North leads.
 
-    Where the rules end a match of Leyla, debts are settled first (RULES 5.2); a limit on rounds takes
-    the last count as it is.
+    If the rules end a match of Leyla, debts are settled first (RULES 5.2). A limit on rounds uses the last
+    count without them.
     """
     if is_match_over:
         south, north, _, _ = _claims(rules, game)
@@ -69,9 +69,7 @@ def _counts(rules, game):
 
 @kernel
 def _claims(rules, game):
-    """Return the counts after each player has repaid what they owe if they hold that many, and the
-    debts that are left.
-    """
+    """Return the counts after each player has repaid the debts they can pay, and the remaining debts."""
     south, north = _counts(rules, game)
     debt_south, debt_north = game.debt_south, game.debt_north
     if south >= debt_south:
@@ -83,7 +81,7 @@ def _claims(rules, game):
 
 @kernel
 def _set_up(board, stores, territory, round_number, starter, debts):
-    """Return a round with nothing owned and the starter to move."""
+    """Return the start of a round without owned holes, with the starter to move."""
     return Game(
         board=board,
         owned_south=0,
@@ -218,5 +216,5 @@ def _eights(rules, game):
     )
     if territory_of(rules, game, starter) & (1 << last_eight):
         return play_turn(rules, arranged, last_eight)[0]  # passes the weg, so the stall counter stays at 0
-    # Lost to the opponent in an earlier round: the starter passes.
+    # The opponent has won this hole in an earlier round, so the starter passes.
     return settled(rules, with_turn(arranged, 1 - starter, 0, RUNNING))

@@ -1,4 +1,4 @@
-"""Kernels of a single game, row 0 of a games array: what Position and ``mancala.wasm`` call."""
+"""Kernels of a single game, row 0 of a games array, for Position and ``mancala.wasm``."""
 
 from mancala_env.engine import rounds, turn
 from mancala_env.engine.jit.decorator import kernel
@@ -13,13 +13,13 @@ def start(rules, games, starter):
 
 @kernel
 def settle(rules, games):
-    """Write who moves in a game that was set up, or that its round is over."""
+    """Write the next player, or the end of the round, of a game that was set up."""
     save(games, 0, turn.settled(rules, load(games, 0)))
 
 
 @kernel
 def play(rules, games, action):
-    """Play an action; returns laps, captured seeds and bits of new owned holes, or zeros if not legal."""
+    """Play an action; return laps, captured seeds and bits of new owned holes, or zeros if it is illegal."""
     game = load(games, 0)
     if not turn.is_legal(rules, game, action, 2 * rules.width):
         return 0, 0, 0
@@ -43,7 +43,7 @@ def counts(rules, games):
 
 @kernel
 def next_round(rules, games):
-    """Set up the round after a finished one; returns whether there is none, and then nothing changes."""
+    """Set up the next round, or return True without a change if the match is over."""
     game, is_match_over = rounds.next_round(rules, load(games, 0))
     save(games, 0, game)
     return is_match_over
@@ -51,7 +51,7 @@ def next_round(rules, games):
 
 @kernel
 def match_margin(rules, games):
-    """Return by how many seeds South leads at the end of a match whose last round is finished."""
+    """Return South's lead in seeds at the end of a match whose last round is over."""
     game = load(games, 0)
     _, is_match_over = rounds.next_round(rules, game)
     return rounds.match_margin(rules, game, is_match_over)

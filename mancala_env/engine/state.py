@@ -1,12 +1,12 @@
-"""How a game lies in memory, and the board arithmetic every kernel uses.
+"""Games in memory, and the operations on boards that kernels use.
 
-A board of up to 24 holes is three 64-bit words, one byte a hole, hole 0 in the lowest byte of the
-first word. A lap of any length is then one masked addition, whatever the ruleset. A set of holes is an
-integer with one bit a hole ("bits").
+A board of up to 24 holes is three 64-bit words with one byte for each hole; hole 0 is the lowest byte of the
+first word. So a lap of any length is one masked addition in every ruleset. A set of holes is an integer with
+one bit for each hole ("bits").
 
-A :class:`Game` is one game as plain numbers: kernels take one and return the next. Many games are the
-rows of a ``uint64 [B, NUM_COLUMNS]`` array ("games"), one column a number, which :func:`load` and
-:func:`save` turn into a Game and back. :class:`State` is the same written out for people.
+A :class:`Game` is one game as plain numbers: kernels take one and return the next. Many games are the rows of
+a ``uint64 [B, NUM_COLUMNS]`` array ("games"). :func:`load` and :func:`save` convert a row to a Game and back.
+:class:`State` has the same content as readable arrays.
 
 Symbols: W row width, H = 2W holes, B games.
 """
@@ -26,11 +26,11 @@ _numba_config: Any = numba.core.config
 SOUTH, NORTH = 0, 1
 NOBODY = -1
 
-# Why a round is over; column `end` of a game.
+# Reasons for the end of a round, in column `end` of a game.
 RUNNING, STUCK, STALLED, ENDLESS = 0, 1, 2, 3
 END_REASONS = ("", "stuck", "stall", "endless")
 
-# Codes of the dials in Rules.
+# Codes of the rule options in Rules.
 UUR, PAIR, WEG = 0, 1, 2
 MOVER_STUCK, EITHER_STUCK, BOTH_STUCK = 0, 1, 2
 SINGLE, MIRROR, LOAN, TERRITORY = 0, 1, 2, 3
@@ -46,11 +46,11 @@ _GATHER = np.uint64(0x0102040810204080)
 
 
 def _lap_table() -> np.ndarray:
-    """Build what a lap adds to a board, for every row width, hole and handful under one round.
+    """Build the table of laps, for every row width, hole and number of seeds below one round of the board.
 
     Returns:
-        uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]` by row width, hole and seeds: what is added to the three
-        words of the board, and the hole the last seed falls in.
+        uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]` by row width, hole and seeds: the numbers to add to the three
+        words of the board, and the hole of the last seed.
     """
     laps = np.zeros((MAX_ROW_WIDTH + 1, _MAX_HOLES, _MAX_HOLES, 4), np.uint64)
     for width in range(MIN_ROW_WIDTH, MAX_ROW_WIDTH + 1):
@@ -66,13 +66,13 @@ def _lap_table() -> np.ndarray:
 
 
 def _round_table() -> np.ndarray:
-    """Build one seed in every hole, uint64 `[MAX_ROW_WIDTH + 1, 3]` by row width."""
+    """Build boards with one seed in every hole, uint64 `[MAX_ROW_WIDTH + 1, 3]` by row width."""
     ones = (np.arange(_MAX_HOLES) < 2 * np.arange(MAX_ROW_WIDTH + 1)[:, None]).astype(np.uint8)
     return ones.view(np.uint64)
 
 
 def _nth_table(bits: np.ndarray) -> np.ndarray:
-    """Build the position of the n-th set bit of each byte, uint8 `[256, 8]`, from its bits."""
+    """Build the table of positions of the n-th set bit of each byte, uint8 `[256, 8]`."""
     nth = np.zeros((256, 8), np.uint8)
     for byte in range(256):
         where = np.flatnonzero(bits[byte])
@@ -80,8 +80,8 @@ def _nth_table(bits: np.ndarray) -> np.ndarray:
     return nth
 
 
-# Global arrays are constants to numba. Passed as arguments they would be reference-counted at every
-# call, with atomic instructions that cost more than a turn does.
+# Global arrays are constants for numba. If they were arguments, numba would count references to them at every
+# call, with atomic instructions that take longer than a turn.
 _MAX_HOLES = 2 * MAX_ROW_WIDTH
 _LAPS = _lap_table()
 _ROUND = _round_table()
@@ -93,9 +93,9 @@ _NTH = _nth_table(_BITS)
 
 
 class Rules(NamedTuple):
-    """A ruleset's dials as the integers kernels branch on.
+    """The rule options of a ruleset as integers for kernels.
 
-    A new one is added here and in :func:`encode`; arrays of them follow.
+    Add a new option here and in :func:`encode`.
     """
 
     width: int
@@ -111,7 +111,7 @@ class Rules(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Seeds of holes 0-7, 8-15 and 16-23, one byte a hole, as three uint64 words."""
+    """Seeds of holes 0-7, 8-15 and 16-23 as three uint64 words, one byte for each hole."""
 
     low: Any
     middle: Any
@@ -119,20 +119,20 @@ class Board(NamedTuple):
 
 
 class Game(NamedTuple):
-    """One game: everything the rules ask for, and no history. All int64 but the board.
+    """The current state of one game, without its history. All fields except the board are int64.
 
     Attributes:
         board: The seeds.
-        owned_south: Bits of the holes South owns (uur, weg, captured holes).
-        owned_north: Bits of the holes North owns.
-        store_south: Seeds South has captured.
-        store_north: Seeds North has captured.
-        player: Who is to move, 0 South or 1 North.
-        stall: Turns in a row that left the number of free seeds unchanged, 0 to 50.
-        end: RUNNING, or why the round is over: STUCK, STALLED, ENDLESS.
+        owned_south: Bits of the holes that South owns (uur, weg, captured holes).
+        owned_north: Bits of the holes that North owns.
+        store_south: Seeds in South's store.
+        store_north: Seeds in North's store.
+        player: The player to move, 0 South or 1 North.
+        stall: Number of turns in a row without a change in the number of free seeds, 0 to 50.
+        end: RUNNING, or the reason for the end of the round: STUCK, STALLED, ENDLESS.
         territory: Bits of the holes South may sow from; the others are North's.
         round: Number of the round in its match, from 1.
-        starter: Who moved first in this round.
+        starter: The player who moved first in this round.
         debt_south: Seeds South owes North (Leyla).
         debt_north: Seeds North owes South.
     """
@@ -153,19 +153,19 @@ class Game(NamedTuple):
 
 
 NUM_RULES = len(Rules._fields)
-"""Fields of Rules."""
+"""Number of fields of Rules."""
 
-# Columns of a games array: the three board words, then the other fields of Game in order, and one spare.
+# Columns of a games array: the three board words, the other fields of Game in order, and one unused column.
 NUM_COLUMNS = 16
 MOST_GAMES = 1 << 32
-"""Games of one array at most: beside those that they end in, a terabyte."""
+"""Most games of one array; with the final games, it takes a terabyte."""
 _COLUMNS = {name: len(Board._fields) + i for i, name in enumerate(Game._fields[1:])}
 OWNED_COLUMN, STORE_COLUMN = _COLUMNS["owned_south"], _COLUMNS["store_south"]
 PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = _COLUMNS["player"], _COLUMNS["stall"], _COLUMNS["end"]
 TERRITORY_COLUMN, ROUND_COLUMN = _COLUMNS["territory"], _COLUMNS["round"]
 STARTER_COLUMN, DEBT_COLUMN = _COLUMNS["starter"], _COLUMNS["debt_south"]
 
-# What rules_in fills. numba makes no tuple in a loop, but replaces items of one.
+# Start value of rules_in. numba cannot build a tuple in a loop, but can replace its items.
 _NO_RULES = (0,) * NUM_RULES
 
 
@@ -174,22 +174,22 @@ def _with_item_in_python(values: tuple[Any, ...], i: int, value: Any) -> tuple[A
 
 
 with_item: Any = _with_item_in_python if _numba_config.DISABLE_JIT else tuple_setitem
-"""Return a tuple of numbers with one of them replaced."""
+"""Return a tuple of numbers with one item replaced."""
 
 
 class State(NamedTuple):
-    """Games written out, batch first, in hole order.
+    """Games as readable arrays, batch first, in hole order.
 
     Attributes:
         seeds: int16 `[B, H]`, seeds in each hole.
-        owner: int8 `[B, H]`, who owns the hole: -1 nobody, 0 South, 1 North.
-        territory: int8 `[B, H]`, who may sow from the hole while nobody owns it: 0 or 1.
+        owner: int8 `[B, H]`, owner of each hole: -1 free, 0 South, 1 North.
+        territory: int8 `[B, H]`, the player who may sow from each free hole: 0 or 1.
         stores: int16 `[B, 2]`, captured seeds of South and North.
         player: int8 `[B]`, the player to move.
         stall: int16 `[B]`, turns in a row without a change in the number of free seeds.
-        end: int8 `[B]`, 0 while the round runs, else an index into END_REASONS.
+        end: int8 `[B]`, 0 while the round runs, otherwise an index of END_REASONS.
         round: int32 `[B]`, number of the round in its match, from 1.
-        starter: int8 `[B]`, who moved first in the round.
+        starter: int8 `[B]`, the player who moved first in the round.
         debts: int16 `[B, 2]`, seeds owed to the other player.
     """
 
@@ -207,7 +207,7 @@ class State(NamedTuple):
 
 @lru_cache
 def encode(ruleset: Ruleset) -> Rules:
-    """Return the dials of a ruleset as integers for kernels."""
+    """Return the rule options of a ruleset as integers for kernels."""
     return Rules(
         width=ruleset.row_width,
         seeds=ruleset.seeds_per_hole,
@@ -224,7 +224,7 @@ def encode(ruleset: Ruleset) -> Rules:
 
 @kernel
 def rules_in(numbers):
-    """Return the Rules whose fields an int64 array begins with, in order."""
+    """Return the Rules whose fields are the first numbers of an int64 array."""
     fields = _NO_RULES
     for i in range(NUM_RULES):
         fields = with_item(fields, i, numbers[i])
@@ -325,7 +325,7 @@ def sown(rules, board, hole, seeds):
 
 @kernel
 def _occupied_bytes(word):
-    """Return the eight bits that say which bytes of a word are not zero."""
+    """Return the eight bits that mark the bytes of a word that are not zero."""
     flags = ((((word & _ALL_7F) + _ALL_7F) | word) & _ALL_80) >> _U7
     return np.int64((flags * _GATHER) >> _U56)
 
@@ -342,7 +342,7 @@ def occupied(board):
 
 @kernel
 def seeds_within(board, bits):
-    """Return how many seeds lie in a set of holes."""
+    """Return the number of seeds in a set of holes."""
     low = board.low & _SPREAD[bits & 0xFF]
     middle = board.middle & _SPREAD[(bits >> 8) & 0xFF]
     high = board.high & _SPREAD[(bits >> 16) & 0xFF]
@@ -360,7 +360,7 @@ _U48 = np.uint64(48)
 
 @kernel
 def num_bits(bits):
-    """Return how many of 24 bits are set."""
+    """Return the number of set bits, of 24."""
     return (
         np.int64(_COUNT[bits & 0xFF])
         + np.int64(_COUNT[(bits >> 8) & 0xFF])
@@ -393,7 +393,7 @@ def row_of(rules, player):
 
 @kernel
 def territory_of(rules, game, player):
-    """Return the bits of the holes a player may sow from while nobody owns them."""
+    """Return the bits of the holes that a player may sow from while they are free."""
     return game.territory if player == SOUTH else all_holes(rules) & ~game.territory
 
 

@@ -1,7 +1,7 @@
-"""What happens in a turn, in order: the events that every picture of it draws.
+"""The events of a turn in order, from which all animations are drawn.
 
-A kernel writes a turn out: each handful lifted, each seed dropped, each relay, and what the landing did, as
-:func:`mancala_env.engine.turn.play_turn` did it. Nothing that draws a turn sows by itself.
+A kernel writes each lift, drop and relay, and the effects of the landing. The events agree with
+:func:`mancala_env.engine.turn.play_turn`. Code that draws a turn does not sow itself.
 
 >>> from mancala_env import Position
 >>> [event.kind for event in Position("layli_goobalay").timeline(2).events][:6]
@@ -29,37 +29,37 @@ from mancala_env.engine.turn import MAX_LAPS, makes_four_matter, play_turn, rela
 
 LIFT, DROP, RELAY, CAPTURE, RANSOM, STORE, OWN, PUT_BACK, PASS, NEXT, END = range(11)
 KINDS = ("lift", "drop", "relay", "capture", "ransom", "store", "own", "put_back", "pass", "next", "end")
-"""The kinds of event; a code of a kernel is an index into them."""
+"""The kinds of events; kernels use their indices."""
 
 _EVENTS_AT_FIRST = 512
 
 
 class Event(NamedTuple):
-    """One thing that happens in a turn.
+    """An event of a turn.
 
     Attributes:
         kind: One of KINDS.
 
             ========  ==================================================================================
-            lift      `seeds` are taken up from `hole`: the whole handful of a lap, or, where three lay
-                      opposite (RULES 3), the one that crosses over
+            lift      `seeds` are lifted from `hole`: all seeds of a lap, or, with three opposite seeds
+                      (RULES 3), the one that moves to the other hole
             drop      a seed falls into `hole`
-            relay     the lap ended in `hole`, which holds `seeds` with the last one: the turn goes on
-            capture   `seeds` leave `hole`, won by `player`
-            ransom    `seeds` leave the owned `hole`, won back by `player`
-            store     `seeds`, all that was won, go to the store of `player`
+            relay     the lap ends in `hole`, which has `seeds` with the last one, and the turn continues
+            capture   `player` captures `seeds` from `hole`
+            ransom    `player` wins back `seeds` from the owned `hole`
+            store     the captured `seeds` go to the store of `player`
             own       `hole` becomes `player`'s (uur, weg, captured hole), with the `seeds` in it
-            put_back  an endless relay: every seed is where it lay before the turn
+            put_back  an endless relay: every seed returns to its hole before the turn
             pass      `player` has no hole to sow from and passes
-            next      `player` is to move; the stall counter stands at `seeds`
-            end       the round is over, for the reason `reason`; `player` would have been to move, and the
-                      stall counter stands at `seeds`
+            next      `player` is to move; the stall counter is `seeds`
+            end       the round is over because of `reason`; `player` would be next, and the stall counter
+                      is `seeds`
             ========  ==================================================================================
 
-        player: 0 South or 1 North: who plays the turn, and in the last two kinds who would come next.
-        hole: 0 to H-1 in sowing order; -1 where there is none.
-        seeds: How many; 0 where there are none.
-        reason: "stuck", "stall" or "endless" in an ``end``, else "".
+        player: The player of the turn, 0 South or 1 North; in the last two kinds, the next player.
+        hole: The hole, 0 to H-1 in sowing order; -1 in kinds without a hole.
+        seeds: Number of seeds; 0 in kinds without a number.
+        reason: "stuck", "stall" or "endless" in the kind "end", otherwise "".
     """
 
     kind: str
@@ -70,13 +70,13 @@ class Event(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """A turn written out.
+    """A turn and its events.
 
     Attributes:
-        player: Who played it, 0 South or 1 North.
-        hole: The hole it started from, 0 to H-1 in sowing order.
-        laps: Laps sown, 1 to 1000.
-        events: What happened, in order. The last one says who moves next, or that the round is over.
+        player: The player, 0 South or 1 North.
+        hole: First hole of the turn, 0 to H-1 in sowing order.
+        laps: Number of laps, 1 to 1000.
+        events: The events in order. The last one is "next" or "end".
     """
 
     player: int
@@ -92,12 +92,12 @@ def write_timeline(rules, game, hole, events):
     Args:
         rules: The ruleset.
         game: The game before the turn.
-        hole: The hole it starts from.
+        hole: First hole of the turn.
         events: int32 `[N, 4]`, written: kind, player, hole and seeds of each event; for END the hole is the
             reason of the end.
 
     Returns:
-        The game after the turn, the laps sown, and how many events there are; those past N are not written.
+        The game after the turn, the number of laps, and the number of events; only the first N are written.
     """
     mover = game.player
     owned = game.owned_south | game.owned_north
@@ -150,7 +150,7 @@ def _write_landing(rules, events, n, mover, owned, board, last, after, captured,
 
 @kernel
 def _write(events, n, kind, player, hole, seeds):
-    """Write event n if there is room, and return how many there are with it."""
+    """Write event n if there is room, and return the number of events with it."""
     if n < len(events):
         events[n, 0] = kind
         events[n, 1] = player
@@ -166,10 +166,10 @@ def _timeline(rules, games, hole, events):
 
 
 def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
-    """Return the timeline of a turn of the first of some games, which stay as they are.
+    """Return the timeline of a turn; the game does not change.
 
     Args:
-        rules: The ruleset, encoded.
+        rules: The encoded ruleset.
         games: uint64 `[1, NUM_COLUMNS]`.
         hole: A legal hole.
     """
@@ -187,16 +187,16 @@ def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
 
 
 def replay(state: State, events: Sequence[Event]) -> Iterator[State]:
-    """Yield the position after each event, starting from the one before the turn.
+    """Yield the position after each event of a turn.
 
-    Between a lift and the drops the seeds in hand are in no hole.
+    Seeds in hand, between a lift and the drops, are in no hole.
 
     Args:
-        state: The position before the turn, B = 1; stays as it is.
+        state: Position before the turn, B = 1; it does not change.
         events: The events of a timeline.
 
     Yields:
-        A State of its own after each event.
+        A new State after each event.
     """
     before = _copied(state)
     now = _copied(state)

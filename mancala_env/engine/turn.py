@@ -37,7 +37,7 @@ _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 @kernel
 def is_start_board(rules, game):
-    """Tell whether nothing has been played yet: every hole as at the start, nothing owned or stored."""
+    """Return whether the board is that of the start: full holes, none owned, and empty stores."""
     if game.owned_south | game.owned_north | game.store_south | game.store_north:
         return False
     for hole in range(2 * rules.width):
@@ -54,7 +54,7 @@ def free_occupied(game):
 
 @kernel
 def legal_holes(rules, game):
-    """Return the bits of the holes the player to move may sow from; 0 when the round is over."""
+    """Return the bits of the player's legal holes; 0 when the round is over."""
     if game.end != RUNNING:
         return 0
     holes = free_occupied(game) & territory_of(rules, game, game.player)
@@ -66,19 +66,19 @@ def legal_holes(rules, game):
 
 @kernel
 def legal_actions(rules, game):
-    """Return the bits of the actions the player to move has; 0 when the round is over."""
+    """Return the bits of the player's legal actions; 0 when the round is over."""
     return as_actions(rules, game.player, legal_holes(rules, game))
 
 
 @kernel
 def is_legal(rules, game, action, num_actions):
-    """Tell whether a number is a legal action of the player to move, of actions 0 to num_actions - 1."""
+    """Return whether a number is a legal action below num_actions."""
     return 0 <= action < num_actions and (legal_actions(rules, game) >> action) & 1 != 0
 
 
 @kernel
 def first_illegal(rules, games, actions, where, num_actions):
-    """Return the first of the wanted games whose action is not legal, or -1."""
+    """Return the index of the first wanted game with an illegal action, or -1."""
     for b in range(len(actions)):
         if where[b] and not is_legal(rules, load(games, b), actions[b], num_actions):
             return b
@@ -87,7 +87,7 @@ def first_illegal(rules, games, actions, where, num_actions):
 
 @kernel
 def write_mask(rules, game, player, mask, b):
-    """Write which actions a player has into row b; none where the other player is to move."""
+    """Write the mask of a player's legal actions into row b; zeros if the other player moves."""
     actions = legal_actions(rules, game) if game.player == player else 0
     for action in range(mask.shape[1]):
         mask[b, action] = (actions >> action) & 1
@@ -98,8 +98,8 @@ def sow_laps(rules, game, hole):
     """Sow from a hole, lap after lap, until a lap does not relay.
 
     Returns:
-        The board, the hole of the last seed, the seeds that hole held before it (uint64), the laps.
-        A thousand laps and a hole that relays once more mean an endless turn: see :func:`relays`.
+        The board, the hole of the last seed, the seeds in that hole before it (uint64), the number of laps.
+        The turn is endless if the last of 1,000 laps would relay again: see :func:`relays`.
     """
     board = game.board
     owned = game.owned_south | game.owned_north
@@ -117,7 +117,7 @@ def sow_laps(rules, game, hole):
 
 @kernel
 def makes_four_matter(rules, game):
-    """Return the bits of the holes where a fourth seed takes the hole instead of relaying."""
+    """Return the bits of the holes in which a fourth seed takes the hole instead of a relay."""
     if rules.landing == UUR:
         return 0
     if rules.owns_either:
@@ -127,18 +127,18 @@ def makes_four_matter(rules, game):
 
 @kernel
 def relays(owned, fours, last, before):
-    """Tell whether a lap that ended in a hole with `before` seeds (uint64) goes on from there."""
+    """Return whether a lap that ends in a hole with `before` seeds (uint64) relays."""
     bit = np.int64(_ONE << np.uint64(last))
     return before > np.uint64(0) and not owned & bit and not (before == _THREE and fours & bit)
 
 
 @kernel
 def play_turn(rules, game, hole):
-    """Play the turn that starts from a legal hole: RULES 3, then who moves next by RULES 4.
+    """Play the turn that starts from a legal hole (RULES 3), and find the next player (RULES 4).
 
     Returns:
-        The next Game (its `end` says whether the round is over), the laps sown, the seeds that went
-        to the mover's store, and the bits of the holes that became the mover's.
+        The next Game (its `end` is not RUNNING if the round is over), the number of laps, the captured seeds,
+        and the bits of the new holes of the player.
     """
     board, last, before, laps = sow_laps(rules, game, hole)
     mover = game.player
@@ -154,7 +154,7 @@ def play_turn(rules, game, hole):
         theirs = game.owned_north if mover == SOUTH else game.owned_south
         if theirs & bit and rules.landing != UUR:
             board, captured = _ransom(rules, board, last, before)
-    elif before > np.uint64(0):  # it did not relay, so a fourth seed has just fallen
+    elif before > np.uint64(0):  # without a relay, so the last seed was the fourth
         taken = bit | (1 << opposite) if rules.landing == PAIR else bit
     elif rules.landing == UUR and territory_of(rules, game, mover) & bit:
         board, captured, taken = _land_on_own_empty(rules, board, last, opposite)
@@ -180,7 +180,7 @@ def play_turn(rules, game, hole):
 
 @kernel
 def _ransom(rules, board, last, before):
-    """Win the last seed, and one more of an opponent's hole that was not empty (Pankhurst 1971: 175)."""
+    """Capture the last seed, and another one if the hole was not empty (Pankhurst 1971: 175)."""
     if before > np.uint64(0):
         left = seeds_in(board, last) - _TWO
         return with_added(emptied(board, last), last, left), 2
@@ -191,7 +191,7 @@ def _ransom(rules, board, last, before):
 
 @kernel
 def _land_on_own_empty(rules, board, last, opposite):
-    """Capture what lies opposite, or make two uur of three (Jama Musse Jama 2002)."""
+    """Capture the opposite seeds, or make two uur of three (Jama Musse Jama 2002)."""
     facing = seeds_in(board, opposite)
     if facing == np.uint64(0):
         return board, 0, 0
@@ -206,8 +206,10 @@ def _land_on_own_empty(rules, board, last, opposite):
 
 @kernel
 def _stall_after(game, board, owned, taken, captured):
-    """Count the turn if it left the number of free seeds unchanged: nothing captured, none fell into
-    an owned hole, no hole taken.
+    """Return the stall counter after a turn.
+
+    A turn counts if the number of free seeds does not change: no capture, no new owned hole, and no seed in
+    an owned hole.
     """
     if captured or taken:
         return 0
@@ -218,9 +220,9 @@ def _stall_after(game, board, owned, taken, captured):
 
 @kernel
 def settled(rules, game):
-    """Return the game with whoever moves next to move, or over: RULES 4.
+    """Return the game with the next player to move, or with the end of the round (RULES 4).
 
-    The player of `game` is the one whose turn it would be.
+    The player of `game` is the one whose turn is next. They may have to pass.
     """
     free = free_occupied(game)
     mine = free & territory_of(rules, game, game.player)

@@ -1,7 +1,7 @@
 """Checks whether games can occur in a ruleset.
 
-Kernels trust their arguments: a running game without seeds would never end. So games that users give are
-checked once, by the public function that takes them.
+Kernels do not check their arguments: a running game without seeds would never end. So the public function
+that takes games from a user checks them once.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ REASONS = (
     "debts are not what the ruleset allows",
     "its end is not what its seeds say: whether the round is over, and who moves, follows from them",
 )
-"""Why a game is impossible, by the number that :func:`reason_against` returns; 0: it is possible."""
+"""Reasons why a game is impossible, by the result of :func:`reason_against`; 0: it is possible."""
 _TOO_MANY_SEEDS, _OWNED_PAIRS, _TERRITORY, _DEBTS = 2, 9, 10, 11
 
 
@@ -67,7 +67,7 @@ def _opposites(rules, bits):
 
 @kernel
 def _is_possible_territory(rules, territory):
-    """Tell whether holes are some player's row and, in Gabata, holes next to it of the opponent's."""
+    """Return whether South's territory is possible: a row, in Gabata with adjacent holes gained or lost."""
     south = row_of(rules, SOUTH)
     if rules.match != TERRITORY or territory == south:
         return territory == south
@@ -83,7 +83,7 @@ def _is_possible_territory(rules, territory):
 
 @kernel
 def reason_against(rules, games, b):
-    """Return the index in REASONS of why row b is impossible, 0 where it is possible."""
+    """Return the index in REASONS for row b; 0 if the game is possible."""
     for column in range(3, NUM_COLUMNS):
         if games[b, column] >> np.uint64(31):
             return 6 if column == ROUND_COLUMN else _TOO_MANY_SEEDS
@@ -133,7 +133,7 @@ def reason_against(rules, games, b):
 
 @kernel
 def first_impossible(rules, games):
-    """Return the first impossible game and the index in REASONS of why, or -1 and 0."""
+    """Return the first impossible game and its index in REASONS, or -1 and 0."""
     for b in range(len(games)):
         wrong = reason_against(rules, games, b)
         if wrong:
@@ -153,7 +153,7 @@ def check_set_up(ruleset: Ruleset, games: np.ndarray) -> None:
 
 
 def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
-    """Return what is wrong with a single game, with its numbers."""
+    """Return why a single game is impossible, with its numbers."""
     name, most = ruleset.name, ruleset.total_seeds
     owners, territory = state.owner[0], state.territory[0].tolist()
     debts = tuple(state.debts[0].tolist())
@@ -174,17 +174,17 @@ def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
             "rightmost hole, in order, and never all of them"
         )
     if reason == _DEBTS and ruleset.match != "loan":
-        return f"debts {debts}: nobody lends seeds in {name}"
+        return f"debts {debts}: {name} has no debts"
     if reason == _DEBTS:
         return f"debts {debts}: together at most the {most} seeds of {name}"
     return REASONS[reason]
 
 
 def check_array(games: Any) -> np.ndarray:
-    """Return an array that may hold games, whatever they are.
+    """Return an array with the shape and type of games, uint64 `[B, NUM_COLUMNS]`.
 
     Raises:
-        InvalidPosition: It has another shape or type than uint64 `[B, NUM_COLUMNS]`.
+        InvalidPosition: The array has another shape or type.
     """
     array = np.asarray(games)
     if array.ndim != 2 or array.shape[1] != NUM_COLUMNS or array.dtype != np.uint64:
@@ -194,42 +194,45 @@ def check_array(games: Any) -> np.ndarray:
 
 
 def check_games(ruleset: Ruleset, games: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return games, uint64 `[B, NUM_COLUMNS]`, in one piece of memory, if a ruleset can have them.
+    """Return games as a contiguous array if all are possible in a ruleset.
 
-    `rows` says what to call the games in messages; None numbers them from 0.
+    Args:
+        ruleset: The ruleset.
+        games: uint64 `[B, NUM_COLUMNS]`.
+        rows: Numbers of the games in messages; None: 0 to B-1.
 
     Raises:
         InvalidPosition: The array has another shape or type, or a game is impossible; the message names the
-            game and what is wrong with it.
+            game and the reason.
     """
     array = np.ascontiguousarray(check_array(games))
     b, wrong = first_impossible(encode(ruleset), array)
     if b >= 0:
         name = b if rows is None else rows[b]
-        raise InvalidPosition(f"game {name} is no game of {ruleset.name}: {REASONS[wrong]}")
+        raise InvalidPosition(f"game {name} is impossible in {ruleset.name}: {REASONS[wrong]}")
     return array
 
 
 def check_running(
     ruleset: Ruleset, rounds: Rounds, games: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return games that an episode of so many rounds can go on from; see :func:`check_games`.
+    """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
     Raises:
-        InvalidPosition: As :func:`check_games`; or a game is over, or territory has changed hands and an
-            episode of one round has no actions for it.
+        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over, or it has changed
+            territory, for which an episode of one round has no actions.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows
     over = np.flatnonzero(taken[:, END_COLUMN] != RUNNING)
     if len(over):
-        raise InvalidPosition(f"game {names[over[0]]} is over; only a running game can be gone on from")
+        raise InvalidPosition(f"game {names[over[0]]} is over; an episode needs a running game")
     if ruleset.num_actions(rounds) == ruleset.row_width:
         own_row = np.uint64((1 << ruleset.row_width) - 1)
         foreign = np.flatnonzero(taken[:, TERRITORY_COLUMN] != own_row)
         if len(foreign):
             raise InvalidPosition(
-                f"in game {names[foreign[0]]} a player's territory is not their row, which is all that the "
-                'actions of a single round cover; those of rounds="match" cover every hole'
+                f"in game {names[foreign[0]]} a player's territory is not their row, but the actions of a "
+                'single round cover only the row; use rounds="match"'
             )
     return taken

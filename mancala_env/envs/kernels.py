@@ -1,8 +1,8 @@
-"""Kernels of the environments: a turn, what an opponent answers, and what the learner sees then.
+"""Kernels of the environments: turns of learner and opponents, resets, masks and observations.
 
-A call from Python costs by the number of its arguments, and a NamedTuple as much as four arrays, so the
-kernels that a single environment calls once a step take ruleset, episode and dials as one array of integers,
-and write numbers into tables.
+The time of a call from Python grows with its arguments, and a NamedTuple takes as long as four arrays. So the
+kernels that an environment calls once per step take all settings as one array of integers, and write their
+results into tables.
 
 Symbols: B games, A actions, F features of the board, N opponents.
 """
@@ -38,33 +38,32 @@ from mancala_env.engine.turn import is_legal, legal_holes, write_mask
 from mancala_env.observations.board import write_board
 from mancala_env.rulesets import Ruleset
 
-# How the learner is seated when an episode starts; 0 and 1 are South and North.
+# Seats of the learner at the start of an episode, besides 0 (South) and 1 (North).
 RANDOM_SEAT, OTHER_SEAT = 2, 3
-# What an illegal action of the learner's does.
+# Effects of an illegal action of the learner.
 RAISE, LOSE, PLAY_RANDOM = 0, 1, 2
-_FORFEIT = -1.0  # what a lost episode costs, as in PettingZoo's TerminateIllegalWrapper
-# What a step does in a game: leave it alone, show it, play the learner's action or an asked agent's, or start
+_FORFEIT = -1.0  # reward of a lost episode, as in PettingZoo's TerminateIllegalWrapper
+# Tasks of a step in a game: nothing, refresh the arrays, play an action of the learner or of an agent, start
 # the next episode.
 NOTHING, SHOW, LEARNER, AGENT, RESTART = range(5)
-# How an opponent is asked: from Python, or here.
+# Kinds of opponents: called from Python, or played here.
 ASKED, RANDOM, GREEDY = 0, 1, 2
 
-# What a step came to.
+# Status of a step: complete, waiting for opponents, or without a possible opening.
 READY, ASKING, STUCK = 0, 1, 2
 
-# Columns of a table of rows, uint64 `[B, NUM_ROW_COLUMNS]`: what belongs to a game besides the game.
+# Columns of rows, uint64 `[B, NUM_ROW_COLUMNS]`: state of an environment besides its game.
 RANDOM_STATE, SEAT, OPPONENT, PHASE, IS_GIVEN, GIVEN_SEAT, TRIES, TRAIL = range(8)
 NUM_ROW_COLUMNS = 8
-# The trail of a step: the holes sown from, five bits each (hole + 1), the last one lowest; of a longer one
-# the last twelve. BEGAN: an episode began on the way, and it starts there.
+# The trail of a step: the holes sown from, five bits each (hole + 1), the last one lowest, at most 12. BEGAN:
+# an episode began in the step, and the trail starts there.
 HOLE_BITS, TRAIL_MASK, BEGAN = np.uint64(5), np.uint64((1 << 60) - 1), np.uint64(1 << 63)
-# Phases: the episode is over; the learner has not been to move yet; the learner has; there is no end of
-# episodes before that.
+# Phases: the episode is over; before the learner's first turn; after it; every episode ends before it.
 OVER, OPENING, PLAYING, HOPELESS = 0, 1, 2, 3
-# Columns of a table of results, int64 `[B, NUM_RESULTS]`, zero where no episode ended.
+# Columns of results, int64 `[B, NUM_RESULTS]`; zeros if no episode ended.
 DONE, TRUNCATED, WINNER, FORFEITED, LAST_SEAT, SOUTH_COUNT, NORTH_COUNT = range(7)
 NUM_RESULTS = 7
-# Far more episodes than an opponent ends before the learner's first turn, unless it ends all of them.
+# Number of episodes that end before the learner's first turn, after which all are assumed to end there.
 _MOST_TRIES = 10_000
 
 _SEAT_MODE, _ILLEGAL, _AUTORESET = range(NUM_RULES + NUM_SETTINGS, NUM_RULES + NUM_SETTINGS + 3)
@@ -78,13 +77,13 @@ def encode_settings(
     illegal: int = RAISE,
     autoreset: bool = False,
 ) -> np.ndarray:
-    """Return all that does not change in an environment, int64 `[NUM_RULES + NUM_SETTINGS + 3]`."""
+    """Return the settings of an environment as int64 `[NUM_RULES + NUM_SETTINGS + 3]`."""
     return np.array([*encode(ruleset), *episode, seat_mode, illegal, autoreset], np.int64)
 
 
 @kernel
 def aec_reset(settings, games, random, is_given):
-    """Start an episode in row 0, from the game there if it is given; returns the generator's next state."""
+    """Start an episode in row 0, or keep a given game there; return the next generator state."""
     if not is_given:
         random, game = new_episode(rules_in(settings), settings_in(settings, NUM_RULES), random)
         save(games, 0, game)
@@ -93,18 +92,18 @@ def aec_reset(settings, games, random, is_given):
 
 @kernel
 def aec_turn(settings, games, action, masks, observations):
-    """Play an action in row 0 and write what both players may do and see then.
+    """Play an action in row 0, and write masks and observations of both players.
 
     Args:
         settings: See :func:`encode_settings`.
         games: uint64 `[1, NUM_COLUMNS]`.
-        action: An action, at least 0; -1 plays nothing and writes what is seen.
-        masks: int8 `[2, A]`, of South and North; all zeros once the episode is over.
+        action: An action, at least 0; -1 plays no turn and only writes.
+        masks: int8 `[2, A]`, of South and North; all zeros after the episode.
         observations: float32 `[2, F]`, or None.
 
     Returns:
-        Whether the action was legal (else nothing has changed), who is to move, whether the episode is
-        terminated, whether it is truncated, and South's reward.
+        Whether the action was legal (otherwise nothing has changed), the player to move, whether the episode
+        is terminated, whether it is truncated, and South's reward.
     """
     rules = rules_in(settings)
     game = load(games, 0)
@@ -126,7 +125,7 @@ def aec_turn(settings, games, action, masks, observations):
 
 @kernel
 def _seated(mode, seat, random):
-    """Return the generator's next state and the learner's seat in the next episode."""
+    """Return the next generator state, and the learner's seat in the next episode."""
     if mode == RANDOM_SEAT:
         return random_below(random, 2)
     return random, (1 - seat if mode == OTHER_SEAT else mode)
@@ -134,7 +133,7 @@ def _seated(mode, seat, random):
 
 @kernel
 def _winner(rules, episode, game, south):
-    """Return who has won an episode that ended in a game with that reward of South's; -1 for a draw."""
+    """Return the winner of an episode from its final game and South's reward; -1 for a draw."""
     won = south
     if episode.reward != OUTCOME:
         by_outcome = EpisodeSettings(episode.rounds, 0, 0, OUTCOME, 0)
@@ -144,7 +143,7 @@ def _winner(rules, episode, game, south):
 
 @kernel
 def _write_result(rules, episode, game, seat, south, is_truncated, is_forfeited, results, b):
-    """Write how an episode ended; returns the learner's reward."""
+    """Write the result of an episode; return the learner's reward."""
     results[b, DONE], results[b, TRUNCATED], results[b, LAST_SEAT] = 1, is_truncated, seat
     results[b, FORFEITED] = is_forfeited
     results[b, SOUTH_COUNT] = count_of(rules, game, SOUTH)
@@ -158,7 +157,7 @@ def _write_result(rules, episode, game, seat, south, is_truncated, is_forfeited,
 
 @kernel
 def _drawn_opponent(chances, random):
-    """Return the generator's next state and an opponent."""
+    """Return the next generator state and a drawn opponent."""
     opponent = 0
     if len(chances) > 1:
         random, bits = next_random(random)
@@ -170,7 +169,7 @@ def _drawn_opponent(chances, random):
 
 @kernel
 def _answer(rules, game, code, random):
-    """Return the generator's next state and the hole that an opponent of the kernels sows from."""
+    """Return the next generator state and the hole that a random or greedy opponent sows from."""
     random, seed = next_random(random)
     action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
     return random, hole_of(rules, game.player, action)
@@ -196,30 +195,29 @@ def duel_step(
     start,
     stop,
 ):
-    """Play the learner's turn in games start to stop, and opponents' until the learner is to move again.
+    """Play the learner's turn in games start to stop, then opponents' turns up to the learner's next one.
 
     Args:
         settings: See :func:`encode_settings`.
-        codes: int64 `[N]`, how each opponent is asked.
-        chances: float64 `[N]`, chances of the opponents, summed up.
+        codes: int64 `[N]`, kind of each opponent: ASKED, RANDOM or GREEDY.
+        chances: float64 `[N]`, cumulative probabilities of the opponents.
         games: uint64 `[B, NUM_COLUMNS]`.
         rows: uint64 `[B, NUM_ROW_COLUMNS]`.
-        starts: uint64 `[B, NUM_COLUMNS]`, games to start from where one is given; elsewhere written: what the
-            episode started from.
+        starts: uint64 `[B, NUM_COLUMNS]`, start of each episode: read where it is given, otherwise written.
         actions: int64 `[B]`.
         turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART.
         results: int64 `[B, NUM_RESULTS]`.
-        reward: float64 `[B]`, the learner's.
-        final_games: uint64 `[B, NUM_COLUMNS]`, where an episode ended the game it ended in.
+        reward: float64 `[B]`, rewards of the learner.
+        final_games: uint64 `[B, NUM_COLUMNS]`, final games of ended episodes.
         final_observation: float32 `[B, F]`, or None.
         masks: int8 `[B, A]`, of the learner.
         observation: float32 `[B, F]`, or None.
-        waiting: bool `[B]`, whether an agent must be asked.
+        waiting: bool `[B]`, whether the game waits for an agent.
         start: First game.
-        stop: One past the last.
+        stop: Index after the last game.
 
     Returns:
-        READY; ASKING where an agent must be asked in a game; STUCK where a game is HOPELESS.
+        READY; ASKING if a game waits for an agent; STUCK if a game is HOPELESS.
     """
     rules, episode = rules_in(settings), settings_in(settings, NUM_RULES)
     seat_mode, illegal, autoreset = settings[_SEAT_MODE], settings[_ILLEGAL], settings[_AUTORESET]
@@ -235,7 +233,7 @@ def duel_step(
         is_forfeited = False
         hole = -1
 
-        # 1. What is played first: the learner's action, that of an agent that was asked, or nothing.
+        # 1. The first turn: the learner's action, the action of an agent, or none.
         if turn[b] != AGENT:
             reward[b] = 0.0
             for i in range(NUM_RESULTS):
@@ -248,8 +246,8 @@ def duel_step(
 
         is_beginning = turn[b] == RESTART
         while turn[b] != SHOW:
-            # 2. A turn, and what an episode that it ends came to. One in which the learner has not been to
-            # move has no result and is played anew.
+            # 2. A turn, and the result of an episode that it ends. An episode that ends before the learner's
+            # first turn has no result and is replaced by another.
             if hole >= 0:
                 is_over, is_truncated, south = True, False, 0.0
                 if not is_forfeited:
@@ -289,7 +287,7 @@ def duel_step(
             if phase == OVER:
                 break
 
-            # 4. The learner is to move, or an opponent, who is asked or answers here.
+            # 4. The learner is to move, or an opponent, who is called from Python or plays here.
             if game.player == seat:
                 phase, tries = PLAYING, 0
                 rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
@@ -301,7 +299,7 @@ def duel_step(
                 break
             random, hole = _answer(rules, game, code, random)
 
-        # 5. What the learner may do and sees.
+        # 5. The learner's mask and observation.
         save(games, b, game)
         rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
         rows[b, PHASE], rows[b, TRIES], rows[b, TRAIL] = np.uint64(phase), np.uint64(tries), trail
@@ -313,7 +311,7 @@ def duel_step(
 
 @kernel
 def draw_seeds(rows, waiting, seeds):
-    """Draw a seed for each game in which an agent is asked."""
+    """Draw a seed for each game that waits for an agent."""
     for b in range(len(waiting)):
         if waiting[b]:
             rows[b, RANDOM_STATE], seeds[b] = next_random(rows[b, RANDOM_STATE])

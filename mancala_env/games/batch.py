@@ -1,7 +1,7 @@
-"""Batch: many games stepped in one call, on as many CPU cores as asked for.
+"""Batch: many games stepped in one call, on several CPU cores.
 
-The public face of the engine for training: it checks input once, hands rows of games to kernels that
-release the GIL, and writes into arrays that are never reallocated.
+Batch is the public interface of the engine for training. It checks its input once. Its kernels release the
+GIL, and write into arrays that are never reallocated.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,17 +43,17 @@ from mancala_env.render.scene import describe
 from mancala_env.render.svg import Theme, check_look, grid
 from mancala_env.rulesets import Ruleset, lookup
 
-# So many turns take some tens of milliseconds; between two pieces of random play Python hears Ctrl-C.
+# This number of turns takes some tens of milliseconds. Python handles Ctrl-C between two pieces of play.
 _TURNS_OF_A_PIECE = 1 << 18
-_GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # unless told, and at most
-# An opening as long as a round ends in most draws, and is drawn again up to so many times.
+_GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # by default, and at most
+# Most random openings that are as long as a round end it. An opening is drawn at most this many times.
 _DRAWS_OF_AN_OPENING = 100
 
 
 class Outputs(NamedTuple):
-    """The arrays a step writes; see the attributes of Batch.
+    """The arrays that a step writes; see the attributes of Batch.
 
-    `observation` and `final_observation` are None where the kind of observation is not written in passing.
+    `observation` and `final_observation` are None for kinds of observation that the step kernel cannot write.
     """
 
     player: np.ndarray
@@ -70,7 +70,7 @@ class Outputs(NamedTuple):
 
 @kernel
 def _write_view(rules, game, player, legal_mask, observation, b):
-    """Write who moves, their mask and what they see into row b."""
+    """Write the player to move, their mask and their observation into row b."""
     player[b] = game.player
     write_mask(rules, game, game.player, legal_mask, b)
     _observe(rules, game, game.player, observation, b)
@@ -78,7 +78,7 @@ def _write_view(rules, game, player, legal_mask, observation, b):
 
 @kernel
 def _observe(rules, game, player, observation, b):
-    """Write what a player sees of the board into row b, where there is an array for it."""
+    """Write a player's observation of the board into row b, if there is an array."""
     if observation is not None:
         write_board(rules, game, player, observation, b)
 
@@ -91,7 +91,7 @@ def _write_counts(rules, game, counts, b):
 
 @kernel
 def _view(rules, games, outputs, wanted, start, stop):
-    """Write what follows from the wanted games of start to stop: player, mask, observation, counts."""
+    """Write player, mask, observation and counts of the wanted games from start to stop."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     counts = outputs.counts
     for b in range(start, stop):
@@ -112,9 +112,7 @@ def _reset(rules, settings, games, randoms, wanted, start, stop):
 
 @kernel
 def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, start, stop):
-    """Play one turn in each wanted game from start to stop; with autoreset an episode that ends starts
-    anew.
-    """
+    """Play one turn in each wanted game from start to stop; with autoreset, restart ended episodes."""
     player, legal_mask, observation = outputs.player, outputs.legal_mask, outputs.observation
     rewards, reward, done, truncated = outputs.rewards, outputs.reward, outputs.done, outputs.truncated
     counts, final_observation, final_games = outputs.counts, outputs.final_observation, outputs.final_games
@@ -144,9 +142,9 @@ def _step(rules, settings, autoreset, games, randoms, actions, where, outputs, s
 class Batch:
     """B games of one ruleset, stepped together.
 
-    Every array below is allocated once and rewritten by each call: copy what you want to keep. A game
-    whose episode ended has already been reset when :meth:`step` returns, unless `autoreset` is False: then it
-    stays as it ended, without a legal action, until :meth:`reset` is called for it.
+    Each array is allocated once and rewritten by each call: copy what you want to keep. By default,
+    :meth:`step` resets a game whose episode ends. With `autoreset=False` the game keeps its final position,
+    without a legal action, until you call :meth:`reset` for it.
 
     Symbols: B games, H holes, A actions (W, or H where territory can change hands), F features of the board,
     G features of an action.
@@ -158,19 +156,18 @@ class Batch:
         rounds: Rounds of an episode, or "match".
         player: int8 `[B]`, the player to move.
         legal_mask: int8 `[B, A]`, 1 where the player to move may sow (an action is a hole seen from them).
-        observer: What writes the observations; its `kind`, `shape` and `space` say what they are.
+        observer: Writer of the observations, with their `kind`, `shape` and `space`.
         observation: float32 `[B, F]`, or int16 `[B, A, G]`, of the player to move; see
             :mod:`mancala_env.observations`.
-        rewards: float32 `[B, 2]`, rewards of South and North for the episode that just ended, else 0.
-        reward: float32 `[B]`, the same for the player who just moved.
+        rewards: float32 `[B, 2]`, rewards of South and North where the step ended an episode, otherwise 0.
+        reward: float32 `[B]`, reward of the player who has just moved.
         done: bool `[B]`, whether the last step ended the episode.
-        truncated: bool `[B]`, whether a match ended there by the limit of 1,000 rounds alone (RULES 5.4).
-        counts: int16 `[B, 2]`, counts of South and North after the last turn, so the final counts where
-            `done`.
-        final_observation: As `observation`, valid where `done`: the position the episode ended in, seen by
-            the player who just moved.
-        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the game the episode ended in.
-        games: uint64 `[B, NUM_COLUMNS]`, the games as the engine has them.
+        truncated: bool `[B]`, whether only the limit of 1,000 rounds ended the match (RULES 5.4).
+        counts: int16 `[B, 2]`, counts of South and North after the last turn; final counts where `done`.
+        final_observation: Like `observation`, valid where `done`: the final position of the episode, seen
+            from the player who has just moved.
+        final_games: uint64 `[B, NUM_COLUMNS]`, valid where `done`: the final game of the episode.
+        games: uint64 `[B, NUM_COLUMNS]`, the games in the format of the engine.
     """
 
     def __init__(
@@ -191,26 +188,26 @@ class Batch:
         """Set up the games and start their first episodes.
 
         Args:
-            ruleset: Name of a ruleset, or your own.
-            num_games: B, at least 1; as many as there is memory for.
-            rounds: Most rounds of an episode, 1 to 1,000, or "match" to play until it is over (RULES 5).
-            seed: Seed of everything random here; None draws one from the system.
-            num_threads: CPU threads; None takes every core this process may use.
-            first_player: Who starts an episode, or "random" for a draw by lot.
-            opening_turns: Uniformly random turns played before an episode begins, 0 to 10,000. Openings that
-                end the round are drawn again; after a hundred of them the last one is cut short.
+            ruleset: Name of a ruleset, or a Ruleset.
+            num_games: B, at least 1.
+            rounds: Most rounds of an episode, 1 to 1,000, or "match" to play until the match is over.
+            seed: Random seed; None draws one from the system.
+            num_threads: CPU threads; None uses every core that this process may use.
+            first_player: Who starts an episode: 0 South, 1 North, or "random" for a draw at each reset.
+            opening_turns: Number of uniformly random turns before an episode begins, 0 to 10,000. Openings
+                that end the round are drawn again; after 100 draws the last one is cut short.
             opening_set: "all" openings, or only those for "training" or "evaluation"
-                (:mod:`mancala_env.engine.holdout`). Others are drawn again too. Without opening turns every
-                episode begins at the start.
-            reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts over all seeds).
-            observation: What the player to move sees: "board", or what each action leads to, "afterstates",
-                "replies", "lines", "leaves" or "values".
-            autoreset: Whether an episode that ends is followed by the next one at once.
+                (:mod:`mancala_env.engine.holdout`). Without opening turns every episode begins at the start
+                of the round.
+            reward: "outcome" (+1, 0, -1) or "margin" (difference of the counts divided by all seeds).
+            observation: "board", or what each action leads to: "afterstates", "replies", "lines", "leaves"
+                or "values".
+            autoreset: Whether the next episode starts within the step that ends one.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is shipped.
-            InvalidArgument: Another argument is out of range; the message says what would be right.
+            InvalidRuleset: The ruleset is unknown.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidArgument: Another argument is out of range; the message says what is valid.
         """
         self.ruleset = lookup(ruleset)
         self.num_games = whole("num_games", num_games, 1, MOST_GAMES)
@@ -251,7 +248,7 @@ class Batch:
 
     @property
     def state(self) -> State:
-        """The games written out as fresh arrays, batch first."""
+        """The games as a State of new arrays."""
         return unpack(self.games, self.ruleset.num_holes)
 
     def to_svg(
@@ -265,13 +262,13 @@ class Batch:
         """Draw games as one SVG document, side by side.
 
         Args:
-            columns: How many stand in a row.
-            games: Which games, numbers 0 to B-1 in the order they are drawn, at most 256; None: the first 16.
-            theme: "light", "dark" or "auto": as the reader's system, or the page around it, has it.
-            width: In pixels; None: 280 a game.
+            columns: Number of games side by side.
+            games: Indices of the games to draw, at most 256; None: the first 16.
+            theme: "light", "dark" or "auto", which follows the system or the page.
+            width: Width in pixels; None: 280 for each game.
 
         Raises:
-            InvalidArgument: There is no such game, theme or width, or there are too many games.
+            InvalidArgument: An argument is invalid, or there are too many games.
         """
         check_look(theme, width)
         columns = whole("columns", columns, 1)
@@ -302,10 +299,10 @@ class Batch:
         """Start new episodes.
 
         Args:
-            seed: New seed of everything random. None draws one from the system, or, with `where`, goes on.
+            seed: Random seed. None draws one from the system; with `where` it keeps the generators.
             where: bool `[B]`, the games to reset; None resets all.
 
-        After Ctrl-C some of them have been reset and others not: reset again.
+        If Ctrl-C interrupts the call, only some games have been reset: call it again.
         """
         wanted = self._wanted(where)
         seed = seed_of(seed)
@@ -324,15 +321,15 @@ class Batch:
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
-        """Take over games, such as `games` of another batch or ``Position.games``.
+        """Replace games by others, such as `games` of another batch or ``Position.games``.
 
         Args:
-            games: Running games, uint64 `[B, NUM_COLUMNS]`; with `where` the others are not looked at.
-            where: bool `[B]`, the games to take over; None takes all.
+            games: Running games, uint64 `[B, NUM_COLUMNS]`.
+            where: bool `[B]`, the games to replace; None replaces all. Other rows of `games` are ignored.
 
         Raises:
-            InvalidPosition: A game is over or impossible, territory has changed hands and the mask has no
-                room for it, or the array has another shape or type; nothing has changed.
+            InvalidPosition: A game is over or impossible, or it has territory that the actions of single
+                rounds do not cover, or the array has another shape or type. Nothing has changed.
         """
         wanted = self._wanted(where)
         games = np.asarray(games)
@@ -347,13 +344,13 @@ class Batch:
         """Play one turn in every game and rewrite the arrays.
 
         Args:
-            actions: Integers `[B]`, each a legal action of its game's player to move.
-            where: bool `[B]`, the games to play in; None plays in all. The others stand still: their
-                actions are not looked at and their rows of every array stay as they are.
+            actions: Integers `[B]`, a legal action of the player to move in each game.
+            where: bool `[B]`, the games to play in; None plays in all. Other games do not change, and their
+                actions are ignored.
 
         Raises:
-            IllegalMove: An action is not legal; nothing has changed, and the message names the game.
-            InvalidArgument: `where` is no mask.
+            IllegalMove: An action is illegal; the message names the game. Nothing has changed.
+            InvalidArgument: `where` is not a mask.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_games,) or not np.issubdtype(chosen.dtype, np.integer):
@@ -379,18 +376,18 @@ class Batch:
         self._observe(wanted)
 
     def play_random(self, turns_per_game: int) -> int:
-        """Play uniformly random turns inside kernels; episodes that end start anew.
+        """Play uniformly random turns inside kernels; ended episodes restart.
 
         Args:
-            turns_per_game: Turns to play in each game.
+            turns_per_game: Number of turns in each game.
 
         Returns:
-            The number of turns played, B times `turns_per_game`. Afterwards `reward` and `done` are zero.
-            After Ctrl-C some of the games have played fewer turns, and the batch can go on.
+            The number of turns, B times `turns_per_game`. Afterwards `reward` and `done` are zero. If Ctrl-C
+            interrupts the call, some games have played fewer turns, and the batch stays usable.
         """
         turns = whole("turns_per_game", turns_per_game, 0)
         if not self.autoreset and self.done.any():
-            raise InvalidArgument("an episode is over; reset() it before random play goes on")
+            raise InvalidArgument("an episode is over; call reset() before more random play")
         is_cancelled = Event()
 
         def play(start: int, stop: int) -> None:
@@ -401,7 +398,7 @@ class Batch:
                 left -= some
 
         try:
-            # A game is many turns here, so one is enough for a thread.
+            # Each game is many turns here, so a thread may have as few as one.
             run_in_slices(play, self.num_games, self.num_threads, fewest=1, is_cancelled=is_cancelled)
         finally:
             self._show(self._everywhere)
@@ -414,7 +411,7 @@ class Batch:
         run_in_slices(lambda start, stop: work(*arguments, start, stop), self.num_games, self.num_threads)
 
     def _show(self, wanted: np.ndarray) -> None:
-        """Rewrite the arrays of the wanted games, which no step has just ended."""
+        """Rewrite the arrays of the wanted games after something other than a step."""
         self.rewards[wanted] = 0
         self.reward[wanted] = 0
         self.done[wanted] = False
@@ -423,7 +420,7 @@ class Batch:
         self._observe(wanted)
 
     def _observe(self, wanted: np.ndarray) -> None:
-        """Write the observations that no kernel has written in passing."""
+        """Write the observations of kinds that the step kernel cannot write."""
         if self._outputs.observation is None:
             self.observer.write(self.games, self.observation, where=wanted, num_threads=self.num_threads)
 

@@ -4,15 +4,20 @@ A position is one line::
 
     layli_goobalay 4,4,2s,4,4,4/4,4,4,2s,4,4 0-0 S stall=3 round=2 starter=N
 
-the ruleset, South's row / North's row in hole order (``s`` or ``n`` after a hole South or North owns),
-the stores South-North, who is to move, and whatever differs from the start of a match: ``stall``,
-``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN``, ``end=endless``.
+| part | content |
+|---|---|
+| ``layli_goobalay`` | ruleset |
+| ``4,4,2s,4,4,4/4,4,4,2s,4,4`` | South's row / North's row in hole order; ``s`` or ``n``: owned hole |
+| ``0-0`` | stores of South and North |
+| ``S`` | player to move |
+| ``stall=3`` ... | values that differ from the start of a match |
 
-Spaces, tabs and line ends of ASCII separate the parts. A byte order mark before the first part is skipped. A
-number is 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
+The values are ``stall``, ``round``, ``starter``, ``debts=2-0``, ``territory=SSSSSSSSNNNN`` and
+``end=endless``. ASCII whitespace separates the parts. A byte order mark before the first part is skipped. A
+number has 1 to 40 ASCII digits. ``web/engine.js`` reads the same texts.
 
-A turn is the player's letter and the hole they chose counted from 1, ``S10`` for South's action 9, as
-Abstract Games 13 (2003) writes it. A game is turns with spaces between.
+A turn is the letter of the player and the number of the hole from 1: ``S10`` is South's action 9, as in
+Abstract Games 13 (2003). A game is a list of turns, separated by spaces.
 """
 
 import re
@@ -33,7 +38,7 @@ _FORM = "RULESET SOUTH/NORTH STORE-STORE S|N [stall=..] [round=..] [starter=..] 
 
 
 def words_of(text: str) -> list[str]:
-    r"""Split a text at spaces, tabs and line ends of ASCII, and skip a byte order mark before it.
+    r"""Split a text at ASCII whitespace, and skip a byte order mark before it.
 
     >>> words_of("\ufeffS10 N9\n")
     ['S10', 'N9']
@@ -104,7 +109,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
     try:
         fields: dict[str, Any] = {"ruleset": ruleset or lookup(name)}
     except InvalidRuleset as error:
-        raise InvalidPosition(f"{error}; a ruleset of your own is given beside the text") from None
+        raise InvalidPosition(f"{error}; pass a ruleset of your own with the text") from None
     holes = [hole for row in rows.split("/") for hole in row.split(",")]
     if rows.count("/") != 1:
         raise InvalidPosition(f"{rows!r} must be South's row / North's row")
@@ -125,7 +130,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
         elif option == "end=endless":
             fields["endless"] = True
         else:
-            raise InvalidPosition(f"{option!r} is no part of a position; the form is: {_FORM}")
+            raise InvalidPosition(f"{option!r} is not a part of a position; the form is: {_FORM}")
     return fields
 
 
@@ -133,14 +138,14 @@ def _number(text: str, what: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise InvalidPosition(f"{what}: {text!r} is not a whole number")
     if len(text) > _MOST_DIGITS:
-        raise InvalidPosition(f"{what}: no game has a number of {len(text):,} digits")
+        raise InvalidPosition(f"{what}: a number has at most {_MOST_DIGITS} digits, not {len(text):,}")
     return int(text)
 
 
 def _pair(text: str, what: str) -> tuple[int, int]:
     south, dash, north = text.partition("-")
     if not dash:
-        raise InvalidPosition(f"{what}: {text!r} must be South's and North's, such as 5-3")
+        raise InvalidPosition(f"{what}: {text!r} must be two numbers, of South and North, such as 5-3")
     return _number(south, what), _number(north, what)
 
 

@@ -1,12 +1,13 @@
-"""Positions, turns and games as picture files: SVG and PNG, and films as moving SVG, GIF and MP4.
+"""Positions, turns and games as picture files: SVG and PNG, animations also as GIF and MP4.
 
-    from mancala_env import Position, pictures
+    from mancala_env import Position, records
+    from mancala_env.games import pictures
 
     pictures.save("board.png", Position("gabata_i"))            # a position
     pictures.save("turn.gif", Position("gabata_i"), action=2)   # a turn, seed by seed
     pictures.save("game.mp4", next(records.read_games("games.txt")))
 
-PNG, GIF and MP4 need pillow (`pip install ".[render]"`), MP4 the program ffmpeg as well. Nothing
+PNG, GIF and MP4 need pillow (`pip install ".[render]"`). MP4 needs the program ffmpeg as well. No format
 needs a display.
 """
 
@@ -21,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from mancala_env._util.checks import one_of, whole
 from mancala_env._util.command_line import needing
 from mancala_env.errors import InvalidArgument
-from mancala_env.games.position import Position, refuse_of_films
+from mancala_env.games.picture_checks import refuse_for_animation
+from mancala_env.games.position import Position
 from mancala_env.games.records import GameRecord
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
 
@@ -30,16 +32,16 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png", ".gif", ".mp4")
 MIN_WIDTH, MAX_WIDTH = 40, 8_000
-"""How narrow and how wide a picture can be, in pixels."""
+"""Limits of the width of a picture, in pixels."""
 _STILL, _MOVING = (".svg", ".png"), (".svg", ".gif", ".mp4")
-_GAME_SEED_SECONDS = 0.1  # in a game, which has many turns
-_TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0  # what follows a turn, a round, and the end
+_GAME_SEED_SECONDS = 0.1  # shorter than in a single turn, because a game has many turns
+_TURN_SECONDS, _ROUND_SECONDS, _LAST_SECONDS = 0.9, 2.5, 3.0  # pauses after a turn, a round and the game
 _FPS = 25
-_SHORTEST = 0.02  # viewers show a GIF's frame that is shorter than that for longer
+_SHORTEST = 0.02  # viewers show shorter frames of a GIF for longer
 
 
 class FfmpegMissing(OSError):
-    """The program that writes MP4 is not there."""
+    """The program ffmpeg, which writes MP4, is not installed."""
 
 
 def save(
@@ -54,26 +56,25 @@ def save(
 ) -> None:
     """Draw a position, a turn from it, or a recorded game into a file.
 
-    A picture carries the text of the position that it shows, or that its turn begins with: an SVG as
-    `data-position` of its root, a PNG as the text "Position".
+    The file has the position as text, or the position before its turn: SVG in `data-position` of the root,
+    PNG in the text field "Position".
 
     Args:
-        path: The file; its ending says what is written: .svg, .png, .gif or .mp4.
-        what: A position: its picture, or with `action` a turn. A record: the game as a film, .gif or .mp4.
-        action: Draw the turn that this action would play, as a film: .svg, .gif or .mp4.
-        theme: "light" or "dark"; of .svg also "auto", as the page around it has it. None: "auto" of .svg,
-            else "light".
-        width: In pixels; None: as large as it is drawn.
-        seed_seconds: How long a seed takes to fall in a film; None: 0.18 s in a turn, 0.1 s in a game.
-        shown: Of a position that lies still: `values`, `arrows`, `last` and `caption`, as for
-            :meth:`Position.to_svg`.
+        path: The file. Its extension is the format: .svg, .png, .gif or .mp4.
+        what: A position, drawn as a picture or with `action` as a turn; or a record, drawn as an animation.
+        action: Draw the turn of this action as an animation: .svg, .gif or .mp4.
+        theme: "light" or "dark"; for .svg also "auto", which follows the page. None: "auto" for .svg,
+            "light" for other formats.
+        width: Width in pixels; None: the natural width.
+        seed_seconds: Time that a seed takes to fall; None: 0.18 s in a turn, 0.1 s in a game.
+        shown: `values`, `arrows`, `last` and `caption` of a picture; see :meth:`Position.to_svg`.
 
     Raises:
-        InvalidArgument: The file has another ending, or an argument is none.
-        IllegalMove: The action is not legal.
+        InvalidArgument: The extension does not fit, or an argument is invalid.
+        IllegalMove: The action is illegal.
         InvalidRecord: A turn of the record does not fit the rules.
-        ImportError: pillow is missing.
-        FfmpegMissing: ffmpeg is missing.
+        ImportError: pillow is not installed.
+        FfmpegMissing: ffmpeg is not installed.
         OSError: The file cannot be written.
     """
     path = Path(path)
@@ -84,7 +85,7 @@ def save(
     _check_kind(path, kind, is_game, action)
     one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
     if is_game or action is not None:
-        refuse_of_films(**shown)
+        refuse_for_animation(**shown)
     if width is not None:
         whole("width", width, MIN_WIDTH, MAX_WIDTH)
     if seed_seconds is not None and not seed_seconds > 0:
@@ -98,13 +99,7 @@ def save(
         return
     looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
     if isinstance(what, Position) and action is None:
-        with needing("a picture in pixels", "render"):
-            from PIL.PngImagePlugin import PngInfo
-
-            from mancala_env.render.pixels import image_of
-        said = PngInfo()
-        said.add_text("Position", what.to_text())
-        image_of(what.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=said)
+        _write_png(path, what, shown, looks)
         return
     if isinstance(what, GameRecord):
         frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)
@@ -114,23 +109,30 @@ def save(
     (write_gif if kind == ".gif" else write_mp4)(path, frames)
 
 
+def _write_png(path: Path, position: Position, shown: dict[str, Any], looks: dict[str, Any]) -> None:
+    with needing("a picture in pixels", "render"):
+        from PIL.PngImagePlugin import PngInfo
+
+        from mancala_env.render.pixels import image_of
+    texts = PngInfo()
+    texts.add_text("Position", position.to_text())
+    image_of(position.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=texts)
+
+
 def _check_kind(path: Path, kind: str, is_game: bool, action: int | None) -> None:
     allowed = _MOVING[1:] if is_game else (_STILL if action is None else _MOVING)
     if kind not in allowed:
         what = "a game" if is_game else ("a position" if action is None else "a turn")
         raise InvalidArgument(
-            f"{what} is drawn into a file that ends in {_listed(allowed)}, not {path.name!r}"
+            f"{what} is drawn into a file with the extension {_listed(allowed)}, not {path.name!r}"
         )
     if is_game and action is not None:
-        raise InvalidArgument("action is for a position; a record has its own turns")
+        raise InvalidArgument("action is for a position, not for a record")
 
 
 def _listed(endings: Iterable[str]) -> str:
     *first, last = endings
     return f"{', '.join(first)} or {last}"
-
-
-# Films
 
 
 def frames_of_turn(
@@ -141,18 +143,18 @@ def frames_of_turn(
     rest_seconds: float = _LAST_SECONDS,
     **looks: Any,
 ) -> Iterator["Frame"]:
-    """Draw a turn as frames; the position stays.
+    """Draw a turn as frames; the position does not change.
 
     Args:
-        position: The position it is played in.
-        action: What is played.
-        max_laps: How many laps of a long relay are shown.
-        rest_seconds: How long the last frame is shown, the picture of the position after.
+        position: Position before the turn.
+        action: The action.
+        max_laps: Most laps of a relay that are shown.
+        rest_seconds: Duration of the last frame, which shows the position after the turn.
         looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
 
     Raises:
-        IllegalMove: The action is not legal.
-        ImportError: pillow is missing.
+        IllegalMove: The action is illegal.
+        ImportError: pillow is not installed.
     """
     with needing("a picture in pixels", "render"):
         from mancala_env.render.pixels import turn_frames
@@ -171,16 +173,16 @@ def frames_of_turn(
 
 
 def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Iterator["Frame"]:
-    """Draw a recorded game as frames: its start, every turn, and how each round begins and ends.
+    """Draw a recorded game as frames: the start, every turn, and the start and end of each round.
 
     Args:
         record: The game.
-        max_laps: How many laps of a relay are shown.
+        max_laps: Most laps of a relay that are shown.
         looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
 
     Raises:
         InvalidRecord: A turn does not fit the rules.
-        ImportError: pillow is missing.
+        ImportError: pillow is not installed.
     """
     with needing("a picture in pixels", "render"):
         from mancala_env.render.pixels import Frame, pixels_of
@@ -196,7 +198,7 @@ def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Itera
 
 
 def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
-    """Write frames as a GIF that is shown again and again.
+    """Write frames as a GIF that repeats.
 
     Raises:
         OSError: The file cannot be written.
@@ -208,7 +210,7 @@ def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
         palette = None
         for frame in frames:
             image = Image.fromarray(frame.pixels)
-            if palette is None:  # every frame in the same colours, so that what stays is not written again
+            if palette is None:  # one palette for all frames, so that unchanged pixels are not written again
                 palette = _palette_for(image)
             image = image.quantize(palette=palette, dither=Image.Dither.NONE)
             image.info["duration"] = round(100 * max(_SHORTEST, frame.seconds)) * 10
@@ -221,7 +223,7 @@ def write_gif(path: str | Path, frames: Iterable["Frame"]) -> None:
 
 
 def _palette_for(image: Any) -> Any:
-    """Return a palette with the colours of every role, between each two that meet, and of a frame."""
+    """Return a palette with the colours of a theme and the mixtures at their edges."""
     from PIL import Image
 
     from mancala_env.render.colours import PALETTES, rgb
@@ -248,7 +250,7 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
     """Write frames as an MP4 video with ffmpeg.
 
     Raises:
-        FfmpegMissing: ffmpeg is not there.
+        FfmpegMissing: ffmpeg is not installed.
         OSError: The file cannot be written.
     """
     program = shutil.which("ffmpeg")
@@ -263,7 +265,7 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
     command = [
         program, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
         "-r", str(fps), "-i", "-", "-an",
-        # What every player shows: sides of even length, colours at half the resolution.
+        # Formats that all players show: sides of even length, colours at half the resolution.
         "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart",
         "-f", "mp4", os.path.abspath(path),
     ]  # fmt: skip
@@ -277,7 +279,7 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
             for _ in range(times):
                 ffmpeg.stdin.write(frame.pixels)
     except BrokenPipeError:
-        pass  # it has ended, and says why
+        pass  # ffmpeg has ended; its message is read below
     except BaseException:
         ffmpeg.kill()
         raise

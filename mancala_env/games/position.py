@@ -1,6 +1,6 @@
-"""Position: one game, for people, notebooks and search."""
+"""Position: one game, for scripts, notebooks and search."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +24,13 @@ from mancala_env.engine.state import (
     STORE_COLUMN,
     State,
     encode,
-    pack,
     unpack,
 )
 from mancala_env.engine.timeline import Timeline, timeline_of
-from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.games import notation
+from mancala_env.games.picture_checks import is_by_action, refuse_for_animation
+from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
 from mancala_env.render.text import draw
@@ -40,15 +40,15 @@ PLAYERS = ("South", "North")
 
 
 class Turn(NamedTuple):
-    """What one turn did.
+    """Effect of a turn.
 
     Attributes:
-        player: Who played it, 0 South or 1 North.
+        player: The player, 0 South or 1 North.
         action: The hole they chose, seen from them.
-        laps: Laps sown, 1 to 1000.
-        captured: Seeds that went to their store.
-        new_owned: Holes that became theirs (uur, weg, captured holes), in hole order.
-        endless: Whether the relay never ended: every seed went back, and the round is over.
+        laps: Number of laps, 1 to 1000.
+        captured: Number of seeds that went to their store.
+        new_owned: Holes that they own since this turn (uur, weg, captured holes), in hole order.
+        endless: Whether the relay never ended. The seeds are then put back, and the round is over.
     """
 
     player: int
@@ -60,13 +60,13 @@ class Turn(NamedTuple):
 
 
 class Position:
-    """One game of a ruleset: everything on and beside the board, and who is to move.
+    """One game of a ruleset: the board, the stores, the player to move and the state of the match.
 
     Holes are numbered in sowing order: 0 to W-1 are South's row, W to H-1 North's. An action is a hole
     seen from the player to move, 0 to W-1 being their own row. Players are 0 (South) and 1 (North).
 
-    A position may hold fewer seeds than the game (a study, with captured seeds left out of `stores`);
-    everything works but :meth:`next_round`.
+    A position may hold fewer seeds than the game, for example without the captured seeds. Everything works
+    except :meth:`next_round`.
 
     >>> position = Position("layli_goobalay")
     >>> position.play(2)
@@ -95,24 +95,24 @@ class Position:
         """Set up a position; with a ruleset alone, the start of round 1.
 
         Args:
-            ruleset: Name of a ruleset, or your own.
-            seeds: `[H]` seeds in each hole, in hole order. None is the start of round 1 with `player` as
-                its starter (in Gabata 3 the other player is to move: the opening is forced), and takes
-                no other argument.
-            owner: `[H]` who owns the hole: -1 nobody, 0 South, 1 North; None: nothing is owned.
+            ruleset: Name of a ruleset, or a Ruleset.
+            seeds: `[H]`, seeds in each hole, in hole order. None is the start of round 1 with `player` as its
+                starter, and allows no other argument. In Gabata 3 the other player is to move then, because
+                the opening is forced.
+            owner: `[H]`, owner of each hole: -1 free, 0 South, 1 North. None: all holes are free.
             stores: Captured seeds of South and North.
-            player: The player to move. If they have no hole in a game with passes, the opponent is.
-            stall: Turns in a row that left the number of free seeds unchanged, 0 to 50.
-            territory: `[H]` whose hole it is while nobody owns it: 0 or 1; None: the player's own row.
+            player: The player to move. If they must pass, the opponent moves.
+            stall: Number of turns in a row without a change in the number of free seeds, 0 to 50.
+            territory: `[H]`, the player who may sow from each free hole, 0 or 1. None: each their own row.
             round: Number of the round in its match, from 1.
-            starter: Who moved first in this round; None: South.
-            debts: Seeds each player owes the other (Leyla).
-            endless: Whether an endless relay has ended the round here.
+            starter: The player who moved first in this round; None: South.
+            debts: Seeds that South and North owe each other (Leyla).
+            endless: Whether an endless relay has ended the round.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            InvalidPosition: No game of the ruleset can stand like this; the message names the value.
-            InvalidArgument: `endless` is neither True nor False.
+            InvalidRuleset: The ruleset is unknown.
+            InvalidPosition: No game of the ruleset can reach this position; the message names the value.
+            InvalidArgument: `endless` is not a bool.
         """
         self.ruleset = lookup(ruleset)
         self._rules = encode(self.ruleset)
@@ -136,8 +136,19 @@ class Position:
             self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
             single_game.start(self._rules, self._games, int(player))
             return
-        self._games = _set_up(
-            self.ruleset, seeds, owner, stores, player, stall, territory, round, starter, debts
+        self._games = set_up(
+            self.ruleset,
+            {
+                "seeds": seeds,
+                "owner": owner,
+                "territory": territory,
+                "stores": stores,
+                "debts": debts,
+                "player": player,
+                "stall": stall,
+                "round": round,
+                "starter": starter,
+            },
         )
         if endless:
             self._games[0, END_COLUMN] = ENDLESS
@@ -150,18 +161,18 @@ class Position:
         """Return game b of an engine array uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            InvalidPosition: The array has another shape or type, or no game can stand like this.
+            InvalidRuleset: The ruleset is unknown.
+            InvalidPosition: The array has another shape or type, or no game can reach the position.
         """
         ruleset = lookup(ruleset)
         array = np.asarray(games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
-            raise InvalidPosition(f"there is no game {b!r} in an array of shape {array.shape}")
+            raise InvalidPosition(f"index {b!r} is out of range for games of shape {array.shape}")
         return cls._of(ruleset, validation.check_games(ruleset, array[b][None], np.array([b])).copy())
 
     @classmethod
     def _of(cls, ruleset: Ruleset, games: np.ndarray) -> "Position":
-        """Return a position that takes over games `[1, NUM_COLUMNS]` without a look at them."""
+        """Return a position that uses an array of games `[1, NUM_COLUMNS]` without a check or a copy."""
         position = cls.__new__(cls)
         position.ruleset = ruleset
         position._rules = encode(ruleset)
@@ -170,30 +181,30 @@ class Position:
 
     @classmethod
     def from_text(cls, text: str, ruleset: Ruleset | None = None) -> "Position":
-        """Read what :meth:`to_text` wrote; the format is in :mod:`mancala_env.games.notation`.
+        """Read a position as text; :mod:`mancala_env.games.notation` has the format.
 
         Args:
             text: The position.
-            ruleset: Your own ruleset where the text names one that is not in the catalogue.
+            ruleset: The ruleset, if the text names one that is not in the catalogue.
 
         Raises:
-            InvalidPosition: The text does not parse or the position cannot be; the message says where.
+            InvalidPosition: The text does not parse, or the position is impossible. The message says why.
         """
         fields = notation.parse_position(text, ruleset)
         return cls(**fields)
 
     def to_text(self) -> str:
-        """Write the position as one line of text, everything included."""
+        """Write the whole position as one line of text; :meth:`from_text` reads it."""
         return notation.position_text(self.ruleset, self.state)
 
     @property
     def games(self) -> np.ndarray:
-        """The position as the engine has it, uint64 `[1, NUM_COLUMNS]`; a copy."""
+        """A copy of the position in the format of the engine, uint64 `[1, NUM_COLUMNS]`."""
         return self._games.copy()
 
     @property
     def state(self) -> State:
-        """The position written out as fresh arrays with B = 1."""
+        """The position as a State of new arrays, with B = 1."""
         return unpack(self._games, self.ruleset.num_holes)
 
     @property
@@ -203,12 +214,12 @@ class Position:
 
     @property
     def owner(self) -> np.ndarray:
-        """Who owns each hole, int8 `[H]`: -1 nobody, 0 South, 1 North; a copy."""
+        """Owner of each hole, int8 `[H]`: -1 free, 0 South, 1 North; a copy."""
         return self.state.owner[0]
 
     @property
     def territory(self) -> np.ndarray:
-        """Who may sow from each hole while nobody owns it, int8 `[H]`: 0 or 1; a copy."""
+        """The player who may sow from each free hole, int8 `[H]`: 0 or 1; a copy."""
         return self.state.territory[0]
 
     @property
@@ -218,17 +229,17 @@ class Position:
 
     @property
     def player(self) -> int:
-        """The player to move, 0 South or 1 North; when the round is over, who would have been."""
+        """The player to move, 0 South or 1 North; after the round, the one who would move next."""
         return int(self._games[0, PLAYER_COLUMN])
 
     @property
     def stall(self) -> int:
-        """Turns in a row that left the number of free seeds unchanged, 0 to 50."""
+        """Number of turns in a row without a change in the number of free seeds, 0 to 50."""
         return int(self._games[0, STALL_COLUMN])
 
     @property
     def end(self) -> str:
-        """Why the round is over: "stuck", "stall" or "endless"; "" while it runs."""
+        """Reason for the end of the round: "stuck", "stall" or "endless"; "" while it runs."""
         return END_REASONS[int(self._games[0, END_COLUMN])]
 
     @property
@@ -243,7 +254,7 @@ class Position:
 
     @property
     def starter(self) -> int:
-        """Who moved first in this round."""
+        """The player who moved first in this round."""
         return int(self._games[0, STARTER_COLUMN])
 
     @property
@@ -253,13 +264,13 @@ class Position:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """The count as it stands: store, owned holes, and free seeds in the territory of each player."""
+        """Current counts: store, owned holes, and free seeds in the territory of each player."""
         south, north = single_game.counts(self._rules, self._games)
         return int(south), int(north)
 
     @property
     def winner(self) -> int | None:
-        """Who won the round: 0 or 1; None while it runs, and for a draw."""
+        """Winner of the round, 0 or 1; None while it runs, and for a draw."""
         south, north = self.counts
         if not self.is_over or south == north:
             return None
@@ -267,9 +278,7 @@ class Position:
 
     @property
     def match_winner(self) -> int | None:
-        """Who won the match that ends with this round (RULES 5.4); None while the round runs, and for a
-        draw.
-        """
+        """Winner of a match that ends with this round (RULES 5.4); None while it runs, and for a draw."""
         margin = single_game.match_margin(self._rules, self._games) if self.is_over else 0
         return None if margin == 0 else (SOUTH if margin > 0 else NORTH)
 
@@ -279,16 +288,17 @@ class Position:
         return _bits_set(int(single_game.legal_actions(self._rules, self._games)))
 
     def play(self, action: int | np.integer) -> Turn:
-        """Play a turn; this position becomes the one after it.
+        """Play a turn, which changes this position.
 
         Args:
             action: A hole seen from the player to move.
 
         Returns:
-            What the turn did.
+            Effect of the turn.
 
         Raises:
-            IllegalMove: The action is not legal; the message says why, and which are. Nothing changed.
+            IllegalMove: The action is illegal. The message says why, and lists the legal ones. Nothing has
+                changed.
         """
         player = self.player
         if not is_whole(action) or not 0 <= action < self.ruleset.num_holes:
@@ -300,14 +310,14 @@ class Position:
         return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
 
     def timeline(self, action: int | np.integer) -> Timeline:
-        """Write out what playing an action would do, in order; this position stays as it is.
+        """Return the events of a turn, in order; the position does not change.
 
         Args:
             action: A hole seen from the player to move.
 
         Returns:
-            The events of the turn: lifts, drops, relays and what the landing did. A turn of L laps has some
-            hundred events at most, an endless one (1,000 laps) tens of thousands.
+            The events of the turn: lifts, drops, relays and the effects of the landing. An ordinary turn has
+            at most a few hundred events, an endless one (1,000 laps) tens of thousands.
 
         Raises:
             IllegalMove: As :meth:`play`.
@@ -318,17 +328,17 @@ class Position:
         return timeline_of(self._rules, self._games, hole)
 
     def copy(self) -> "Position":
-        """Return an independent copy; cheap."""
+        """Return an independent copy."""
         return Position._of(self.ruleset, self._games.copy())
 
     def next_round(self) -> "Position | None":
-        """Set up the round after this finished one by RULES 5.
+        """Return the start of the next round (RULES 5).
 
         Returns:
-            A new position, or None when the match is over.
+            A new position, or None if the match is over.
 
         Raises:
-            InvalidPosition: The round still runs, or seeds are missing from the position.
+            InvalidPosition: The round is not over, or seeds are missing.
         """
         if not self.is_over:
             raise InvalidPosition(
@@ -344,7 +354,7 @@ class Position:
         return None if single_game.next_round(self._rules, after._games) else after
 
     def why_illegal(self, action: Any) -> str:
-        """Say why the player to move may not sow an action, such as "it is empty"; "" where they may."""
+        """Return why an action is illegal, such as "it is empty"; "" for a legal action."""
         if self.is_over:
             return f"the round is over ({self.end})"
         if not is_whole(action):
@@ -364,7 +374,7 @@ class Position:
 
     def _not_legal(self, action: Any) -> IllegalMove:
         if self.is_over:
-            return IllegalMove(f"{self.why_illegal(action)}; nobody can sow hole {action}")
+            return IllegalMove(f"{self.why_illegal(action)}; hole {action} cannot be sown")
         hole = action if is_whole(action) else repr(action)
         return IllegalMove(
             f"{PLAYERS[self.player]} cannot sow hole {hole}: {self.why_illegal(action)}; "
@@ -376,12 +386,12 @@ class Position:
             return NotImplemented
         return self.ruleset == other.ruleset and bool((self._games == other._games).all())
 
-    # A position changes as it is played, so it cannot be in a set or a key of a dict; `key` can.
+    # A position is mutable, so it has no hash; `key` has.
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def key(self) -> tuple[Ruleset, bytes]:
-        """What the position is now, for sets and dicts; equal positions have equal keys."""
+        """A hashable key for sets and dicts; equal positions have equal keys."""
         return self.ruleset, self._games.tobytes()
 
     def __copy__(self) -> "Position":
@@ -404,27 +414,26 @@ class Position:
         """Draw the position, or a turn from it, as one SVG document.
 
         Args:
-            values: By action of the player to move, a value, a probability or a short word, in a badge at the
-                hole; the highest number is marked as the best. This and the next three are of a position that
-                lies still, so none goes with `action`.
-            arrows: Pairs of holes (0 to H-1 in sowing order), an arrow from the first to the second.
-            last: Holes of the last turn, ringed.
-            action: Draw the turn that this action would play, moving, seed by seed. The position stays.
-            caption: The line under the board; None: who is to move, or why the round is over.
-            theme: "light", "dark" or "auto": as the reader's system, or the page around it, has it.
-            width: In pixels; None: as large as it is drawn, or as there is room.
+            values: Value, probability or short word of each action, drawn as a badge at the hole. The highest
+                number is marked as the best. Not with `action`.
+            arrows: Pairs of holes (0 to H-1 in sowing order), drawn as arrows. Not with `action`.
+            last: Holes of the last turn, drawn with a ring. Not with `action`.
+            action: Draw the turn of this action as an animation. The position does not change.
+            caption: Line under the board; None: the player to move, or the end of the round. Not with
+                `action`.
+            theme: "light", "dark" or "auto", which follows the system or the page.
+            width: Width in pixels; None: the natural width, or less if there is less room.
 
         Returns:
-            The document, which needs nothing else to be shown; its `data-position` is the position's text.
+            A complete SVG document. Its `data-position` is the position as text.
 
         Raises:
-            InvalidArgument: A key of `values`, a hole, the caption, the width or the theme is none, or
-                something goes with `action` that does not.
-            IllegalMove: The action is not legal.
+            InvalidArgument: An argument is invalid, or cannot be combined with `action`.
+            IllegalMove: The action is illegal.
         """
         check_look(theme, width)
         if action is not None:
-            refuse_of_films(values=values, arrows=arrows, last=last, caption=caption)
+            refuse_for_animation(values=values, arrows=arrows, last=last, caption=caption)
             timeline = self.timeline(action)
             after = self.copy()
             after.play(action)
@@ -441,9 +450,9 @@ class Position:
         last: Sequence[int] = (),
         caption: str | None = None,
     ) -> Scene:
-        """Describe the picture of the position as plain shapes; arguments and errors as :meth:`to_svg`."""
+        """Describe the picture as plain shapes; see :meth:`to_svg` for arguments and errors."""
         most = self.ruleset.num_holes - 1
-        if values is not None and not _is_by_action(values):
+        if values is not None and not is_by_action(values):
             raise InvalidArgument(
                 f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
             )
@@ -475,26 +484,9 @@ class Position:
 
 
 def check_position(value: Any) -> None:
-    """Raise InvalidArgument where a value is no Position: the name of a ruleset is none."""
+    """Raise InvalidArgument if a value is not a Position, for example the name of a ruleset."""
     if not isinstance(value, Position):
         raise InvalidArgument(f"position must be a Position, such as Position('leyla'), not {value!r}")
-
-
-def refuse_of_films(**shown: Any) -> None:
-    """Refuse what only the picture of a position that lies still can show.
-
-    Raises:
-        InvalidArgument: Something is given; the message names it.
-    """
-    is_nothing = {name: isinstance(value, Sized) and not len(value) for name, value in shown.items()}
-    given = next((name for name, value in shown.items() if value is not None and not is_nothing[name]), None)
-    if given is not None:
-        raise InvalidArgument(f"{given} is for the picture of a position; a turn or a game shows none")
-
-
-def _is_by_action(values: Any) -> bool:
-    known = str | int | float | np.integer | np.floating
-    return isinstance(values, Mapping) and all(isinstance(value, known) for value in values.values())
 
 
 def _bits_set(bits: int) -> tuple[int, ...]:
@@ -503,54 +495,3 @@ def _bits_set(bits: int) -> tuple[int, ...]:
 
 def _listed(actions: Sequence[int]) -> str:
     return ", ".join(map(str, actions)) or "none"
-
-
-def _set_up(
-    ruleset: Ruleset,
-    seeds: Any,
-    owner: Any,
-    stores: Any,
-    player: int,
-    stall: Any,
-    territory: Any,
-    round_number: Any,
-    starter: int | None,
-    debts: Any,
-) -> np.ndarray:
-    """Return a set-up as a games array, its numbers checked one by one."""
-    num_holes, width = ruleset.num_holes, ruleset.row_width
-    row = np.arange(num_holes) // width
-    board = _integers("seeds", seeds, num_holes, 0, ruleset.total_seeds)
-    owners = _integers("owner", [NOBODY] * num_holes if owner is None else owner, num_holes, -1, 1)
-    sowers = _integers("territory", row if territory is None else territory, num_holes, 0, 1)
-    stored = _integers("stores", stores, 2, 0, ruleset.total_seeds)
-    owed = _integers("debts", debts, 2, 0, ruleset.total_seeds)
-    (stalled,) = _integers("stall", [stall], 1, 0, STALL_LIMIT)
-    (number,) = _integers("round", [round_number], 1, 1, np.iinfo(np.int32).max)
-    (first,) = _integers("starter", [SOUTH if starter is None else starter], 1, 0, 1)
-    return pack(
-        State(
-            seeds=board[None],
-            owner=owners[None],
-            territory=sowers[None],
-            stores=stored[None],
-            player=np.array([player]),
-            stall=np.array([stalled]),
-            end=np.array([RUNNING]),
-            round=np.array([number]),
-            starter=np.array([first]),
-            debts=owed[None],
-        )
-    )
-
-
-def _integers(name: str, value: Any, size: int, low: int, high: int) -> np.ndarray:
-    """Return `size` integers from low to high, or raise an InvalidPosition that names the wrong one."""
-    array = np.asarray(value)
-    if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
-        what = f"{size} whole numbers, not {value!r}" if size > 1 else f"a whole number, not {value[0]!r}"
-        raise InvalidPosition(f"{name} must be {what}")
-    for i in np.flatnonzero((array < low) | (array > high)):
-        where = name if size == 1 else f"{name}[{i}]"
-        raise InvalidPosition(f"{where} must be {low} to {high}, not {array[i]}")
-    return array.astype(np.int64)

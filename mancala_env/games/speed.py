@@ -1,4 +1,4 @@
-"""A small measurement of the engine on this machine: what `mancala bench` runs."""
+"""Speed of the engine on this machine, for `mancala speed`."""
 
 import math
 import os
@@ -20,12 +20,12 @@ _TURNS_PER_CALL = 50
 
 
 class Measurement(NamedTuple):
-    """One measured number.
+    """A measured speed.
 
     Attributes:
-        name: What was measured.
-        value: The median.
-        unit: Its unit.
+        name: Name of the measurement.
+        value: Median of the measured values.
+        unit: Unit of the value.
     """
 
     name: str
@@ -36,19 +36,19 @@ class Measurement(NamedTuple):
 def measure(
     ruleset: str | Ruleset = "layli_goobalay", *, seconds: float = 2.0, num_threads: int | None = None
 ) -> list[Measurement]:
-    """Measure turns a second inside a kernel and steps a second of a Batch.
+    """Measure turns per second inside a kernel and in steps of a Batch.
 
     Args:
-        ruleset: The game.
-        seconds: How long to measure each.
-        num_threads: CPU threads; None takes every core this process may use.
+        ruleset: Ruleset name, or a Ruleset.
+        seconds: Duration of each measurement.
+        num_threads: CPU threads; None uses every core that this process may use.
 
     Returns:
-        Random turns a second inside one kernel, and turns a second of `Batch.step` with observation and
-        mask (choosing the actions is not part of it), each for 4,096 games.
+        Random turns per second inside one kernel, and turns per second of `Batch.step` with observation and
+        mask. The choice of actions is not measured. Both are for 4,096 games.
 
     Raises:
-        InvalidArgument: seconds is not positive, or infinite; num_threads is no number of threads.
+        InvalidArgument: `seconds` is not a positive finite number, or `num_threads` is invalid.
     """
     if not 0 < seconds < math.inf:
         raise InvalidArgument(f"seconds must be a finite number above 0, not {seconds}")
@@ -76,7 +76,7 @@ def _seconds_of_random_play(batch: Batch) -> float:
 
 
 class _StepTimer:
-    """Times single steps with random actions that were chosen before the clock starts."""
+    """Timer of single steps with random actions, which are chosen before the clock starts."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
@@ -100,7 +100,7 @@ def _median_rate(timed: Callable[[], float], units: int, seconds: float) -> floa
 
 
 def machine() -> str:
-    """Say what this machine is."""
+    """Return the processor and the number of cores of this machine."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

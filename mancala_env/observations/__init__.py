@@ -1,4 +1,4 @@
-"""What a player is shown of a game: the board, or what each action leads to.
+"""Observations of games: the board, or what each action leads to.
 
 >>> from mancala_env import Batch
 >>> from mancala_env.observations import Observer

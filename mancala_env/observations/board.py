@@ -1,7 +1,7 @@
-"""The board as a player sees it: a lossless float32 vector, the same for every environment.
+"""The observation kind "board": the whole position as a float32 vector.
 
-Symbols: H holes, F features, B games. Everything is seen from one player: index i of a part is *their*
-action i (their own row first, in sowing order), so the same position looks the same from both seats.
+Symbols: H holes, F features, B games. Features are seen from one player: index i of a part is *their* action
+i, with their own row first, in sowing order. So a position looks the same from both seats.
 """
 
 from functools import lru_cache
@@ -30,11 +30,11 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.rulesets import Ruleset, lookup
 
 VERSION = 1
-"""Changes whenever the meaning or the order of a feature does; checkpoints carry it."""
+"""Version of the features and their order; checkpoints store it."""
 
 
 class Part(NamedTuple):
-    """One named part of the observation vector."""
+    """A part of the observation vector: its range of indices, its bounds and its meaning."""
 
     start: int
     stop: int
@@ -44,12 +44,12 @@ class Part(NamedTuple):
 
 
 def parts(ruleset: str | Ruleset) -> dict[str, Part]:
-    """Return the parts of a ruleset's observation, in order, by name.
+    """Return the parts of a ruleset's observation by name, in order.
 
-    ``parts(ruleset)["seeds"]`` gives where the seeds stand, their range, and what they mean.
+    ``parts(ruleset)["seeds"]`` has the indices, the bounds and the meaning of the seeds.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: The ruleset is unknown.
     """
     ruleset = lookup(ruleset)
     num_holes, total = ruleset.num_holes, float(ruleset.total_seeds)
@@ -83,7 +83,7 @@ def num_features(ruleset: str | Ruleset) -> int:
     """Return F, the length of a ruleset's observation.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: The ruleset is unknown.
     """
     return list(parts(ruleset).values())[-1].stop
 
@@ -92,7 +92,7 @@ def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and highest value of each feature, float32 `[F]` each.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: The ruleset is unknown.
     """
     sizes = [part.stop - part.start for part in parts(ruleset).values()]
     low = np.repeat([part.low for part in parts(ruleset).values()], sizes)
@@ -102,7 +102,7 @@ def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def write_board(rules, game, player, out, b):
-    """Write what a player sees of a game into row b of float32 `[B, F]`."""
+    """Write a player's observation of a game into row b of float32 `[B, F]`."""
     num_holes = 2 * rules.width
     for i in range(num_holes):
         hole = hole_of(rules, player, i)
@@ -146,7 +146,7 @@ class BoardKind:
     dtype = np.float32
 
     def version(self, ruleset: Ruleset | None) -> str:
-        """Return what changes whenever the meaning or the order of a feature does, in whatever ruleset."""
+        """Return the version of the features and their order, the same for every ruleset."""
         return str(VERSION)
 
     def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
@@ -158,11 +158,11 @@ class BoardKind:
         return bounds(ruleset)
 
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
-        """Return the parts of the vector, in order, by name."""
+        """Return the parts of the vector by name, in order."""
         return parts(ruleset)
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return `out`: a step writes boards in passing."""
+        """Return `out`: step kernels write boards."""
         return out
 
     def write(
@@ -174,7 +174,7 @@ class BoardKind:
         out: np.ndarray,
         num_threads: int,
     ) -> None:
-        """Write what players (-1: the one to move) see of the wanted games."""
+        """Write the observations of players (-1: the one to move) in the wanted games."""
         rules = encode(ruleset)
         run_in_slices(
             lambda a, b: _write_boards(rules, games, players, wanted, out, a, b), len(games), num_threads
@@ -182,18 +182,18 @@ class BoardKind:
 
 
 def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
-    """Rebuild the games behind observations; the proof that nothing is hidden.
+    """Rebuild games from observations of the kind "board", which is lossless.
 
     Args:
-        ruleset: The ruleset they were seen under.
+        ruleset: The ruleset of the games.
         observation: float32 `[B, F]` or `[F]`.
 
     Returns:
         A games array uint64 `[B, NUM_COLUMNS]`.
 
     Raises:
-        InvalidRuleset: No such ruleset.
-        InvalidArgument: The observations are of another width.
+        InvalidRuleset: The ruleset is unknown.
+        InvalidArgument: The observations have another width.
     """
     ruleset = lookup(ruleset)
     seen = np.atleast_2d(observation)
@@ -205,7 +205,7 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
     batch, width = len(seen), ruleset.row_width
     where = {name: slice(part.start, part.stop) for name, part in parts(ruleset).items()}
     player = 1 - seen[:, where["south"]].astype(int)
-    # From the player's own view to hole order; a half turn is its own inverse.
+    # From the view of the player to hole order. The permutation is its own inverse.
     turn = holes_seen_by(ruleset, player[:, 0])
 
     def in_hole_order(name: str) -> np.ndarray:
@@ -214,7 +214,7 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
     def by_player(name: str) -> np.ndarray:
         return np.where(player == SOUTH, seen[:, where[name]], seen[:, where[name]][:, ::-1])
 
-    mine = 1 - 2 * player  # turns "me / them" signs into South / North signs
+    mine = 1 - 2 * player  # converts signs of "me / opponent" to signs of South / North
     owned = in_hole_order("owned") * mine
     if "territory" in where:
         territory = (in_hole_order("territory") * mine < 0).astype(int)

@@ -1,8 +1,8 @@
-"""What a player is shown of a game: the board, or what each action leads to.
+"""Observer: the observations of one kind, of games of one ruleset.
 
-``"board"`` is a lossless float32 vector (:mod:`mancala_env.observations.board`), the others show what each
-action leads to (:mod:`mancala_env.observations.per_action`). Other modules
-ask an :class:`Observer` and do not branch on the kind.
+``"board"`` is a lossless float32 vector (:mod:`mancala_env.observations.board`). The other kinds show what
+each action leads to (:mod:`mancala_env.observations.per_action`). Other modules use an :class:`Observer`, and
+do not depend on the kind.
 
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
@@ -34,24 +34,25 @@ _KINDS: dict[str, BoardKind | ActionKind] = {
     "values": VALUES,
 }
 KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines", "leaves", "values")
-"""Every kind of observation."""
+"""The kinds of observation."""
 
 _TO_MOVE = -1
 
 
 class Observer:
-    """Writes one kind of observation of the games of one ruleset.
+    """Writer of one kind of observation, for games of one ruleset.
 
     Attributes:
         ruleset: The ruleset.
         kind: One of KINDS.
         num_actions: A.
-        is_flat: Whether what is seen of all actions is one vector, for networks that take nothing else.
-        shape: Shape of the observation of one game: `(F,)` for "board", else `(A, G)`, or `(A * G,)` flat.
-        dtype: float32 for "board", int16 for the others, which take up half of it.
-        version: Changes whenever the meaning or the order of a feature does; checkpoints carry it. That of
-            "values" ends in a hash of the value network.
-        is_per_action: Whether the first axis is the actions, so that a row belongs to an action.
+        is_flat: Whether the observation is one vector, whatever the kind.
+        shape: Shape of the observation of one game: `(F,)` for "board"; `(A, G)`, or `(A * G,)` if flat, for
+            other kinds.
+        dtype: float32 for "board", int16 for other kinds.
+        version: Version of the features and their order; checkpoints store it. The version of "values" ends
+            with a hash of the value network.
+        is_per_action: Whether the first axis is the actions.
         low: Lowest value of each feature, of `shape` and `dtype`.
         high: Highest value of each feature, of `shape` and `dtype`.
     """
@@ -64,18 +65,18 @@ class Observer:
         *,
         flatten: bool = False,
     ) -> None:
-        """Choose what is shown.
+        """Prepare a kind of observation.
 
         Args:
-            ruleset: Name of a ruleset, or your own.
+            ruleset: Name of a ruleset, or a Ruleset.
             kind: One of KINDS.
-            num_actions: A, such as ``Batch.num_actions``; None: W, right for single rounds.
-            flatten: Whether to show one vector whatever the kind; the features and their order stay.
+            num_actions: A, such as ``Batch.num_actions``; None: W, for single rounds.
+            flatten: Whether to write one vector, whatever the kind. The order of features does not change.
 
         Raises:
-            InvalidRuleset: No such ruleset.
-            NoValueNetwork: The kind is "values", and none is shipped for the ruleset.
-            InvalidArgument: No such kind, `num_actions` is out of range or `flatten` no bool.
+            InvalidRuleset: The ruleset is unknown.
+            NoValueNetwork: The kind is "values", and no value network of the ruleset is bundled.
+            InvalidArgument: The kind is unknown, `num_actions` is out of range, or `flatten` is not a bool.
         """
         self.ruleset = lookup(ruleset)
         self.kind: ObservationKind = one_of("observation", kind, KINDS)
@@ -100,20 +101,20 @@ class Observer:
 
     @cached_property
     def space(self) -> spaces.Box:
-        """The space of one observation."""
+        """The Gymnasium space of one observation."""
         return spaces.Box(self.low, self.high, dtype=self.dtype.type)  # pyright: ignore[reportArgumentType]
 
     @property
     def parts(self) -> dict[str, Part]:
-        """The parts of the features, in order, by name: of the board, or of one action."""
+        """The parts of the features by name, in order: of the board, or of one action."""
         return self._kind.parts(self.ruleset, self.num_actions)
 
     def empty(self, num_games: int) -> np.ndarray:
-        """Return zeros for so many games, `[B, *shape]` of `dtype`."""
+        """Return zeros for `num_games` games, `[B, *shape]` of `dtype`."""
         return np.zeros((num_games, *self.shape), self.dtype)
 
     def observe(self, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
-        """Return what players see of games, `[B, *shape]`; arguments and errors as of :meth:`write`."""
+        """Return observations of games, `[B, *shape]`; see :meth:`write` for arguments and errors."""
         out = self.empty(len(games))
         self.write(games, out, players=players)
         return out
@@ -128,21 +129,21 @@ class Observer:
         where: np.ndarray | None = None,
         num_threads: int | None = None,
     ) -> None:
-        """Write what players see of games.
+        """Write observations of games.
 
-        A player who is not to move sees the board all the same, but no action: those rows are zeros, and so
-        is their mask.
+        For the player who does not move, the mask and the features of actions are zeros; the board is
+        complete.
 
         Args:
-            games: Games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``; trusted and not changed.
-            out: `[B, *shape]` of `dtype`, in one piece of memory, overwritten.
-            legal: bool or int8 `[B, A]` in one piece, overwritten with 1 where the action is legal.
-            players: Who looks, 0 or 1, one for all games or integers `[B]`; None: the player to move.
+            games: Games, uint64 `[B, NUM_COLUMNS]`, such as ``Batch.games``. They are not checked.
+            out: `[B, *shape]` of `dtype`, contiguous; overwritten.
+            legal: bool or int8 `[B, A]`, contiguous; overwritten with 1 where the action is legal.
+            players: The observing player, 0 or 1 for all games or integers `[B]`; None: the player to move.
             where: bool `[B]`, the games to write; None writes all.
-            num_threads: CPU threads; None takes every core this process may use.
+            num_threads: CPU threads; None uses every core that this process may use.
 
         Raises:
-            InvalidArgument: An array has another shape, type or layout; nothing has been written.
+            InvalidArgument: An array has another shape, type or layout. Nothing has been written.
         """
         batch = len(games)
         _check_array("games", games, (batch, NUM_COLUMNS), (np.uint64,))
@@ -160,11 +161,11 @@ class Observer:
             run_in_slices(
                 lambda a, b: _write_legal(self._rules, games, seen_by, wanted, legal, a, b), batch, threads
             )
-        written = out.reshape(batch, *self._written_shape)  # a view: out lies in one piece
+        written = out.reshape(batch, *self._written_shape)  # a view, because out is contiguous
         self._kind.write(self.ruleset, games, seen_by, wanted, written, threads)
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return `out` where a step writes it in passing, or None where :meth:`write` has to follow."""
+        """Return `out` if step kernels can write this kind, or None if :meth:`write` must follow."""
         return self._kind.passing(out)
 
     def __repr__(self) -> str:
@@ -177,7 +178,7 @@ def _check_array(name: str, array: np.ndarray, shape: tuple[int, ...], types: tu
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
         raise InvalidArgument(f"{name} must be {allowed} of shape {shape}, not {found}")
     if not array.flags.c_contiguous:
-        raise InvalidArgument(f"{name} must lie in one piece of memory; np.ascontiguousarray makes it so")
+        raise InvalidArgument(f"{name} must be contiguous; use np.ascontiguousarray")
 
 
 @kernel
@@ -189,20 +190,20 @@ def _write_legal(rules, games, players, wanted, legal, start, stop):
 
 
 def observe(ruleset: str | Ruleset, games: np.ndarray, players: int | np.ndarray | None = None) -> np.ndarray:
-    """Return the board as players see it, float32 `[B, F]`; see :meth:`Observer.write`."""
+    """Return observations of the kind "board", float32 `[B, F]`; see :meth:`Observer.write`."""
     return Observer(ruleset).observe(np.ascontiguousarray(games), players)
 
 
 def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
-    """Return the kinds that can be shown of a ruleset: all, or all but "values", which need a value network.
+    """Return the kinds that a ruleset has: all, or all except "values", which needs a value network.
 
     Raises:
-        InvalidRuleset: No such ruleset.
+        InvalidRuleset: The ruleset is unknown.
     """
-    return tuple(kind for kind in KINDS if _can_be_shown(kind, ruleset))
+    return tuple(kind for kind in KINDS if _is_available(kind, ruleset))
 
 
-def _can_be_shown(kind: str, ruleset: str | Ruleset) -> bool:
+def _is_available(kind: str, ruleset: str | Ruleset) -> bool:
     try:
         version(kind, ruleset)
     except NoValueNetwork:
@@ -211,16 +212,16 @@ def _can_be_shown(kind: str, ruleset: str | Ruleset) -> bool:
 
 
 def version(kind: str, ruleset: str | Ruleset | None = None) -> str:
-    """Return the version of an observation kind; checkpoints carry it.
+    """Return the version of an observation kind; checkpoints store it.
 
     Args:
         kind: One of KINDS.
-        ruleset: Whose it is. Only that of "values" depends on it, and has to be told.
+        ruleset: The ruleset. Only the version of "values" depends on it and needs it.
 
     Raises:
-        InvalidRuleset: No such ruleset.
-        NoValueNetwork: The kind is "values", and none is shipped for the ruleset.
-        InvalidArgument: No such kind, or "values" of no ruleset.
+        InvalidRuleset: The ruleset is unknown.
+        NoValueNetwork: The kind is "values", and no value network of the ruleset is bundled.
+        InvalidArgument: The kind is unknown, or it is "values" without a ruleset.
     """
     chosen = _KINDS[one_of("observation", kind, KINDS)]
     return chosen.version(None if ruleset is None else lookup(ruleset))

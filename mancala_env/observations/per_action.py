@@ -1,17 +1,16 @@
-"""What each action of the player to move leads to, played by the engine.
+"""Observation kinds that show what each action leads to. The engine plays the turns.
 
-Sowing over many laps is a lookup no small network learns: one seed more or less in a hole changes where
-everything ends up. The engine plays a turn in 50 ns, so these kinds play each legal action and show the
-position *after* it, the afterstate, always from the side of the player who is to choose. The network is
-left with what people do too: judge positions that lie still.
+A small network does not learn to sow over many laps: one more seed in a hole changes the whole turn. The
+engine plays a turn in 50 ns. So these kinds play each legal action, and show the position *after* it (the
+afterstate), always seen from the player who chooses. The network only evaluates positions.
 
-``"afterstates"`` shows each afterstate and the lead it leaves. ``"replies"`` adds the lead after each
-reply of whoever moves next, ``"lines"`` also the leads that the best play of one and of two more turns
-brings: a lookahead of one, two and four turns, done by the engine. ``"leaves"`` adds boards of the three
-best of these lines, after the reply and at the end: a network can judge where they lead, and not only count.
-``"values"`` is laid out as ``"leaves"``, but the lines are chosen by the value network that the package ships
-for the ruleset (:mod:`mancala_env.networks`) in place of the count, and in place of leads it shows what that
-network makes of them.
+| kind | features of an action |
+|---|---|
+| ``"afterstates"`` | the board after the action, and the lead in seeds |
+| ``"replies"`` | also the lead after each reply of the next player |
+| ``"lines"`` | also the leads after best play of one and of two more turns |
+| ``"leaves"`` | also the boards of the three best lines, after the reply and at the end |
+| ``"values"`` | like ``"leaves"``, with the bundled value network in place of the lead |
 
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
@@ -42,62 +41,64 @@ from mancala_env.observations import board
 from mancala_env.observations.board import Part, num_features, write_board
 from mancala_env.rulesets import Ruleset
 
-# Beyond every lead, in sixteenths of a seed too.
+# Larger than every lead, also in sixteenths of a seed.
 _NO_LEAD = -(1 << 20)
 _HIGHEST = int(np.iinfo(np.int16).max)
-# Changes whenever the meaning or the order of a feature of an action does.
+# Version of the features of an action and their order.
 _VERSION = 1
-# A game is several turns here, so threads pay from fewer games on.
+# Each game is several turns here, so a thread may have fewer games.
 _FEWEST_GAMES_PER_THREAD = 128
-# So many take a tenth of a second on 2x12 holes, or less; then Python hears Ctrl-C.
+# A piece takes at most 0.1 s on 2x12 holes; then Python handles Ctrl-C.
 _MOST_GAMES_PER_PIECE, _MOST_LINES_PER_PIECE = 8192, 256
-# Turns a kind plays ahead: the action itself, each reply to it, best play of two more.
+# Number of turns that a kind plays: the action, each reply, best play of two more.
 _AFTERSTATES, _REPLIES, _LINES = 1, 2, 4
-# "leaves" and "values" show the lines of so many replies. With one, a network on leaves that was fitted to a
-# search found its best action in 81 of 100 positions and with three in 83 (without any in 77), for twice the
-# time.
+# Number of replies whose lines "leaves" and "values" show. A network on leaves, fitted to a search, found the
+# best action in 77 % of positions without lines, 81 % with one and 83 % with three, for twice the time.
 NUM_LINES = 3
-# Of each line the board after the reply, and that at the end (which alone: 81 of 100).
+# Boards of each line: after the reply, and at the end (the end alone: 81 %).
 BOARDS_OF_A_LINE = 2
-# A line is written down as three numbers of so many bits: which reply, which third turn, which fourth.
+# A line is stored as three numbers of this many bits: the indices of reply, third turn and fourth turn.
 _BITS = 5
 _NO_TURN = (1 << _BITS) - 1
 _NO_LINE = (1 << 3 * _BITS) - 1
 BOARDS = ("position", "leaves")
-"""Parts that are boards, one or several."""
+"""Parts that consist of boards."""
 
 
 class ActionKind:
-    """An observation kind that shows int16 `[A, G]`; see :class:`mancala_env.observations.Observer`.
+    """An observation kind of int16 `[A, G]`; see :class:`mancala_env.observations.Observer`.
 
-    An action that is not legal is all zeros, and so are all of a player who is not to move.
+    Rows of illegal actions are zeros, and so are all rows for the player who does not move.
     """
 
     is_per_action = True
     dtype = np.int16
 
-    def __init__(self, plies: int, lines: int = 0, *, has_judge: bool = False) -> None:
-        """Show so many turns ahead: 1, 2 or 4; of four, so many lines with their boards.
+    def __init__(self, plies: int, lines: int = 0, *, has_network: bool = False) -> None:
+        """Define a kind.
 
-        With a judge lines are worth what the shipped value network says, else the lead that they bring.
+        Args:
+            plies: Number of turns to play: 1, 2 or 4.
+            lines: Number of lines whose boards are shown, with 4 plies.
+            has_network: Whether the bundled value network evaluates lines; otherwise their value is the lead.
         """
-        self._plies, self._lines, self._has_judge = plies, lines, has_judge
+        self._plies, self._lines, self._has_network = plies, lines, has_network
 
     def version(self, ruleset: Ruleset | None) -> str:
-        """Return what changes whenever the meaning or the order of a feature does, or the judge.
+        """Return the version of the features, their order and the value network.
 
         Raises:
-            NoValueNetwork: There is no judge of the ruleset.
-            InvalidArgument: There is a judge, and which depends on a ruleset that is None.
+            NoValueNetwork: No value network of the ruleset is bundled.
+            InvalidArgument: The kind has a value network, and the ruleset is None.
         """
         version = f"{board.VERSION}.{_VERSION}"
-        if not self._has_judge:
+        if not self._has_network:
             return version
         if ruleset is None:
             raise InvalidArgument(
-                "the version of 'values' is another for each ruleset; name one: version('values', 'leyla')"
+                "the version of 'values' depends on the ruleset; pass one, such as version('values', 'leyla')"
             )
-        return f"{version}.{_judge_of(ruleset)[1]}"
+        return f"{version}.{_network_of(ruleset)[1]}"
 
     def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
         """Return `(A, G)`."""
@@ -106,7 +107,7 @@ class ActionKind:
     def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and highest value of each feature, int16 `[A, G]` each."""
         of_board = np.stack(board.bounds(ruleset))
-        of_board[0] = np.minimum(of_board[0], 0)  # an action that is not legal is all zeros
+        of_board[0] = np.minimum(of_board[0], 0)  # rows of illegal actions are zeros
         columns = []
         for name, part in self.parts(ruleset, num_actions).items():
             size = part.stop - part.start
@@ -118,23 +119,27 @@ class ActionKind:
         return np.tile(both[0], (num_actions, 1)), np.tile(both[1], (num_actions, 1))
 
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
-        """Return the parts of an action's features, in order, by name.
+        """Return the parts of an action's features by name, in order.
 
-        ``position`` is laid out as :func:`mancala_env.observations.board.parts` says, which also bounds its
-        features one by one, and so is each of ``leaves``.
+        ``position`` and each board of ``leaves`` have the layout and the bounds of
+        :func:`mancala_env.observations.board.parts`.
         """
         layout = [
-            ("position", num_features(ruleset), "the board after the action, seen by who chooses now"),
+            (
+                "position",
+                num_features(ruleset),
+                "the board after the action, seen from the player who chooses",
+            ),
             ("legal", 1, "1 where the action is legal"),
             ("lead", 1, "my count minus the opponent's after the action"),
         ]
-        # What a line is worth: a lead in seeds, or a judge's value in parts of a seed.
+        # The value of a line: the lead in seeds, or the output of the value network in parts of a seed.
         worth, unit, measure = "leads", 1, "my count minus the opponent's"
-        if self._has_judge:
+        if self._has_network:
             worth, unit = "values", UNIT
             measure = (
-                f"{UNIT} times what I win by, in seeds, as the value network expects it (where the round is "
-                "over or territory has changed hands, as the counts stand)"
+                f"{UNIT} times the final margin in seeds that the value network expects for me (the current "
+                "lead if the round is over or territory has changed hands)"
             )
         if self._plies >= _REPLIES:
             last = "reply" if self._plies == _REPLIES else "fourth turn"
@@ -142,31 +147,31 @@ class ActionKind:
                 (
                     "num_replies",
                     1,
-                    "legal actions of whoever moves next, A at most; 0 when the round is over",
+                    "number of legal actions of the next player, at most A; 0 when the round is over",
                 ),
                 (
                     f"reply_{worth}",
                     num_actions,
-                    f"{measure} after each reply, the replier's best {last} first; past the last reply its "
-                    "value again; without a reply the same after the action",
+                    f"{measure} after each reply, sorted by the {last}, best for the replying player first; "
+                    "the last value is repeated; without a reply, the value after the action",
                 ),
             ]
         if self._plies >= _LINES:
             layout += [
-                (f"third_{worth}", num_actions, "the same after the best turn, by this, that follows it"),
-                (f"fourth_{worth}", num_actions, "the same after best play of two turns that follow it"),
+                (f"third_{worth}", num_actions, "the same after the best following turn, by this measure"),
+                (f"fourth_{worth}", num_actions, "the same after best play of the two following turns"),
             ]
         if self._lines:
             layout.append(
                 (
                     "leaves",
                     self._lines * BOARDS_OF_A_LINE * num_features(ruleset),
-                    f"for each of the first {self._lines} replies the board after it and that after best "
-                    "play of two more turns, of equal ones the first; past the last reply its boards again, "
-                    "when the round is over the board after the action",
+                    f"two boards for each of the first {self._lines} replies: after the reply, and after "
+                    "best play of two more turns (the first of equal ones); the boards of the last reply are "
+                    "repeated; after the end of the round, the board after the action",
                 )
             )
-        # All others are leads and values.
+        # The other parts are leads and values.
         ranges = {"legal": (0, 1), "num_replies": (0, num_actions)} | dict.fromkeys(BOARDS, (-1, _HIGHEST))
         result, start = {}, 0
         for name, size, meaning in layout:
@@ -177,7 +182,7 @@ class ActionKind:
         return result
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return None: turns are played for it, so it is written after the step."""
+        """Return None: this kind plays turns, so it is written after the step."""
         return None
 
     def write(
@@ -189,12 +194,12 @@ class ActionKind:
         out: np.ndarray,
         num_threads: int,
     ) -> None:
-        """Write what players (-1: the one to move) see of the wanted games."""
+        """Write the observations of players (-1: the one to move) in the wanted games."""
         num_actions = out.shape[1]
         rows = out.reshape(-1, out.shape[2])
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
         show = (num_actions, base, self._plies, self._lines)
-        judge = _judge_of(ruleset)[0] if self._has_judge else None
+        judge = _network_of(ruleset)[0] if self._has_network else None
         run_in_slices(
             lambda a, b: _write_actions(rules, judge, games, players, wanted, *show, rows, a, b),
             len(games),
@@ -206,22 +211,22 @@ class ActionKind:
 
 AFTERSTATES, REPLIES, LINES = ActionKind(_AFTERSTATES), ActionKind(_REPLIES), ActionKind(_LINES)
 LEAVES = ActionKind(_LINES, NUM_LINES)
-VALUES = ActionKind(_LINES, NUM_LINES, has_judge=True)
+VALUES = ActionKind(_LINES, NUM_LINES, has_network=True)
 
 
 @lru_cache(maxsize=64)
-def _judge_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
-    """Return the shipped value network of a ruleset as kernels take it, and a hash of it.
+def _network_of(ruleset: Ruleset) -> tuple[np.ndarray, str]:
+    """Return the bundled value network of a ruleset in the format of kernels, and its hash.
 
     Raises:
-        NoValueNetwork: There is none.
+        NoValueNetwork: No value network of the ruleset is bundled.
     """
     try:
         judge = read_for(shipped_network(ruleset), ruleset).packed()
     except NoValueNetwork as error:
         raise NoValueNetwork(
-            f"the observation 'values' shows what the shipped value network says, and there is none of "
-            f"{ruleset.name}, only of {', '.join(rulesets_with('value'))}; 'leaves' needs none"
+            f"the observation 'values' needs a bundled value network: {ruleset.name} has none, but "
+            f"{', '.join(rulesets_with('value'))} have; 'leaves' does not need one"
         ) from error
     return judge, sha256(judge.astype("<i8").tobytes()).hexdigest()[:8]
 
@@ -232,7 +237,7 @@ def _write_actions(
 ):
     """Write the features of every action of games start to stop; row b * A + a is action a of game b.
 
-    `judge` is a packed value network, or None: lines are then worth the lead.
+    `judge` is a packed value network; if it is None, the value of a line is the lead.
     """
     for b in range(start, stop):
         if not wanted[b]:
@@ -252,7 +257,7 @@ def _write_actions(
             write_board(rules, after, mover, rows, row)
             rows[row, base] = 1
             rows[row, base + 1] = margin_for(rules, after, total, mover)
-            # The lines are noted where the first boards come, so those are written last.
+            # Lines are stored in the columns of the first boards, which are therefore written last.
             at = base + 3 + 3 * num_actions if num_lines else 0
             if plies >= _REPLIES:
                 _write_replies(rules, judge, after, total, mover, num_actions, base + 2, plies, at, rows, row)
@@ -267,14 +272,14 @@ def _write_actions(
 
 @kernel
 def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, lines_at, rows, row):
-    """Write how many replies there are and what each is worth to the mover, best for the replier first.
+    """Write the number of replies and their values for the mover, best for the replier first.
 
-    The line of each reply is noted from column `lines_at` on, in the same order; 0: nowhere.
+    The line of each reply is stored from column `lines_at` on, in the same order; 0 stores no lines.
     """
     replier = after.player
     replies = legal_actions(rules, after)
     legal_replies = num_bits(replies) if after.end == RUNNING else 0
-    # Where territory has changed hands, more may be legal than a network of single rounds has columns for.
+    # With changed territory, more actions may be legal than a network for single rounds has columns.
     num_replies = min(legal_replies, num_actions)
     rows[row, at] = num_replies
     first = at + 1
@@ -289,9 +294,9 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
             value, third_turn, fourth_turn = _best_of_two(rules, judge, reply, total, mover)
             line = n | third_turn << _BITS | fourth_turn << 2 * _BITS
         i = first + min(n, num_actions - 1)
-        j = i if plies == _REPLIES else i + 2 * num_actions  # by what the replies are sorted
+        j = i if plies == _REPLIES else i + 2 * num_actions  # the column by which replies are sorted
         if n >= num_actions and not _is_better(value, rows[row, j], replier == mover):
-            continue  # else it takes the place of the worst
+            continue  # otherwise it replaces the worst reply
         while i > first and _is_better(value, rows[row, j - 1], replier == mover):
             rows[row, i] = rows[row, i - 1]
             if plies == _LINES:
@@ -317,13 +322,13 @@ def _write_replies(rules, judge, after, total, mover, num_actions, at, plies, li
 
 @kernel
 def _is_better(value, than, is_mine):
-    """Tell whether what is worth so much to the mover is better for the replier, maybe the mover as well."""
+    """Return whether a value for the mover is better for the replier, who may be the mover."""
     return value > than if is_mine else value < than
 
 
 @kernel
 def _played(rules, game, line, first, last):
-    """Return the game after some turns of a line; each is noted as which of the legal ones it is."""
+    """Return the game after turns `first` to `last` of a line, stored as indices of legal actions."""
     for turn in range(first, last):
         n = line >> turn * _BITS & _NO_TURN
         if n != _NO_TURN:
@@ -334,9 +339,9 @@ def _played(rules, game, line, first, last):
 
 @kernel
 def _best_of_one(rules, judge, game, total, mover, enough):
-    """Return what the best turn at once of whoever moves next is worth to the mover, and which it is.
+    """Return the value for the mover of the next player's best turn, and its index.
 
-    It looks no further once a turn is worth `enough` to whoever moves next.
+    The search stops at a turn whose value for the next player is at least `enough`.
     """
     if game.end != RUNNING:
         return leaf_value(rules, game, total, mover, judge), _NO_TURN
@@ -355,7 +360,7 @@ def _best_of_one(rules, judge, game, total, mover, enough):
 
 @kernel
 def _best_of_two(rules, judge, game, total, mover):
-    """Return what best play over the next two turns is worth to the mover, and which turns these are."""
+    """Return the value for the mover of best play over the next two turns, and their indices."""
     if game.end != RUNNING:
         return leaf_value(rules, game, total, mover, judge), _NO_TURN, _NO_TURN
     player = game.player
@@ -363,7 +368,7 @@ def _best_of_two(rules, judge, game, total, mover):
     best, best_turn, best_answer = _NO_LEAD, _NO_TURN, _NO_TURN
     for n in range(num_bits(actions)):
         after = play_turn(rules, game, hole_of(rules, player, nth_bit(actions, n)))[0]
-        # An answer that makes this turn no better than the best one settles it.
+        # Stop at a reply that makes this turn no better than the best one.
         enough = -_NO_LEAD if after.player == player else -best
         value, answer = _best_of_one(rules, judge, after, total, player, enough)
         if value > best:

@@ -1,7 +1,7 @@
-"""The colours of a picture by what they mean, for a light and a dark ground.
+"""The colours of pictures by role, for a light and a dark background.
 
-Every colour has a role; a writer looks the role up. Owner, territory and mover are told by shape as well, so
-no picture needs colour to be read; tests compute the contrasts and what the colour-blind see.
+Shapes also show owner, territory and mover, so that pictures can be read without colour. Tests compute the
+contrasts, and the colours that colour-blind readers see.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ LIGHT: Palette = MappingProxyType(
         "badge": "#fffdf9",
     }
 )
-"""On a light ground, role to colour as #rrggbb."""
+"""Colours on a light background, by role, as #rrggbb."""
 
 DARK: Palette = MappingProxyType(
     {
@@ -45,7 +45,7 @@ DARK: Palette = MappingProxyType(
         "badge": "#100d0a",
     }
 )
-"""On a dark ground."""
+"""Colours on a dark background."""
 
 PALETTES = MappingProxyType({"light": LIGHT, "dark": DARK})
 

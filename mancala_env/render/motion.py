@@ -1,7 +1,7 @@
-"""A turn in time: when each event of a timeline begins, how long it takes, and what is drawn meanwhile.
+"""A turn in time: the start, duration and board of each event of a timeline.
 
-SVG, GIF, window and terminal all move by this. A seed in hand lies in the hole it was lifted from until it
-falls, so the seeds that are drawn always are all the seeds there are.
+SVG, GIF, window and terminal use it for animations. A seed in hand is drawn in the hole from which it was
+lifted, until it falls. So every picture shows all seeds.
 """
 
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from mancala_env.engine.timeline import Event, Timeline, replay
 from mancala_env.rulesets import Ruleset
 
 MAX_LAPS_SHOWN = 24
-"""Of a longer relay the first laps and the last are shown."""
+"""Most laps of a relay that are shown; the last lap always is."""
 SEED_SECONDS = 0.18
-"""What a seed takes to fall, unless told."""
+"""Default time that a seed takes to fall."""
 _SEEDS_LONG = {
     "lift": 1.5, "drop": 1.0, "relay": 1.0, "capture": 2.5, "ransom": 2.5, "store": 3.0, "own": 3.5,
     "put_back": 5.0, "skip": 4.0, "pass": 4.0, "next": 0.0, "end": 0.0,
@@ -25,13 +25,13 @@ class Step(NamedTuple):
     """One event in time.
 
     Attributes:
-        start: When it begins, in seconds from the start of the turn.
-        seconds: How long it takes.
-        event: The event; of kind "skip" for laps that are left out, `seeds` of them.
-        state: What lies where when it is over, B = 1, seeds in hand still in the hole they came from.
-        source: The hole the seeds in hand came from; -1 when the hand is empty.
-        in_hand: How many are in hand when it is over.
-        lap: The lap it belongs to, from 1.
+        start: Start in seconds from the start of the turn.
+        seconds: Duration in seconds.
+        event: The event. Kind "skip" stands for laps that are not shown; `seeds` is their number.
+        state: Board after the event, B = 1, with seeds in hand in the hole of their origin.
+        source: The hole of origin of the seeds in hand; -1 when the hand is empty.
+        in_hand: Number of seeds in hand after the event.
+        lap: Number of the lap, from 1.
     """
 
     start: float
@@ -49,15 +49,15 @@ def steps(
     """Return the steps of a turn.
 
     Args:
-        state: The position before it, B = 1.
+        state: Position before the turn, B = 1.
         timeline: The turn.
-        seed_seconds: What a seed takes to fall; everything else is in proportion.
-        max_laps: How many laps are shown; of a longer turn the last is, and those before it.
+        seed_seconds: Time that a seed takes to fall; other events take multiples of it.
+        max_laps: Most laps that are shown. Of a longer turn, the first laps and the last are shown.
     """
     left_out = range(max_laps, timeline.laps)
     shown: list[Step] = []
     start, lap = 0.0, 0
-    lying: dict[int, int] = {}  # seeds in hand, by the hole they came from
+    lying: dict[int, int] = {}  # seeds in hand, by the hole of origin
     source = -1
     for event, board in zip(timeline.events, replay(state, timeline.events), strict=True):
         if event.kind == "lift" and lap < timeline.laps:
@@ -83,7 +83,7 @@ def steps(
 
 
 def ends_of(timeline: Timeline) -> tuple[int, ...]:
-    """Return the holes a turn is remembered by: where it started, and where its last seed fell.
+    """Return the holes that mark a turn: its start, and the hole of its last seed.
 
     An endless relay has no last seed.
     """
@@ -99,7 +99,7 @@ def ends_of(timeline: Timeline) -> tuple[int, ...]:
 
 
 def caption(ruleset: Ruleset, timeline: Timeline, step: Step) -> str:
-    """Say in a line what a step shows."""
+    """Describe a step in one line."""
     player = ("South", "North")[timeline.player]
     event = step.event
     first = turn_name(ruleset, timeline.player, timeline.hole)
@@ -111,18 +111,18 @@ def caption(ruleset: Ruleset, timeline: Timeline, step: Step) -> str:
 
 
 def turn_name(ruleset: Ruleset, player: int, hole: int) -> str:
-    """Return the turn of a player that starts from a hole, as notation writes it: S1, N4."""
+    """Return the turn of a player that starts from a hole, in notation: S1, N4."""
     return f"{'SN'[player]}{action_of(ruleset, player, hole) + 1}"
 
 
 def place_name(ruleset: Ruleset, hole: int) -> str:
-    """Return what people call a hole: the row it lies in and its number there in sowing order, S1 to NW."""
+    """Return the name of a hole: its row and its number in sowing order, S1 to NW."""
     row = hole // ruleset.row_width
     return f"{'SN'[row]}{hole % ruleset.row_width + 1}"
 
 
 def sentence(ruleset: Ruleset, event: Event) -> str:
-    """Say an event in words."""
+    """Describe an event in words."""
     player = ("South", "North")[event.player]
     where = place_name(ruleset, event.hole) if event.hole >= 0 else ""
     seeds = f"{event.seeds} seed" + ("" if event.seeds == 1 else "s")
@@ -158,7 +158,7 @@ def sentence(ruleset: Ruleset, event: Event) -> str:
 
 
 def in_words(ruleset: Ruleset, timeline: Timeline) -> list[str]:
-    """Say a turn in some sentences: a lap a sentence, then what the landing did. For those who hear it."""
+    """Describe a turn in sentences for screen readers: one for each lap, then the landing."""
     said: list[str] = []
     lap, left = 0, 0
     lifted = timeline.events[0]

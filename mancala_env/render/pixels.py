@@ -1,7 +1,7 @@
-"""A scene as pixels, drawn with pillow: no display is needed, and the font is pillow's own.
+"""A scene as pixels, drawn with pillow and its font; no display is needed.
 
-A shape is drawn once, four times as large, and shrunk; its coverage is kept, so a frame is the stamping of
-shapes that have been seen before.
+A shape is drawn at four times its size and reduced to its coverage of each pixel. The coverage is cached, so
+that a frame is composed of shapes that have been drawn before.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,20 +24,20 @@ with needing("a picture in pixels", "render"):
 PixelTheme = Literal["light", "dark"]
 PIXEL_THEMES = ("light", "dark")
 WIDTH = 640
-"""How wide a picture is unless told, in pixels; at 400 a board of six holes a row can still be read."""
+"""Default width in pixels. A board with six holes per row is readable from 400 on."""
 _COLOURS = {
     theme: {role: rgb(colour) for role, colour in palette.items()} for theme, palette in PALETTES.items()
 }
 _FINER = 4  # each pixel is drawn as 4 x 4
-_BOLD = 0.03  # of the size of a text: what pillow's font, which is regular, is thickened by
+_BOLD = 0.03  # stroke width of bold text relative to its size; pillow's font is regular
 
 
 class Frame(NamedTuple):
-    """One picture of a film.
+    """A picture of an animation.
 
     Attributes:
         pixels: uint8 `[height, width, 3]`.
-        seconds: How long it is shown.
+        seconds: Duration in seconds.
     """
 
     pixels: np.ndarray
@@ -49,7 +49,7 @@ def pixels_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") 
 
     Args:
         scene: The picture.
-        width: In pixels; the height follows.
+        width: Width in pixels; the height keeps the proportions.
         theme: "light" or "dark".
 
     Returns:
@@ -59,7 +59,7 @@ def pixels_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") 
 
 
 def image_of(scene: Scene, *, width: int = WIDTH, theme: PixelTheme = "light") -> Image.Image:
-    """Draw a scene as an image of pillow's; arguments as in :func:`pixels_of`."""
+    """Draw a scene as a pillow image; see :func:`pixels_of` for arguments."""
     scale = width / scene.width
     num_ground = next((i for i, shape in enumerate(scene.shapes) if shape.name), len(scene.shapes))
     size = (width, max(1, round(scene.height * scale)))
@@ -73,8 +73,8 @@ def grid_of(scenes: Sequence[Scene], columns: int, *, width: int, theme: PixelTh
 
     Args:
         scenes: The pictures.
-        columns: How many stand side by side.
-        width: Of the whole, in pixels.
+        columns: Number of pictures side by side.
+        width: Total width in pixels.
         theme: "light" or "dark".
     """
     each = max(1, width // columns)
@@ -98,18 +98,18 @@ def turn_frames(
     max_laps: int = MAX_LAPS_SHOWN,
     rest_seconds: float = 2.5,
 ) -> Iterable[Frame]:
-    """Draw a turn, a frame an event: the ring is around the hole being sown from, its badge tells the hand.
+    """Draw a turn with a frame for each event, a ring around its hole, and a badge with the seeds in hand.
 
     Args:
         ruleset: The ruleset.
-        state: The position before the turn, B = 1.
+        state: Position before the turn, B = 1.
         timeline: The turn.
-        after: The picture of the position after it, the last frame.
-        width: In pixels.
+        after: Scene of the position after the turn, for the last frame.
+        width: Width in pixels.
         theme: "light" or "dark".
-        seed_seconds: What a seed takes to fall.
-        max_laps: How many laps of a long relay are shown.
-        rest_seconds: How long the last frame is shown.
+        seed_seconds: Time that a seed takes to fall.
+        max_laps: Most laps of a relay that are shown.
+        rest_seconds: Duration of the last frame.
     """
     for step in steps(state, timeline, seed_seconds, max_laps)[:-1]:
         event = step.event
@@ -127,7 +127,7 @@ def turn_frames(
 
 @lru_cache(maxsize=64)
 def _ground(shapes: tuple[Shape, ...], scale: float, size: tuple[int, int], theme: PixelTheme) -> Image.Image:
-    """Draw what stays from frame to frame."""
+    """Draw the shapes that do not change between frames."""
     image = Image.new("RGB", size, rgb(PALETTES[theme]["paper"]))
     _stamp(image, shapes, scale, theme)
     return image
@@ -141,7 +141,7 @@ def _stamp(image: Image.Image, shapes: Iterable[Shape], scale: float, theme: Pix
 
 
 class _Stamp(NamedTuple):
-    """Where a colour goes: its role, the upper left corner, and how much of each pixel it covers."""
+    """A drawn shape: the role of its colour, its upper left corner, and its coverage of each pixel."""
 
     role: str
     x: int
@@ -151,7 +151,7 @@ class _Stamp(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def _stamps(shape: Shape, scale: float) -> tuple[_Stamp, ...]:
-    """Draw a shape: what fills it, then its line."""
+    """Draw a shape: its filling, then its line."""
     match shape:
         case Words():
             return _words(shape, scale)
@@ -185,7 +185,7 @@ def _stamps(shape: Shape, scale: float) -> tuple[_Stamp, ...]:
 def _draw(
     draw: ImageDraw.ImageDraw, shape: Disc | Box | Outline, fine: float, left: int, top: int, is_line: bool
 ) -> None:
-    """Draw what fills a shape, or its line, in white."""
+    """Draw the filling of a shape, or its line, in white."""
     thick = max(_FINER, round(getattr(shape, "line", 0.0) * fine))
     match shape:
         case Disc():
@@ -222,7 +222,7 @@ def _draw(
 
 
 def _words(words: Words, scale: float) -> tuple[_Stamp, ...]:
-    """Draw a text at its size, with the font's own hints, thickened where it is bold."""
+    """Draw a text; bold text has a thicker stroke."""
     font = _font(round(words.size * scale * _FINER))
     thick = round(words.size * scale * _FINER * _BOLD) if words.bold else 0
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]

@@ -1,10 +1,9 @@
-"""What a picture of a position shows, as plain shapes: the one description that all pictures are drawn from.
+"""The picture of a position as plain shapes, from which every format is drawn.
 
-A :class:`Layout` says where things lie on a board of a ruleset; :func:`describe` turns a position into
-shapes. Writers (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the browser's page) know
-circles and words, not games. A hole shows its seeds as seeds, up to twelve, in fixed places, so that a seed
-that stays does not jump; the number stands beside it always. Lengths are in units of the picture, one pixel
-at scale 1; y grows downwards.
+A :class:`Layout` has the coordinates of a ruleset's board. :func:`describe` turns a position into shapes.
+Formats (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the web page) draw shapes, and do
+not depend on the rules. A hole shows up to 12 seeds in fixed places, so that seeds do not jump, and always
+their number. Lengths are in units of the picture, one pixel at scale 1. The y axis points down.
 
 Symbols: W row width, H = 2W holes.
 """
@@ -19,24 +18,24 @@ from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH,
 from mancala_env.rulesets import Ruleset
 
 MAX_SEEDS_DRAWN = 12
-"""A hole with more seeds shows twelve; its number tells."""
+"""Most seeds that are drawn in a hole."""
 OWNED_WORDS = {"uur": "uur", "pair": "captured", "weg": "weg"}
-"""What an owned hole is called, by the ruleset's landing."""
+"""Word for an owned hole, by the rule option `landing`."""
 PLAYERS, ROLES = ("South", "North"), ("south", "north")
 
 CELL, HOLE, SEED = 92.0, 38.0, 7.0
-"""The width of a hole with what is around it, the radius of a hole, and of a seed."""
+"""Width of a cell, radius of a hole, radius of a seed."""
 _TRAY, _MARGIN, _SPACE = 96.0, 14.0, 10.0
 _HEADER, _FOOTER, _GAP = 46.0, 46.0, 64.0
 _LABEL, _NUMBER, _STRIP = 24.0, 35.0, 7.0
 TITLE, NUMBER, LINE, WORD = 22.0, 28.0, 22.0, 19.0
-"""Sizes of texts: the title, a number of seeds, the line under the board, all others."""
+"""Font sizes of the title, numbers of seeds, the line under the board, and other texts."""
 _TRAY_COLUMNS, _TRAY_PITCH = 5, 15.0
-_LETTER = 0.56  # of the size of a text: what a letter is wide, about, in the fonts a picture is drawn with
+_LETTER = 0.56  # approximate width of a letter, relative to the font size
 
 
 class Disc(NamedTuple):
-    """A circle: its middle, radius, colours by role ("" for none) and the width of its line."""
+    """A circle: centre, radius, colours by role ("" for none) and line width."""
 
     x: float
     y: float
@@ -49,7 +48,7 @@ class Disc(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A rectangle with rounded corners: its upper left corner, size and radius."""
+    """A rectangle with rounded corners: upper left corner, size and radius."""
 
     x: float
     y: float
@@ -63,7 +62,7 @@ class Box(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """A polygon, or an open line where `fill` is empty and it is not closed."""
+    """A polygon, or an open line if `fill` is empty and `closed` is False."""
 
     points: tuple[tuple[float, float], ...]
     fill: str = ""
@@ -74,7 +73,7 @@ class Outline(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text whose baseline runs through y; `anchor` is "start", "middle" or "end"."""
+    """A text with its baseline at y; `anchor` is "start", "middle" or "end"."""
 
     x: float
     y: float
@@ -93,12 +92,12 @@ class Scene(NamedTuple):
     """A picture.
 
     Attributes:
-        width: In units.
-        height: In units.
-        shapes: In the order they are drawn; the first ones, without a name, are the board, which stays as it
-            is while a round is played.
-        title: What it shows, in some words.
-        description: What it shows, in full: for those who hear it.
+        width: Width in units.
+        height: Height in units.
+        shapes: Shapes in drawing order. The first ones, without a name, are the board, which does not change
+            during a round.
+        title: Short description.
+        description: Full description, for screen readers.
     """
 
     width: float
@@ -109,11 +108,11 @@ class Scene(NamedTuple):
 
 
 class Layout:
-    """Where things lie on the board of a ruleset.
+    """Coordinates of the board of a ruleset.
 
     Attributes:
-        width: Of the picture, in units.
-        height: Of the picture, in units.
+        width: Width of the picture in units.
+        height: Height of the picture in units.
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
@@ -129,28 +128,28 @@ class Layout:
         )
 
     def hole(self, hole: int) -> tuple[float, float]:
-        """Return the middle of a hole."""
+        """Return the centre of a hole."""
         row, column = self._squares[hole]
         return self._left + CELL * (column + 0.5), self._tops[row]
 
     def outward(self, hole: int) -> int:
-        """Return -1 for a hole of the upper row, whose number stands above it, and 1 for the lower."""
+        """Return -1 for holes of the upper row, whose number is above them, and 1 for the lower row."""
         return 1 if self._squares[hole][0] else -1
 
     def seed(self, hole: int, place: int) -> tuple[float, float]:
-        """Return where the seed with that place in a hole lies; from the thirteenth on they lie on others."""
+        """Return the position of a seed in a hole; places from 12 on overlap others."""
         x, y = self.hole(hole)
         dx, dy = _PLACES[place % MAX_SEEDS_DRAWN]
         return x + dx, y + dy
 
     def tray(self, player: int) -> Box:
-        """Return the box of a player's store: where their sowing ends, at their right if anticlockwise."""
+        """Return the box of a player's store: at their right if sowing is anticlockwise."""
         at_right = (player == SOUTH) == (self.ruleset.direction == "anticlockwise")
         x = self.width - _MARGIN - _TRAY if at_right else _MARGIN
         return Box(x + 8, _HEADER + 10, _TRAY - 16, self.board.height - 20, 14, "hole", "hole_edge", 1.5)
 
     def tray_seed(self, player: int, place: int) -> tuple[float, float]:
-        """Return where the seed with that place in a store lies; those that find no room lie on others."""
+        """Return the position of a seed in a store; seeds overlap when the store is full."""
         tray = self.tray(player)
         rows = int((tray.height - 84) // _TRAY_PITCH)
         column, row = place % _TRAY_COLUMNS, (place // _TRAY_COLUMNS) % rows
@@ -158,27 +157,27 @@ class Layout:
         return left + _TRAY_PITCH * column, tray.y + tray.height - 15 - _TRAY_PITCH * row
 
     def tray_number(self, player: int) -> tuple[float, float]:
-        """Return where the number of a store stands."""
+        """Return the position of the number of a store."""
         tray = self.tray(player)
         return tray.x + tray.width / 2, tray.y + 58
 
     def number(self, hole: int) -> tuple[float, float]:
-        """Return where the number of a hole stands (its baseline)."""
+        """Return the position of the number of a hole (its baseline)."""
         x, y = self.hole(hole)
         return x, y + (HOLE + 30 if self.outward(hole) > 0 else -HOLE - 11)
 
     def label(self, hole: int) -> tuple[float, float]:
-        """Return where the turn that sows from a hole, or the owned hole's word, stands."""
+        """Return the position of the label of a hole: its turn, or the word for an owned hole."""
         x, y = self.hole(hole)
         return x, y + (HOLE + _NUMBER + 18 if self.outward(hole) > 0 else -HOLE - _NUMBER - 6)
 
     def value(self, hole: int) -> tuple[float, float]:
-        """Return the middle of the badge with a hole's value: towards the middle of the board."""
+        """Return the centre of the badge with a hole's value, on the inner side of the hole."""
         x, y = self.hole(hole)
         return x, y - self.outward(hole) * (HOLE + 17)
 
     def strip(self, hole: int) -> tuple[float, float, float]:
-        """Return the left end, width and upper edge of the strip that says whose territory a hole is."""
+        """Return the left end, width and upper edge of the strip that shows the territory of a hole."""
         x, _ = self.hole(hole)
         top = _HEADER + 2 if self.outward(hole) < 0 else _HEADER + self.board.height - _STRIP
         return x - CELL / 2 + 5, CELL - 10, top
@@ -220,14 +219,14 @@ def describe(
     Args:
         ruleset: The ruleset.
         state: Positions, batch first.
-        b: Which of them.
-        legal: Holes the player to move may sow from, lit.
-        last: Holes of the last turn, marked: where it started and where its last seed fell.
-        values: By hole, a value or a probability or any short word; of numbers the highest is the best.
+        b: Index of the game.
+        legal: Holes that the player to move may sow from, highlighted.
+        last: Holes of the last turn, marked: its start and the hole of its last seed.
+        values: Value, probability or short word of each hole; the highest number is marked as the best.
         arrows: Pairs of holes, drawn as arrows from the first to the second.
-        hand: A hole being sown from, and the seeds still in hand, which lie in it yet.
-        caption: The line under the board; None: who is to move, or why the round is over.
-        with_seeds: False leaves the seeds and numbers to the writer, which moves them.
+        hand: A hole from which a player sows, and the number of seeds still in hand.
+        caption: Line under the board; None: the player to move, or the end of the round.
+        with_seeds: Whether to draw seeds and numbers; animations draw their own.
     """
     layout = layout_of(ruleset)
     seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
@@ -255,23 +254,14 @@ def describe(
     for start, end in arrows:
         shapes += _arrow(layout, start, end)
     shapes += _badges(layout, values or {})
-    counts = _counts(ruleset, state, b)
-    score = f"{counts[SOUTH]} : {counts[NORTH]}"
-    if ruleset.row_width > 3:
-        score = f"South {score} North"
-    score_at = layout.width - _MARGIN - 4
-    shapes.append(Words(score_at, layout.footer, score, WORD, "faint", "end", name="score"))
-    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
-    line = _shortened(status if caption is None else caption, room, LINE)
-    shapes += _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
-    shapes.append(Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption"))
+    shapes += _footer(layout, state, b, status if caption is None else caption)
     return Scene(
         layout.width, layout.height, tuple(shapes), f"{title}: {status}", in_words(ruleset, state, b, legal)
     )
 
 
 def status_of(ruleset: Ruleset, state: State, b: int = 0) -> str:
-    """Say who is to move, or how the round has ended."""
+    """Return the player to move, or the outcome of the round, in words."""
     if state.end[b] == RUNNING:
         return f"{PLAYERS[state.player[b]]} to move"
     south, north = _counts(ruleset, state, b)
@@ -281,7 +271,7 @@ def status_of(ruleset: Ruleset, state: State, b: int = 0) -> str:
 
 
 def in_words(ruleset: Ruleset, state: State, b: int = 0, legal: Sequence[int] = ()) -> str:
-    """Say everything that a picture of a position shows."""
+    """Describe everything that a picture of a position shows, in sentences."""
     seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
     sentences = [f"{status_of(ruleset, state, b)}."]
     for player in (SOUTH, NORTH):
@@ -330,7 +320,7 @@ def _store(layout: Layout, player: int, stored: int) -> Iterator[Shape]:
 
 
 def _strip(layout: Layout, hole: int, sower: int) -> Iterator[Shape]:
-    """Draw whose territory a hole is: one bar for South, two for North."""
+    """Draw the territory of a hole: one bar for South, two for North."""
     x, width, y = layout.strip(hole)
     if sower == SOUTH:
         yield Box(x, y, width, _STRIP - 2, 2, "south")
@@ -371,7 +361,7 @@ def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
 
 
 def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]:
-    """Write the turn that sows from a hole, or what the owned hole is, with a triangle to its owner."""
+    """Draw the label of a hole: its turn, or its word and a triangle to its owner."""
     x, y = layout.label(hole)
     if owner == NOBODY:
         turn = f"{'SN'[sower]}{action_of(layout.ruleset, sower, hole) + 1}"
@@ -388,6 +378,20 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
     """Return a triangle that points down to South or up to North."""
     tip = r if player == SOUTH else -r
     return Outline(((x, y + tip), (x - r, y - tip), (x + r, y - tip)), ROLES[player], name=name)
+
+
+def _footer(layout: Layout, state: State, b: int, caption: str) -> Iterator[Shape]:
+    """Draw the line under the board: score, mark of the player to move, and caption."""
+    counts = _counts(layout.ruleset, state, b)
+    score = f"{counts[SOUTH]} : {counts[NORTH]}"
+    if layout.ruleset.row_width > 3:
+        score = f"South {score} North"
+    score_at = layout.width - _MARGIN - 4
+    yield Words(score_at, layout.footer, score, WORD, "faint", "end", name="score")
+    room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
+    yield from _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
+    line = _shortened(caption, room, LINE)
+    yield Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
 
 
 def _turn_mark(layout: Layout, player: int, is_running: bool) -> Iterator[Shape]:
@@ -420,7 +424,7 @@ def _badge(layout: Layout, hole: int, text: str, role: str, is_best: bool = Fals
 
 
 def value_text(value: float | str) -> str:
-    """Write a value: whole numbers with a sign, others with two decimals, words as they are."""
+    """Write a value: whole numbers with a sign, others with two decimals, words unchanged."""
     if isinstance(value, str):
         return value
     if float(value).is_integer():
@@ -437,7 +441,7 @@ def _arrow(layout: Layout, start: int, end: int) -> Iterator[Shape]:
     shaft = ((x0 + 10 * dx, y0 + 10 * dy), neck)
     side = (-8 * dy, 8 * dx)
     head = (tip, (neck[0] + side[0], neck[1] + side[1]), (neck[0] - side[0], neck[1] - side[1]))
-    # First its rim, which sets it off from the seeds it runs over.
+    # The outline comes first, so that the arrow is visible over seeds.
     yield Outline(shaft, "", "badge", 9, False, name="arrow")
     yield Outline(head, "badge", "badge", 4, name="arrow")
     yield Outline(shaft, "", "mark", 5, False, name="arrow")

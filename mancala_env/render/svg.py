@@ -1,7 +1,7 @@
-"""A scene as SVG: one file for light and dark, still or moving, nothing needed to write or to show it.
+"""A scene as an SVG document, for light and dark pages, still or animated, without other libraries.
 
-In a moving picture of a turn the *seeds* move, each along its own way, by CSS; the board is drawn once. A
-reader who asks for less motion sees the position after the turn.
+In the animation of a turn, CSS moves each *seed* along its path; the board is drawn once. Readers who prefer
+reduced motion see the position after the turn.
 """
 
 import zlib
@@ -39,14 +39,14 @@ Theme = Literal["auto", "light", "dark"]
 THEMES = ("auto", "light", "dark")
 
 _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
-_REST_SECONDS = 2.5  # a turn's last picture stands so long before it is shown again
+_REST_SECONDS = 2.5  # pause after a turn, before the animation repeats
 
 
 def check_look(theme: Any, width: Any) -> None:
-    """Check what an SVG document is asked to look like.
+    """Check theme and width of an SVG document; the width may be None.
 
     Raises:
-        InvalidArgument: The theme is none of THEMES, or the width no number of pixels; None is right.
+        InvalidArgument: The theme is unknown, or the width is not a positive number.
     """
     one_of("theme", theme, THEMES)
     is_number = isinstance(width, int | float | np.integer | np.floating) and not isinstance(width, bool)
@@ -61,10 +61,10 @@ def svg_of(
 
     Args:
         scene: The picture.
-        theme: "light", "dark", or "auto": as the reader's system, or the page around it, has it.
-        width: On the page, in pixels; None: one pixel a unit, narrower where there is less room.
+        theme: "light", "dark", or "auto", which follows the system or the page.
+        width: Width on the page in pixels; None: one pixel per unit, or less if there is less room.
         inside: More SVG, drawn over the shapes.
-        position: The text of the position that is drawn, which the document then carries (`data-position`).
+        position: The position as text, stored in `data-position`; "" stores nothing.
     """
     number = _name(scene, inside)
     shown = scene.width if width is None else width
@@ -92,18 +92,18 @@ def animated(
     max_laps: int = MAX_LAPS_SHOWN,
     position: str = "",
 ) -> str:
-    """Write a turn as one moving SVG document, seen again and again.
+    """Write a turn as an animated SVG document that repeats.
 
     Args:
         ruleset: The ruleset.
-        state: The position before the turn, B = 1.
+        state: Position before the turn, B = 1.
         timeline: The turn.
-        after: The position after it, B = 1: what is seen without motion.
+        after: Position after the turn, B = 1, which is shown without motion.
         theme: As in :func:`svg_of`.
         width: As in :func:`svg_of`.
-        seed_seconds: What a seed takes to fall, in seconds.
-        max_laps: How many laps of a long relay are shown.
-        position: The text of the position before the turn, as in :func:`svg_of`.
+        seed_seconds: Time that a seed takes to fall.
+        max_laps: Most laps of a relay that are shown.
+        position: The position before the turn as text; see :func:`svg_of`.
     """
     return _Film(ruleset, state, timeline, after, seed_seconds, max_laps).svg(theme, width, position)
 
@@ -128,19 +128,19 @@ def grid(scenes: Sequence[Scene], columns: int, *, theme: Theme = "auto", width:
 
 
 def _name(*content: object) -> str:
-    """Return a name for the parts of a picture that no other picture on the same page has."""
+    """Return a name for the parts of a picture that is unique on a page."""
     return f"m{zlib.crc32(repr(content).encode()):x}"
 
 
 def _style(theme: Theme) -> str:
-    """Return the style sheet: a variable a role, set for light and dark."""
+    """Return the style sheet: a variable for each role, for light and dark pages."""
 
     def roles(palette: Palette) -> str:
         return ";".join(f"--m-{role}:{colour}" for role, colour in palette.items())
 
     if theme != "auto":
         return f".mancala-{theme}{{{roles(PALETTES[theme])}}}{_TEXT}"
-    # What the pages around it use to say that they are dark or light: Furo, JupyterLab, VS Code.
+    # Marks of dark and light pages in Furo, JupyterLab and VS Code.
     dark = ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark")
     light = ("[data-theme=light]", "[data-jp-theme-light=true]", ".vscode-light")
     return (
@@ -183,12 +183,12 @@ def _paint(shape: Disc | Box | Outline) -> str:
 
 
 def _n(value: float) -> str:
-    """Write a length with one decimal at most."""
+    """Write a length with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 class _Move(NamedTuple):
-    """A seed leaves (x, y) at `begin` and lies somewhere else at `end`, in seconds."""
+    """A move of a seed from (x, y), from `begin` to `end` in seconds."""
 
     begin: float
     end: float
@@ -201,10 +201,10 @@ def _at_point(x: float, y: float) -> str:
 
 
 class _Film:
-    """A turn, followed seed by seed.
+    """The animation of a turn, seed by seed.
 
-    A *place* is a hole and a number in it, or a player's store and a number in it: each seed of the turn goes
-    from place to place. What is drawn without motion is the end.
+    A *heap* is a hole or a store, and a *place* is the number of a seed in it. Each seed moves from place to
+    place. Without motion, the position after the turn is shown.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class _Film:
         self.keyframes: list[str] = []
         self.num_holes = ruleset.num_holes
         self.name = _name(state, timeline, seed_seconds, max_laps)
-        """What the keyframes of this picture begin with; another on the same page has another."""
+        """Prefix of the names of this picture's keyframes, unique on a page."""
 
     def svg(self, theme: Theme, width: float | None, position: str) -> str:
         still = describe(self.ruleset, self.after, with_seeds=False)
@@ -239,7 +239,7 @@ class _Film:
         timing = f"{_n2(self.seconds)}s infinite"
         css = (
             f".{self.name}f{{animation:{timing} linear}}.{self.name}s{{animation:{timing} step-end}}"
-            # Without the keyframes nothing moves.
+            # Without keyframes nothing moves.
             f"@media(prefers-reduced-motion:no-preference){{{''.join(self.keyframes)}}}"
         )
         said = " ".join(turn_in_words(self.ruleset, self.timeline))
@@ -262,7 +262,7 @@ class _Film:
                 self._seed_keyframes(f"{self.name}s{seed}", way, (x, y))
             moves = f' class="{self.name}f"' if way else ""
             drawn.append((bool(way), f'<circle r="{_n(SEED)}"{moves} style="{style}"/>'))
-        # Those that move fly over those that lie.
+        # Moving seeds are drawn over the others.
         circles = "".join(circle for _, circle in sorted(drawn, key=lambda seed: seed[0]))
         return f'<g fill="var(--m-seed)" stroke="var(--m-seed_edge)">{circles}</g>'
 
@@ -270,7 +270,7 @@ class _Film:
         """Follow every seed.
 
         Returns:
-            Where each lies in the end, and the moves of each.
+            The final position of each seed, and its moves.
         """
         start = self.state
         heaps: list[list[int | None]] = []
@@ -307,7 +307,7 @@ class _Film:
         return self.layout.tray_seed(heap - self.num_holes, place)
 
     def _seed_keyframes(self, name: str, way: Sequence[_Move], end: tuple[float, float]) -> None:
-        """Write a seed's way: it lies until a move begins, and where the next begins when it has ended."""
+        """Write the keyframes of a seed: it rests between its moves."""
         stops = [f"0%{{{_at_point(way[0].x, way[0].y)}}}"]
         for move, (x, y) in zip(way, [*((move.x, move.y) for move in way[1:]), end], strict=True):
             stops.append(f"{self._at(move.begin)}{{{_at_point(move.x, move.y)}}}")
@@ -317,7 +317,7 @@ class _Film:
     def _at(self, seconds: float) -> str:
         return f"{_n2(100 * seconds / self.seconds)}%"
 
-    # Numbers: a column of them for each hole and store, of which one is seen at a time
+    # Numbers: each hole and store has a column of numbers, of which one is visible
 
     def _numbers(self) -> str:
         drawn = []
@@ -364,7 +364,7 @@ class _Film:
             return int(state.seeds[0, heap])
         return int(state.stores[0, heap - self.num_holes])
 
-    # What appears on the way
+    # Parts that appear during the turn
 
     def _newly_owned(self) -> dict[int, float]:
         return {step.event.hole: step.start for step in self.steps if step.event.kind == "own"}
@@ -375,7 +375,7 @@ class _Film:
         return kind in ("owned", "label", "hole") and hole.isdigit() and int(hole) in owned
 
     def _owned(self) -> str:
-        """Draw the holes that become owned: as they were, and, from then on, as they are."""
+        """Draw holes that become owned, before and after that moment."""
         owned = self._newly_owned()
         drawn = []
         for hole, when in owned.items():
@@ -393,7 +393,7 @@ class _Film:
         return "".join(drawn)
 
     def _ring(self) -> str:
-        """Draw the ring around the hole that is sown from, or won."""
+        """Draw the ring around the hole of the current event."""
         stops = ["0%{opacity:0}"]
         for step in self.steps:
             if step.event.kind in ("lift", "capture", "ransom", "own"):
@@ -408,7 +408,7 @@ class _Film:
         )
 
     def _captions(self) -> str:
-        """Write the line under the board: who sows, which lap, what is won, and who is next."""
+        """Write the line under the board: player, lap, captures and next player."""
         lines: list[tuple[float, str]] = []
         for step in self.steps[:-1]:
             line = caption(self.ruleset, self.timeline, step)

@@ -8,9 +8,9 @@ _OWNER_MARKS = {-1: " ", SOUTH: "s", NORTH: "n"}
 
 
 def draw(ruleset: Ruleset, state: State, b: int = 0) -> str:
-    """Draw game b of a State: who is to move, both rows, the stores.
+    """Draw game b of a State: the player to move, both rows and the stores.
 
-    A hole South or North owns is marked ``s`` or ``n``; the labels are turns in notation.
+    Holes that South or North owns are marked ``s`` or ``n``. Labels are the turns that sow from the holes.
     """
     seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
     if state.end[b] == RUNNING:
@@ -29,5 +29,5 @@ def draw(ruleset: Ruleset, state: State, b: int = 0) -> str:
 
 
 def _label(ruleset: Ruleset, sower: int, hole: int) -> str:
-    """Return the turn that sows from a hole, as notation writes it."""
+    """Return the turn that sows from a hole, in notation."""
     return f"{'SN'[sower]}{action_of(ruleset, sower, hole) + 1} "

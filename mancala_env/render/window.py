@@ -1,9 +1,9 @@
 """A window that shows pixels, in a process of its own.
 
-The other process, this very file run as a program, does nothing but show what it is sent and answer the
-window system, so the window can be moved, resized and closed while a program thinks between two turns. It
-needs pygame-ce. Closing the window ends it, and so does the end of the program that opened it; a program goes
-on when its window is closed.
+The other process runs this file as a program. It shows the pictures that it receives and handles the events
+of the window system, so that the window can be moved, resized and closed between two turns. It needs
+pygame-ce. It ends when its window is closed, or when the program that opened it ends. That program continues
+when the window is closed.
 """
 
 import os
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 _HEADER = Struct("<II")  # height and width of the pixels that follow, 3 bytes each
 _READY = b"ready"
-_SECONDS_BETWEEN_LOOKS = 0.02  # how often the window system is answered
+_SECONDS_BETWEEN_LOOKS = 0.02  # interval between two looks at window events
 _SECONDS_TO_END = 5.0
 
 
 class NoDisplay(OSError):
-    """No window can be opened here."""
+    """No window can be opened, because there is no display."""
 
 
 class Window:
     """A window on the screen.
 
     Attributes:
-        title: What stands above it.
+        title: Title of the window.
     """
 
     def __init__(self, title: str = "mancala") -> None:
-        """Open nothing yet: :meth:`show` does."""
+        """Prepare the window; :meth:`show` opens it."""
         self.title = title
         self._process: subprocess.Popen[bytes] | None = None
         self._was_closed = False
@@ -48,15 +48,15 @@ class Window:
         return self._process is not None and self._process.poll() is None
 
     def show(self, pixels: "np.ndarray", seconds: float = 0.0) -> None:
-        """Show a picture, once the one before has been shown for its time; open the window if it is not yet.
+        """Show a picture after the time of the previous one; open the window if necessary.
 
         Args:
             pixels: uint8 `[height, width, 3]`.
-            seconds: How long it is shown at least; the call does not wait for that, the next one does.
+            seconds: Minimum time for the picture. The next call waits for it, not this one.
 
         Raises:
-            ImportError: pygame-ce is missing.
-            NoDisplay: There is no display.
+            ImportError: pygame-ce is not installed.
+            NoDisplay: No display is available.
         """
         if self._was_closed:
             return
@@ -70,7 +70,7 @@ class Window:
             self._process.stdin.write(_HEADER.pack(height, width))
             self._process.stdin.write(pixels.tobytes())
             self._process.stdin.flush()
-        except (BrokenPipeError, OSError):  # closed by whom it was shown to
+        except (BrokenPipeError, OSError):  # the user has closed the window
             self._end()
             self._was_closed = True
         self._until = time.monotonic() + seconds
@@ -83,7 +83,7 @@ class Window:
             self.show(pixels, seconds)
 
     def close(self) -> None:
-        """Close the window; it can be opened again."""
+        """Close the window; :meth:`show` opens it again."""
         self._end()
         self._was_closed, self._until = False, 0.0
 
@@ -93,12 +93,12 @@ class Window:
 
     def _open(self) -> None:
         need_pygame()
-        # -P: the folder of this file is no place to import from.
+        # -P: do not import from the folder of this file.
         self._process = subprocess.Popen(
             [sys.executable, "-P", os.path.abspath(__file__), self.title],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the program, which closes the window
+            start_new_session=True,  # only the program handles Ctrl-C; it then closes the window
             env=os.environ | {"PYGAME_HIDE_SUPPORT_PROMPT": "1"},
         )
         assert self._process.stdout is not None
@@ -115,7 +115,7 @@ class Window:
         if process is None:
             return
         try:
-            process.communicate(timeout=_SECONDS_TO_END)  # the end of what it reads ends it
+            process.communicate(timeout=_SECONDS_TO_END)  # the process ends at the end of its input
         except (subprocess.TimeoutExpired, OSError, ValueError):
             process.kill()
             process.wait()
@@ -132,19 +132,22 @@ class Window:
 
 
 def need_pygame() -> None:
-    """Refuse to go on without pygame-ce.
+    """Check that pygame-ce is installed.
 
     Raises:
-        MissingPackage: It is not installed.
+        MissingPackage: pygame-ce is not installed.
     """
-    from mancala_env._util.command_line import MissingPackage, pip_command  # not in the window's own process
+    from mancala_env._util.command_line import (
+        MissingPackage,
+        pip_command,
+    )  # the window's process does not import the package
 
     if find_spec("pygame") is None:
         raise MissingPackage(f"a window needs pygame-ce: {pip_command('window')}")
 
 
 def _main(title: str) -> int:
-    """Show what comes in on standard input until it ends, or the window is closed."""
+    """Show the pictures from standard input until it ends or the window is closed."""
     import threading
 
     import pygame
@@ -164,10 +167,10 @@ def _main(title: str) -> int:
     try:
         pygame.display.init()
         if pygame.display.get_driver() != os.environ.get("SDL_VIDEODRIVER", pygame.display.get_driver()):
-            print("SDL_VIDEODRIVER names none that is there", flush=True)
+            print("the driver of SDL_VIDEODRIVER is not available", flush=True)
             return 1
         if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
-            print("there is no display", flush=True)  # what SDL takes then shows nothing to anybody
+            print("there is no display", flush=True)  # SDL then uses a driver that shows nothing
             return 1
         pygame.display.set_mode((640, 360), pygame.RESIZABLE)
         pygame.display.set_caption(title)
@@ -198,7 +201,7 @@ def _main(title: str) -> int:
 
 
 def _draw(pygame: Any, picture: Any) -> None:
-    """Draw a picture as large as the window, in its own proportions."""
+    """Draw a picture at the size of the window, in its proportions."""
     screen = pygame.display.get_surface()
     width, height = picture.get_size()
     scale = min(screen.get_width() / width, screen.get_height() / height)
@@ -217,4 +220,4 @@ def _draw(pygame: Any, picture: Any) -> None:
 if __name__ == "__main__":
     status = _main(sys.argv[1])
     sys.stdout.flush()
-    os._exit(status)  # the thread that reads need not be waited for
+    os._exit(status)  # do not wait for the reading thread

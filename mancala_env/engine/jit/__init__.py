@@ -1,1 +1,10 @@
-"""Compilation of kernels: the decorator, its disk cache, threads and signals."""
+"""Compilation of kernels.
+
+| module | content |
+|---|---|
+| `decorator` | `kernel`: compile a function with numba, and cache it by the hash of its sources |
+| `cache` | compiled kernels on disk |
+| `threads` | work on slices of many games, on threads |
+| `pace` | sizes of pieces of work, so that Python can handle signals between them |
+| `interrupts` | signals during a compilation |
+"""

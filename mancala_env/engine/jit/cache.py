@@ -28,8 +28,8 @@ class KernelCache:
     A dispatcher of numba takes it in place of ``numba.core.caching.FunctionCache``.
 
     Args:
-        function: The Python function. It closes over nothing.
-        folder: Where its files are. The folder is made when something is saved.
+        function: The Python function, which is not a closure.
+        folder: Folder of its files. It is created by the first save.
     """
 
     def __init__(self, function: Callable[..., Any], folder: str | Path) -> None:
@@ -40,11 +40,11 @@ class KernelCache:
 
     @property
     def cache_path(self) -> str:
-        """The folder."""
+        """The folder of the files."""
         return str(self._folder)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the compiled function of a signature; None if it is not there or cannot be used."""
+        """Return the compiled function of a signature; None if the file is missing or unusable."""
         context.refresh()
         key, path = self._place(signature, context.codegen())
         try:
@@ -55,11 +55,11 @@ class KernelCache:
                 return None
             found, result = pickle.loads(data)
             return CompileResult._rebuild(context, *result) if found == key else None
-        except Exception:  # no file, no permission, or a pickle of classes that are not there any more
+        except Exception:  # no file, no permission, or a pickle of unknown classes
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Save the compiled function of a signature, in place of what is there; do nothing if that fails."""
+        """Save the compiled function of a signature, or overwrite it; ignore errors."""
         if result.library.has_dynamic_globals or not all(lifted.can_cache for lifted in result.lifted):
             return
         key, path = self._place(signature, result.codegen)
@@ -76,10 +76,10 @@ class KernelCache:
             pass
 
     def flush(self) -> None:
-        """Do nothing: `recompile` saves over what is there."""
+        """Do nothing: `recompile` overwrites the file."""
 
     def _place(self, signature: Any, codegen: Any) -> tuple[Any, Path]:
-        """Return what identifies a compiled function, and its file."""
+        """Return the key and the file of a compiled function."""
         key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS)
         name = f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}.nbc"
         return key, self._folder / name.replace("<", "").replace(">", "")

@@ -1,10 +1,9 @@
 """Compile kernels with numba and cache them on disk under the hash of all sources they depend on.
 
-numba's own disk cache looks at one file: the one the function stands in. A kernel that calls into
-another file keeps running the old rules after that file was edited. Here the cache folder of a kernel
-is named by a digest of its file and of every file of the package that is imported from there, directly
-or not: an edit or an upgrade simply starts an empty folder. What is in the folder is the business of
-:mod:`mancala_env.engine.jit.cache`.
+numba's own disk cache checks only the file of the function. After an edit in another file, a kernel that
+calls it would run the old code. Here a digest names the cache folder of a kernel. It covers the file of the
+kernel, and every file of the package that is imported from there, directly or not. So an edit or an upgrade
+starts an empty folder. :mod:`mancala_env.engine.jit.cache` manages the files in it.
 """
 
 import hashlib
@@ -31,19 +30,19 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _IMPORTED_MODULE = re.compile(
     rb"^\s*(?:from|import)\s+(mancala_env[\w.]*)(?:\s+import\s+(\([^)]*\)|[^(\n]+))?", re.M
 )
-# Kernels work on arrays that their caller holds and allocate none, so nobody need count references to them.
-# numba else does so, with atomic instructions, in kernels that take arrays and return in several places (a
-# tenth of the time of a search was that). The option is none of numba's public ones.
+# Kernels allocate no arrays, and their caller holds the arrays they use. So they need no reference counts.
+# numba counts by default, with atomic instructions, in kernels with arrays and several returns. That took
+# 10 % of the time of a search. The option is not public in numba.
 _COUNTS_NO_REFERENCES: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
-# Folders of older sources are dropped once nothing has been compiled there for a month.
+# Folders of older sources are deleted a month after their last use.
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def kernel_sources(path: Path) -> list[Path]:
-    """Return a file and every other, of the package, that its kernels can be compiled from.
+    """Return a file and all files of the package that its kernels may depend on.
 
-    Those are the files it imports from the package, and what they import: kernels of any of these are
-    called, and their constants end up in compiled code.
+    These are the files that it imports from the package, directly or not: their kernels and constants become
+    part of the compiled code.
     """
     found: set[Path] = set()
     todo = [path]
@@ -59,7 +58,7 @@ def kernel_sources(path: Path) -> list[Path]:
 
 
 def _files_of(base: Path, names: list[bytes]) -> list[Path]:
-    """Return where ``from base import names`` may find its names."""
+    """Return the files in which ``from base import names`` may find its names."""
     if not base.is_dir():
         return [base.with_suffix(".py")]
     inside = [base / f"{name.decode()}.py" for name in names]
@@ -86,9 +85,9 @@ def _cache_root() -> Path:
 
 @lru_cache
 def cache_folder(path: Path) -> str | None:
-    """Return the cache folder of a file's kernels, and make it; None if there can be no such folder.
+    """Create and return the cache folder of a file's kernels; None if it cannot be created.
 
-    Without one, each process compiles again. A folder that cannot be written is still read.
+    Without a folder, each process compiles again. A read-only folder is still used.
     """
     try:
         root = _cache_root()
@@ -99,7 +98,7 @@ def cache_folder(path: Path) -> str | None:
     try:
         os.utime(folder)
         _drop_old_folders(root)
-    except OSError:  # not ours to write, or another process drops the same folders
+    except OSError:  # no permission, or another process deletes the same folders
         pass
     return str(folder)
 
@@ -113,7 +112,7 @@ def _drop_old_folders(root: Path) -> None:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a module-level function of integers and arrays, without the GIL, cached on disk.
 
-    It may write into arrays, and neither allocate nor return any. With ``NUMBA_DISABLE_JIT=1`` the function
+    It may write into arrays, but not allocate or return them. With ``NUMBA_DISABLE_JIT=1`` the function
     stays plain Python.
     """
     _announce_compilation()
@@ -124,7 +123,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled
     folder = cache_folder(Path(function.__code__.co_filename).resolve())
     _compile_once_for_literals(compiled)
-    # Of a closure, the file does not say what it is compiled from.
+    # The file of a closure does not determine its code.
     if folder is not None and function.__closure__ is None:
         compiled._cache = KernelCache(function, folder)
     return hearing_ctrl_c(compiled)
@@ -134,7 +133,7 @@ def _compile_once_for_literals(dispatcher: Any) -> None:
     """Let a call such as ``f(game, 0)`` use the code for any integer.
 
     numba compiles a kernel again for each literal that another kernel passes to it. Kernels are inlined, so
-    that takes a fifth of the time of all compilations and gains nothing.
+    that gains nothing, and takes 20 % of the time of all compilations.
     """
     call_template = dispatcher.get_call_template
 
@@ -148,27 +147,27 @@ def _compile_once_for_literals(dispatcher: Any) -> None:
 
 
 class _Announcer(Listener):
-    """Says once that kernels are being compiled, which takes seconds and happens without a word otherwise."""
+    """Printer of one message when kernels are compiled, which takes seconds."""
 
     def __init__(self) -> None:
         self._has_said = False
 
     def on_start(self, event: Any) -> None:
-        """Say so at the first kernel of the package that is not found in the cache."""
+        """Print the message at the first kernel of the package that is not in the cache."""
         module = event.data["dispatcher"].py_func.__module__
-        if self._has_said or not module.startswith("mancala_env") or not _is_somebody_watching():
+        if self._has_said or not module.startswith("mancala_env") or not _is_interactive():
             return
         self._has_said = True
         kept = "once for this version" if _has_cache() else "in each process, for want of a cache folder"
         print(f"mancala_env: compiling kernels, {kept}; some seconds", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 @lru_cache
 def _announce_compilation() -> None:
-    # numba tells of a compilation only where its cache has no code yet, so cached kernels stay silent.
+    # numba reports only kernels that are not in the cache, so cached kernels print nothing.
     register("numba:compile", _Announcer())
 
 
@@ -177,6 +176,6 @@ def _has_cache() -> bool:
     return folder is not None and os.access(folder, os.W_OK)
 
 
-def _is_somebody_watching() -> bool:
-    """Tell whether standard error is a screen: a terminal or a notebook, not a file, a pipe or a test."""
+def _is_interactive() -> bool:
+    """Return whether standard error is a terminal or a notebook, not a file, a pipe or a test."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

@@ -1,9 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP while a kernel is compiled: they wait where they would be lost.
+"""Ctrl-C, SIGTERM and SIGHUP during a compilation: they are deferred, because they would be lost.
 
-LLVM tells llvmlite of what it compiled by calling back into Python. A signal that came during the seconds
-before is handled in that call, and what is raised there has nobody to go to: ctypes prints "Exception
-ignored", and the kernel begins to run for as long as it was asked to. A quarter of all interrupts during a
-compilation went that way.
+After some seconds of compilation, LLVM calls back into Python through llvmlite. Python handles a pending
+signal in that call. An exception raised there is lost: ctypes prints "Exception ignored", and the kernel
+starts to run. That happened to 25 % of all interrupts during a compilation.
 """
 
 import signal
@@ -22,7 +21,7 @@ _BINDING = str(Path(llvmlite.binding.__file__).parent)
 
 
 class _Handler:
-    """Handles a signal as `before` does, except inside of llvmlite, where it waits."""
+    """A signal handler that calls `before`, but waits while llvmlite is running."""
 
     def __init__(self, number: int, before: Callable[[int, FrameType | None], Any]) -> None:
         self.number, self.before, self.is_waiting = number, before, False
@@ -36,8 +35,8 @@ class _Handler:
             outer = outer.f_back
         self.before(number, frame)
 
-    def let_go(self) -> None:
-        """Handle a signal that waits."""
+    def release(self) -> None:
+        """Handle a deferred signal."""
         if self.is_waiting:
             self.is_waiting = False
             self.before(self.number, None)
@@ -47,11 +46,11 @@ class _Handler:
 def _waiting_in_llvmlite(number: signal.Signals) -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(number) if is_main else None
-    if isinstance(before, _Handler):  # a kernel that is compiled for another
+    if isinstance(before, _Handler):  # another compilation needs this kernel
         yield
-        before.let_go()
+        before.release()
         return
-    if not callable(before):  # not ours to handle
+    if not callable(before):  # Python does not handle this signal
         yield
         return
     handler = _Handler(number, before)
@@ -59,11 +58,11 @@ def _waiting_in_llvmlite(number: signal.Signals) -> Iterator[None]:
         with handled({number: handler}):
             yield
     finally:
-        handler.let_go()
+        handler.release()
 
 
 def hearing_ctrl_c(dispatcher: Any) -> Any:
-    """Let no Ctrl-C be lost while a function of numba is compiled or read from its cache; returns it."""
+    """Defer signals while a function of numba is compiled or read from the cache; return the function."""
     compile_signature = dispatcher.compile
 
     def compiled(signature: Any) -> Any:

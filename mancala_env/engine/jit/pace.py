@@ -1,26 +1,26 @@
-"""How much a kernel is given to do at once, so that Python looks at the clock and hears Ctrl-C in time."""
+"""Sizes of pieces of kernel work, so that Python can check the clock and handle Ctrl-C between them."""
 
 PIECE_SECONDS = 0.001
-"""What a piece of work is to take: the sum of many looks costs a hundredth, and none comes late."""
+"""Target time of a piece: the checks between pieces then cost 1 %, and are frequent enough."""
 _MOST_GROWTH, _LEAST_GROWTH = 2.0, 0.125
 
 
 class Pace:
-    """The size of the next piece of work, by what the pieces before it took.
+    """The size of the next piece of work, from the times of the previous pieces.
 
-    What a node, a turn or a simulation costs differs by a hundred times between boards, and the first touch
-    of a large table costs more than all that follow. So pieces begin small.
+    The time of a node, a turn or a simulation differs by a factor of 100 between boards. The first access to
+    a large table takes longer than later ones. So the first pieces are small.
 
     Attributes:
-        piece: How much to do next, in whatever the kernel counts.
+        piece: Size of the next piece, in units of the kernel.
     """
 
     def __init__(self, first: int, most: int, seconds: float = PIECE_SECONDS) -> None:
-        """Begin with pieces of size `first`; none is larger than `most`, and each is to take so long."""
+        """Start with pieces of size `first` and at most `most`, and aim at `seconds` for each."""
         self.piece = first
         self._most, self._seconds = most, seconds
 
     def took(self, seconds: float) -> None:
-        """Take note of what the last piece took."""
+        """Adapt the size to the time of the last piece."""
         change = min(_MOST_GROWTH, max(_LEAST_GROWTH, self._seconds / max(seconds, 1e-9)))
         self.piece = max(1, min(self._most, round(self.piece * change)))

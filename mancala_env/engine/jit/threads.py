@@ -1,4 +1,4 @@
-"""Work on slices of many games, on threads: kernels release the GIL, so plain threads are enough."""
+"""Work on slices of many games, on threads. Kernels release the GIL, so threads run in parallel."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 
 from mancala_env._util.checks import whole
 
-# Below this many games a step is over before a second thread has woken up.
+# With fewer games, a step ends before a second thread has started.
 _FEWEST_GAMES_PER_THREAD = 512
 MOST_THREADS = 1024
 
@@ -20,7 +20,7 @@ def _threads(num_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(num_threads, thread_name_prefix="mancala")
 
 
-# A fork copies the pools but not their threads: work given to a copied pool would never be done.
+# A fork copies the pools but not their threads, so a copied pool would never do its work.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)
 
@@ -35,16 +35,15 @@ def run_in_slices(
 ) -> None:
     """Call work(start, stop) for slices that cover range(size), on threads.
 
-    After an exception, such as that of Ctrl-C, no slice is still at work when it reaches the caller.
+    After an exception, such as that of Ctrl-C, no slice is running when the caller gets it.
 
     Args:
-        work: Called for a slice, or for one piece of it after the other.
+        work: Function of a slice, or of one piece of it after the other.
         size: Number of games.
         num_threads: Most threads.
-        fewest: Games a slice has at least.
-        most: Games a piece has at most, where so many take long: Python hears no signal while a kernel runs.
-            None for a whole slice.
-        is_cancelled: Set after an exception, for work that goes on for long and looks at it.
+        fewest: Fewest games of a slice.
+        most: Most games of a piece; None: a whole slice. Python handles no signal while a piece runs.
+        is_cancelled: Set after an exception, for long work that checks it.
     """
     slices = max(1, min(num_threads, size // fewest))
     if slices == 1 and most is None:
@@ -81,10 +80,10 @@ def default_num_threads() -> int:
 
 
 def num_threads_of(num_threads: Any) -> int:
-    """Return a number of CPU threads: as asked, or for None every core that this process may use.
+    """Return the number of CPU threads; None is every core that this process may use.
 
     Raises:
-        InvalidArgument: It is no whole number from 1 to 1,024.
+        InvalidArgument: The number is not a whole number from 1 to 1,024.
     """
     if num_threads is None:
         return default_num_threads()
