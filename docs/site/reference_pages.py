@@ -64,7 +64,7 @@ CHAPTERS = {
     ),
     "agents": Chapter(
         "Agents",
-        "Everything that can sit in a player's seat. [Agents](../agents.md) says how strong each is.",
+        "Everything that can take a player's seat. [Agents](../agents.md) says how strong each is.",
         (
             "mancala_env.agents",
             "mancala_env.agents.scripted",
@@ -86,8 +86,8 @@ CHAPTERS = {
         ("mancala_env.solver", "mancala_env.solver.book"),
     ),
     "arena": Chapter(
-        "Arena",
-        "Matches, ratings, regret. [Measuring an agent](../evaluation.md) says how to read the numbers.",
+        "Evaluation",
+        "Matches, ratings, regret. [Evaluating agents](../evaluation.md) says how to read the numbers.",
         (
             "mancala_env.evaluation",
             "mancala_env.evaluation.intervals",
