@@ -80,7 +80,7 @@ def turn_to_show(ruleset: Ruleset) -> tuple[Position, int]:
     """Return a position of a first round and a turn in it of a few laps that wins something.
 
     After each first turn two greedy players continue. Of all turns they could have played, the one nearest to
-    four laps is chosen. A turn that wins holes precedes one that wins seeds, and an early one precedes a late one.
+    four laps is chosen. Turns that win holes precede those that win seeds, and early ones precede late ones.
     """
     best: tuple[tuple[int, int, int], Position, int] | None = None
     for first in Position(ruleset).legal_actions:
