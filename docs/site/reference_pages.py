@@ -76,6 +76,7 @@ CHAPTERS = {
             "mancala_env.networks.checkpoint",
             "mancala_env.networks.policy",
             "mancala_env.agents.policy_mcts",
+            "mancala_env.agents.policy_minimax",
             "mancala_env.agents.user",
         ),
     ),
