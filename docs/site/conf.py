@@ -1,4 +1,4 @@
-"""How Sphinx makes the site; make_site.py calls it with the pages it has laid out."""
+"""Sphinx's configuration; make_site.py calls Sphinx with the pages it has written."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What Sphinx does not know of how this package writes docstrings."""
+"""A Sphinx extension for the docstrings of this package."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ _LETTER = re.compile(r"^(\s*:\w+ \w+: )([A-Z]\.)")
 def write_as_restructured_text(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
-    """Make reStructuredText of the Markdown headings of environments, and of single letters."""
+    """Convert Markdown headings of environments, and single letters, to reStructuredText."""
     written: list[str] = []
     for line in lines:
         heading = _HEADING.match(line)
@@ -22,12 +22,12 @@ def write_as_restructured_text(
 
 
 def without_object(app: Any, name: str, thing: Any, options: Any, bases: list[Any]) -> None:
-    """Leave out the base that every class has."""
+    """Remove the base class `object`."""
     bases[:] = [base for base in bases if base is not object]
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Be an extension of Sphinx."""
+    """Register the extension with Sphinx."""
     for field in PyObject.doc_field_types:
         if field.name == "variable":
             field.label = "Attributes"

@@ -56,6 +56,6 @@ def study_line(positions: Sequence[Position], to_root: str) -> str:
 
 
 def _figure(drawing: str, caption: str, link: str) -> str:
-    """Return a drawing with its caption, as HTML that stands in a Markdown page."""
+    """Return a drawing with its caption, as HTML for a Markdown page."""
     under = f'{html.escape(caption)} <a href="{link}">Study it</a>'
     return f'<figure class="board">\n{drawing}\n<figcaption>{under}</figcaption>\n</figure>\n'

@@ -21,13 +21,13 @@ def hidden_contents(pages: Iterable[str]) -> str:
 
 
 def rules_in_short(ruleset: Ruleset) -> str:
-    """Return what the rule options of a ruleset say, as a table with links to the rules."""
+    """Return the rule options of a ruleset in words, as a table with links to the rules."""
     rows = {
         "Board": f"2 rows of {ruleset.row_width} holes, {ruleset.seeds_per_hole} seeds in each: "
         f"{ruleset.total_seeds} seeds, sown {ruleset.direction}.",
-        "Relay": "A last seed in a hole that held seeds picks them all up, and sowing goes on.",
+        "Relay": "A last seed in a hole that held seeds picks them all up, and sowing continues.",
         "Landing": _landing(ruleset),
-        "Owned holes": "Nobody sows from them; what lies in them counts for their owner.",
+        "Owned holes": "Neither player sows from them; their seeds count for the owner.",
         "Ransom": _ransom(ruleset),
         "End of a round": f"A round ends {_ENDS[ruleset.round_end]}. ([4](../rules.md#4-end-of-a-round))",
         "Next round": _MATCHES[ruleset.match],
@@ -89,7 +89,7 @@ def _ransom(ruleset: Ruleset) -> str:
 
 
 def turn_in_words(ruleset: Ruleset, turn: Timeline) -> str:
-    """Return a turn in words: who sows what, how many laps, and what comes of it."""
+    """Return a turn in words: the player, the hole, the number of laps and the result."""
     laps = "one lap" if turn.laps == 1 else f"{turn.laps} laps"
     said = [f"{SEATS[turn.player]} sows {turn_name(ruleset, turn.player, turn.hole)}: {laps}"]
     outcome = ("capture", "ransom", "own", "put_back", "pass", "end")

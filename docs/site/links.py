@@ -1,4 +1,4 @@
-"""Whether every link inside the built site leads somewhere. Nothing is fetched."""
+"""Check that every link inside the built site leads somewhere. Nothing is fetched."""
 
 import sys
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ from drawings import APP
 
 
 class _Page(HTMLParser):
-    """The links of a page, and the places in it that a link can lead to."""
+    """The links of a page, and its anchors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class _Page(HTMLParser):
         self.places: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what a tag links to and what it can be linked by."""
+        """Store the target and the anchor of a tag."""
         for name, value in attrs:
             if value and name in ("href", "src", "data"):
                 self.links.append(value)

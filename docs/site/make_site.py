@@ -31,7 +31,7 @@ _MORE = "<!-- more pages -->"
 
 
 def lay_out(folder: Path) -> None:
-    """Write every page of the site into a folder; files that are as they should be are left alone.
+    """Write every page of the site into a folder; unchanged files are not rewritten.
 
     Sphinx reads again what is newer than its last build, so a page that did not change costs nothing.
     """
@@ -78,7 +78,7 @@ def _add_app(folder: Path) -> None:
 
 
 def build(into: Path) -> int:
-    """Build the site into `into`/html and return the exit status: 0, or 1 after saying what is wrong."""
+    """Build the site into `into`/html and return the exit status: 0, or 1 after printing the errors."""
     try:
         lay_out(into / "source")
     except FileNotFoundError as error:  # a link of a page
@@ -89,7 +89,7 @@ def build(into: Path) -> int:
     if status:
         return int(status)
     _add_app(into / "html" / APP)
-    (into / "html" / ".nojekyll").touch()  # folders that begin with _ are served as they are
+    (into / "html" / ".nojekyll").touch()  # folders that begin with _ are served unchanged
     broken = broken_links(into / "html")
     for link in broken:
         print(f"link leads nowhere: {link}", file=sys.stderr)

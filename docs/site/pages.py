@@ -21,14 +21,14 @@ _ELSEWHERE = {
     "benchmarks/results.md": "benchmarks.md",
     "mancala_env/data/README.md": "data.md",
 }
-# Files of several titles: what they are called together.
+# Titles of pages that are made of several parts.
 _TITLES = {"benchmarks/results.md": "Benchmarks"}
 _WITH_LINKS = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^(```|~~~)")
 
 
 def pages() -> dict[str, str]:
-    """Return every file of the repository that is a page, and where it lies on the site."""
+    """Return every file of the repository that is a page, and its path on the site."""
     found = {str(PurePosixPath("docs", path.name)): path.name for path in (ROOT / "docs").glob("*.md")}
     notebooks = {
         f"notebooks/{path.name}": f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")
@@ -42,11 +42,11 @@ def pictures() -> dict[str, str]:
 
 
 def site_text(source: str, text: str) -> str:
-    """Return the text of a page with its links as they are on the site.
+    """Return the text of a page with the links of the site.
 
     Args:
         source: The page's path in the repository.
-        text: What stands in it.
+        text: The page's text.
     """
     where = pages() | pictures()
 
@@ -70,7 +70,7 @@ def _on_site(source: str, target: str, where: dict[str, str]) -> str:
     if path in where:
         return os.path.relpath(where[path], PurePosixPath(where[source]).parent)
     if not (ROOT / path).exists():
-        raise FileNotFoundError(f"{source} links to {target}, and there is no such file")
+        raise FileNotFoundError(f"{source} links to {target}, which does not exist")
     return f"{REPOSITORY}/{'tree' if (ROOT / path).is_dir() else 'blob'}/main/{path}"
 
 

@@ -1,4 +1,4 @@
-"""The API reference: which modules stand on which page, written out by autodoc from their docstrings."""
+"""The API reference: the modules of each page, documented by autodoc from their docstrings."""
 
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ CHAPTERS = {
     ),
     "agents": Chapter(
         "Agents",
-        "Everything that can sit in a player's seat. [Agents](../agents.md) says how strong each is.",
+        "Everything that can take a player's seat. [Agents](../agents.md) says how strong each is.",
         (
             "mancala_env.agents",
             "mancala_env.agents.scripted",
@@ -86,9 +86,9 @@ CHAPTERS = {
         "Exact values of positions. [Perfect play](../perfect_play.md) says how it works.",
         ("mancala_env.solver", "mancala_env.solver.book"),
     ),
-    "arena": Chapter(
-        "Arena",
-        "Matches, ratings, regret. [Measuring an agent](../evaluation.md) says how to read the numbers.",
+    "evaluation": Chapter(
+        "Evaluation",
+        "Matches, ratings, regret. [Evaluating agents](../evaluation.md) says how to read the numbers.",
         (
             "mancala_env.evaluation",
             "mancala_env.evaluation.intervals",
@@ -104,8 +104,8 @@ CHAPTERS = {
         "A page that plays, served from this machine. [Serving](../serving.md) says what it can do.",
         ("mancala_env.web.analysis", "mancala_env.web.requests", "mancala_env.web.server"),
     ),
-    "learning": Chapter(
-        "Learning",
+    "training": Chapter(
+        "Training",
         "Self-play training. [Training](../training.md) says how a run goes.",
         (
             "mancala_env.training.config",

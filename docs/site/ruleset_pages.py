@@ -1,4 +1,4 @@
-"""A page a ruleset, from what the package knows of it: rule options, a turn, exact values, ladder, spaces."""
+"""A page for each ruleset, made from the package: rule options, a turn, exact values, ladder, spaces."""
 
 import importlib
 import json
@@ -79,8 +79,8 @@ def drawn_turn(ruleset: Ruleset, to_root: str = "../") -> str:
 def turn_to_show(ruleset: Ruleset) -> tuple[Position, int]:
     """Return a position of a first round and a turn in it of a few laps that wins something.
 
-    After each first turn two greedy players go on. Of all turns they could have played, the one nearest to
-    four laps is taken; one that wins holes goes before one that wins seeds, and an early one before others.
+    After each first turn two greedy players continue. Of all turns they could have played, the one nearest to
+    four laps is chosen. Turns that win holes precede those that win seeds, and early ones precede late ones.
     """
     best: tuple[tuple[int, int, int], Position, int] | None = None
     for first in Position(ruleset).legal_actions:
@@ -116,7 +116,7 @@ def _solved_openings() -> dict[str, tuple[str, str]]:
 
 
 def opening_value(ruleset: Ruleset) -> int | None:
-    """Return the exact value of the start for the player to move, or None where it is not known."""
+    """Return the exact value of the start for the player to move, or None if unknown."""
     book = load_book(ruleset)
     if book is not None:
         start = Position(ruleset)
@@ -127,7 +127,7 @@ def opening_value(ruleset: Ruleset) -> int | None:
 
 
 def first_values(ruleset: Ruleset) -> dict[int, int]:
-    """Return the exact value of every first action for the player to move; empty where they are not known."""
+    """Return the exact value of every first action for the player to move; empty if unknown."""
     _, listed = _solved_openings().get(ruleset.name, ("", ""))
     if ":" in listed:  # some actions only, each with its name
         return {int(action): int(value) for action, value in re.findall(r"(\d+): ([+-]?\d+)", listed)}
@@ -138,7 +138,7 @@ def first_values(ruleset: Ruleset) -> dict[int, int]:
 def _opening(ruleset: Ruleset) -> str:
     value, who = opening_value(ruleset), SEATS[Position(ruleset).player]
     if value is None:
-        said = "Nobody knows: this opening is not solved."
+        said = "Unknown: this opening is not solved."
     elif value == 0:
         said = "It is a **draw** when both play their best."
     else:
@@ -170,7 +170,7 @@ def _ladder(ruleset: Ruleset) -> str:
         "[Ratings and the ladder](../evaluation.md#ratings-and-the-ladder) says how to place an agent."
     )
     if not ratings.elo.any():
-        said += " All are alike here: whoever opens wins, so they share every pair of games."
+        said += " All are equal here: the opening decides the round, so the agents share every pair of games."
     rows = [
         (f"`{ratings.names[i]}`", f"{ratings.elo[i]:z.0f}", _interval(ratings, i), f"{ratings.games[i]:,}")
         for i in ratings.order()
@@ -269,8 +269,8 @@ def _versions(family: Family) -> str:
     docstring: Any = importlib.import_module(f"mancala_env.{family.module}").raw_env.__doc__
     written = docstring.partition("## Version History")[2].strip()
     lines = "\n".join(line.strip() for line in written.splitlines())
-    promise = "([What a version promises](../environments.md#versions))"
-    return f"`{family.module}` and `{family.gym_id}`:\n\n{lines}\n\n{promise}"
+    versions = "([About versions](../environments.md#versions))"
+    return f"`{family.module}` and `{family.gym_id}`:\n\n{lines}\n\n{versions}"
 
 
 def table_of_games() -> str:
@@ -302,7 +302,7 @@ def _index() -> str:
             "# Rulesets",
             "Every game of the package, a page each: its board, a turn, what perfect play makes of it, how "
             "strong the agents are, and what an environment of it looks like. The value is the final lead of "
-            "the player to move at the start when both play their best; empty where nobody knows.",
+            "the player to move at the start when both play their best; empty where it is unknown.",
             table(head, rows, to_the_right=("value",)),
             hidden_contents(rulesets.names()),
             "",

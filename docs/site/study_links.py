@@ -1,4 +1,4 @@
-"""Pictures of a page that carry the position they show, and boards that it prints, open in Study."""
+"""Make the pictures and printed boards of a page open in Study."""
 
 import doctest
 import re
@@ -20,7 +20,7 @@ _BOARD = re.compile(r"^North .* store \d+$", re.MULTILINE)
 
 
 def position_in(picture: Path) -> Position | None:
-    """Return the position that a picture of the package carries; None: it carries none."""
+    """Return the position in a picture of the package; None if it does not have one."""
     if picture.suffix == ".svg":
         found = _CARRIED.search(picture.read_text(encoding="utf-8"))
         text = unescape(found[1]) if found else None
@@ -33,7 +33,7 @@ def position_in(picture: Path) -> Position | None:
 
 
 class StudyLinks(SphinxPostTransform):
-    """Make a picture that carries a position a link to it, on whatever page or notebook it stands."""
+    """Link every picture that has a position to Study, on pages and in notebooks."""
 
     default_priority = 500  # when notebooks' outputs have been chosen, which is at 4
 
@@ -54,7 +54,7 @@ class StudyLinks(SphinxPostTransform):
 def with_links_under_boards(text: str, to_root: str) -> str:
     """Return a Markdown page with a link to Study under every block that prints a board.
 
-    The page's examples are run, so that what is studied is the very position, not what its drawing shows.
+    The page's examples are run to get the exact position; the drawing does not show all of it.
     """
     if not any(_BOARD.search(block) for block in _FENCE.findall(text)):
         return text
