@@ -67,7 +67,7 @@ _UNITS = {
 
 
 def _natively() -> dict[str, Callable[[], int | None]]:
-    """Return the same work for the native engine. A function that returns None did as many units as the page."""
+    """Return the same work for the native engine. None as result means the units of the page."""
     batch = Batch("layli_goobalay", 1, seed=1, num_threads=1)
     minimax = agents.make(f"minimax:{_DEPTH}", "layli_goobalay", seed=1, num_threads=1)
     mcts = agents.make(f"mcts:{_SIMULATIONS}", "layli_goobalay", seed=1, num_threads=1)

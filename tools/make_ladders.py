@@ -14,7 +14,7 @@ from mancala_env.evaluation.ladder import play_ladder, store
 from mancala_env.evaluation.openings import OPENINGS
 
 
-@in_one_line("arena", "finished games are in the file of --results, if one was named")
+@in_one_line("make_ladders", "finished games are in the file of --results, if one was named")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play the ladders of the rulesets named on the command line; returns the exit status."""
     parser = Parser(prog="python -m tools.make_ladders", description="Play and store the ladders.")

@@ -21,8 +21,7 @@ from mancala_env.training import value_fit as fit_value
 from mancala_env.training import value_growth
 from mancala_env.training.config import configs_folder, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train
-from tools import make_book, make_page_files, make_positions
-from tools import make_ladders as arena
+from tools import make_book, make_ladders, make_page_files, make_positions
 from training.experiments import ceiling, compare, figures, tune
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +89,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], "--turns must be at least 0, not -1"),
         (make_positions.main, ["leyla", "lyla"], "make_positions: no ruleset 'lyla'"),
         (make_positions.main, ["leyla", "--folder", "no/such"], "no folder no/such"),
-        (arena.main, ["lyla"], "arena: no ruleset 'lyla'"),
+        (make_ladders.main, ["lyla"], "make_ladders: no ruleset 'lyla'"),
         (fit_value.main, ["nothing.zip"], "mancala fit-value: there is no checkpoint 'nothing.zip'"),
         (
             fit_value.main,
@@ -103,7 +102,11 @@ def test_a_bug_of_ours_is_not_hidden(bug):
             "mancala fit-value: depth must be .* from 0 to 99, not 100",
         ),
         (value_growth.main, ["leyla", "--out", "."], "mancala grow-value: --out must be a file in a folder"),
-        (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: cannot write x.png: the folder no/such does not exist"),
+        (
+            compare.main,
+            ["nothing", "--out", "no/such/x.png"],
+            "compare.py: cannot write x.png: the folder no/such does not exist",
+        ),
         (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: no ruleset 'lyla'"),
         (train.main, ["--minutes", "0"], "mancala train: minutes must be a finite number, above 0"),
         (train.main, ["--evaluation.opponents", "[gredy]"], "mancala train: no agent 'gredy'"),
@@ -111,7 +114,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (train.main, ["--minuts", "1"], "train.*: .*minuts"),
         (train.main, ["--config", "no/such.yaml"], "train.*: .*no/such.yaml"),
         (rllib_train.main, ["--minutes", "0"], "rllib_train.py: minutes must be a finite number, above 0"),
-        (arena.main, ["--games", "many"], "arena: .*--games.*many"),
+        (make_ladders.main, ["--games", "many"], "make_ladders: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
         (make_page_files.main, ["--nothing"], "make_files: .*--nothing"),
@@ -275,7 +278,7 @@ def test_a_missing_extra_is_one_line(missing, words, said):
     [
         (cli.main, ["evaluate", "random", "--num-threads", "1"], "--num-threads; did you mean --num_threads"),
         (cli.main, ["benchmark", "x", "--core-minutes=3"], "--core-minutes; did you mean --core_minutes"),
-        (arena.main, ["leyla", "--slow-games", "2"], "--slow-games; did you mean --slow_games"),
+        (make_ladders.main, ["leyla", "--slow-games", "2"], "--slow-games; did you mean --slow_games"),
     ],
 )
 def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, capsys):

@@ -22,7 +22,7 @@ def test_an_example_is_short(example):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_trains_and_plays_in_the_arena(example, tmp_path):
+def test_an_example_trains_and_is_evaluated(example, tmp_path):
     needed = NEEDS.get(example.stem)
     if needed and importlib.util.find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed here")

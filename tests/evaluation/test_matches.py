@@ -397,7 +397,7 @@ def test_two_processes_cannot_write_one_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_arena_resumes_without_losing_or_doubling_a_game(tmp_path):
+def test_a_killed_evaluation_resumes_without_lost_or_duplicate_games(tmp_path):
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK
     code = (

@@ -66,9 +66,7 @@ MINE = Ruleset(row_width=4, seeds_per_hole=3)
         (MINE, None, "evaluation", 4),
     ],
 )
-def test_the_arena_takes_balanced_openings_unless_told_otherwise(
-    ruleset, turns, opening_set, played_turns, tmp_path
-):
+def test_matches_use_balanced_openings_by_default(ruleset, turns, opening_set, played_turns, tmp_path):
     """Whoever says how many random turns gets so many; where nothing balanced is shipped they are four."""
     path = tmp_path / "games.jsonl"
     both = ["greedy", "random"]

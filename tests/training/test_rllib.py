@@ -479,7 +479,7 @@ def by_value() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
-def test_the_arena_on_ray_gives_the_results_of_the_arena_here(algorithm: Any, tmp_path: Path) -> None:
+def test_an_evaluation_on_ray_gives_the_same_results_as_a_local_one(algorithm: Any, tmp_path: Path) -> None:
     weights = algorithm.learner_group.get_weights([SHARED])[SHARED]
     path = tmp_path / "exported.zip"
     tensors = {name: torch.as_tensor(value) for name, value in weights.items()}

