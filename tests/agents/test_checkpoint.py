@@ -103,7 +103,7 @@ def test_another_ruleset_is_refused_and_both_named(checkpoint: Path) -> None:
         agents.make(str(checkpoint), "leyla_gobale_ii")
 
 
-def test_the_same_dials_under_another_name_are_the_same_game(checkpoint: Path) -> None:
+def test_the_same_rule_options_under_another_name_are_the_same_game(checkpoint: Path) -> None:
     agents.make(str(checkpoint), replace(LAYLI, name="mine", title="Mine"))
 
 
@@ -324,7 +324,7 @@ def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> No
 
 
 @pytest.mark.parametrize("ruleset", [LAYLI, rulesets.lookup("gabata_i")])
-def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
+def test_the_value_of_an_action_is_that_of_its_best_line(
     ruleset: rulesets.Ruleset,
 ) -> None:
     network = build_network(

@@ -141,7 +141,7 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("ruleset", rulesets_with("match"))
-def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
+def test_bundled_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
     values = read_values(shipped_file("match", ruleset), rules)
     _, is_over, leads = after_rounds(rules, finished_rounds(rules))

@@ -127,7 +127,7 @@ def test_more_time_runs_more_simulations(monkeypatch):
     assert 0 < simulations[0] < simulations[1]
 
 
-def test_a_full_tree_goes_on_with_rollouts(monkeypatch):
+def test_a_full_tree_continues_with_rollouts(monkeypatch):
     monkeypatch.setattr(mcts, "_MOST_NODES", 40)
     agent = tree_search(2000)
     game = Position("layli_goobalay")

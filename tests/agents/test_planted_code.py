@@ -155,7 +155,7 @@ DOORS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.slow
-def test_nothing_planted_anywhere_runs_through_any_door(
+def test_nothing_planted_anywhere_runs_through_any_entry_point(
     honest: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     marker, path = tmp_path / "ran", tmp_path / "agent.zip"

@@ -192,7 +192,7 @@ def test_the_answer_to_a_wrong_spec_lists_all_forms():
         ({"num_threads": "2"}, ["num_threads", 1, 1024, "2"]),
     ],
 )
-def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(spec, wrong, said):
+def test_an_invalid_seed_or_number_of_threads_is_refused(spec, wrong, said):
     with raises(InvalidArgument, said):
         agents.make(spec, "leyla", **wrong)
     if "seed" in wrong:

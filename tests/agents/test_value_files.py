@@ -117,7 +117,7 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     assert 10_000 < agent.last_simulations[0] < 40_000  # four or five nodes each
 
 
-def test_a_shipped_network_is_part_of_the_identity() -> None:
+def test_a_bundled_network_is_part_of_the_identity() -> None:
     agent = agents.make("value+minimax:4", LAYLI)
     path = value_file.shipped_network(LAYLI)
     assert agent.spec == "value+minimax:4"
@@ -128,7 +128,7 @@ def test_a_shipped_network_is_part_of_the_identity() -> None:
     assert (match.first, match.second) == ("value+minimax:2", "value+mcts:20")
 
 
-def test_a_shipped_network_plays_rulesets_of_the_same_dials_and_no_others() -> None:
+def test_a_bundled_network_plays_only_rulesets_of_the_same_rule_options() -> None:
     named = replace(LAYLI, name="mine", title="Mine", match="single")
     assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
     with raises(NoValueNetwork, "mine", "grow_file"):
@@ -159,7 +159,7 @@ def test_it_plays_without_torch() -> None:
         ("value+mcts:6:", "value+mcts:SIMULATIONS[:NETWORK]"),
     ],
 )
-def test_a_wrong_spec_says_what_would_be_right(text: str, said: str) -> None:
+def test_an_invalid_spec_is_answered_with_the_valid_ones(text: str, said: str) -> None:
     with raises(agents.InvalidSpec, said):
         Spec.parse(text)
 

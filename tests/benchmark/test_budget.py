@@ -117,7 +117,7 @@ def test_core_minutes_are_what_this_process_computes_and_its_children_do():
     assert core_seconds() - before >= running  # it has ended, and still counts
 
 
-def test_a_process_that_nobody_waited_for_is_charged_and_hides_no_later_one(monkeypatch):
+def test_a_process_that_was_not_waited_for_is_charged_and_hides_no_later_one(monkeypatch):
     seen = iter([1.0, 4.0, 1.5, 1.5, 3.5, 3.0, 3.5])  # the last fall is of one that ended as we looked
     monkeypatch.setattr(budget_module, "_seconds_seen", lambda: next(seen))
     children = budget_module._Children()
@@ -133,7 +133,7 @@ def test_the_clock_stands_still_while_a_learner_is_measured():
     assert budget.seconds < before + 0.2
 
 
-def test_a_learner_that_goes_on_has_spent_what_it_had_spent():
+def test_a_learner_that_continues_has_spent_what_it_had_spent():
     budget = LearningBudget(Limit("core_minutes", 1), measuring_points(2), {10: 31.0, 20: 50.0}, {30: 55.0})
     assert not budget.resume(0)
     assert not budget.resume(11)

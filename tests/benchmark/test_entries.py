@@ -133,7 +133,7 @@ def test_the_entry_of_the_documentation_runs(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
-def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
+def test_an_entry_that_stores_its_state_resumes(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
     limit, points, task = Limit("steps", 2000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
@@ -178,7 +178,7 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
         assert [list(pool["snapshots"]) for pool in pools] == 2 * [list(pools[0]["snapshots"])]
 
 
-def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monkeypatch):
+def test_a_run_that_a_signal_ended_resumes_from_what_was_measured(tmp_path, monkeypatch):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
     limit, points, task = Limit("steps", 4000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
@@ -201,7 +201,7 @@ def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monk
     assert first.steps < following.steps <= 4000
 
 
-def test_a_run_that_was_killed_goes_on_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
+def test_a_run_that_was_killed_continues_with_the_examples_it_had_when_it_was_measured(tmp_path, monkeypatch):
     limit, points = Limit("steps", 640), measuring_points(2)
     settings = {"algorithm": "alphazero", "distillation.positions": 0, "alphazero.simulations": 2}
     place = tmp_path / "run"
@@ -257,7 +257,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_search", "_answer"})
 
 
-def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):
+def test_td_that_continues_learns_what_it_would_have_learned(tmp_path):
     _, module = td()
     whole, half = module.Learner(LAYLI, 3), module.Learner(LAYLI, 3)
     for learner in (whole, half):

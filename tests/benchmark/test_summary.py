@@ -105,7 +105,7 @@ def test_the_file_of_an_entry_that_was_measured_last_counts():
     assert found.regret.value == 2
 
 
-def test_a_seed_that_another_version_made_anew_counts_once():
+def test_a_seed_that_another_version_made_again_counts_once():
     old, new = key()._replace(version="0.1"), key()._replace(version="0.2")
     line = key("minimax:2", task=LINE)
     lines = [row(line._replace(version=each), 4) for each in ("0.1", "0.2")]

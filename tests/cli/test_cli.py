@@ -240,7 +240,7 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path, capsys):
         ('[Ruleset "leyla"]', ["--game", "0"], "--game must be a whole number of at least 1, not 0"),
     ],
 )
-def test_replay_says_in_one_line_what_is_wrong(text, arguments, why, tmp_path, capsys):
+def test_replay_reports_an_error_in_one_line(text, arguments, why, tmp_path, capsys):
     file = tmp_path / "games.txt"
     if text is not None:
         file.write_text(text)
@@ -312,7 +312,7 @@ def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_
         ([str(shipped_file("policy", "leyla"))], "policy", "leyla"),
     ],
 )
-def test_show_says_of_a_shipped_network_what_its_card_says(words, kind, ruleset, capsys):
+def test_show_says_of_a_bundled_network_what_its_card_says(words, kind, ruleset, capsys):
     assert cli.main(["show", *words]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     card = shipped_file(kind, ruleset).with_suffix(".md")
@@ -402,7 +402,7 @@ def test_benchmark_asks_for_no_entry():
         (["fit-value"], "mancala fit-value: .*required.*; see mancala fit-value --help"),
     ],
 )
-def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, said, tmp_path):
+def test_commands_that_pass_arguments_on_report_errors_in_one_line(words, said, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mancala_env.cli", *words], capture_output=True, text=True, cwd=tmp_path
     )
@@ -433,7 +433,7 @@ def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, 
         ),
     ],
 )
-def test_a_value_of_the_wrong_type_is_told_what_would_be_right(words, said, capsys):
+def test_an_error_of_type_names_the_valid_values(words, said, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(words)
     assert stop.value.code == 2

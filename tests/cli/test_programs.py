@@ -61,7 +61,7 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
         (["--share", "half"], ["--share", "'half'", "prog --help"]),
     ],
 )
-def test_letters_where_a_number_belongs_are_told_what_would_be_right(words, said, capsys):
+def test_an_error_of_a_number_names_the_valid_values(words, said, capsys):
     parser = Parser(prog="prog")
     parser.add_argument("--games", type=int)
     parser.add_argument("--share", type=float)
@@ -117,7 +117,7 @@ def test_a_bug_of_ours_is_not_hidden(bug):
         (make_ladders.main, ["--games", "many"], "make_ladders: .*--games.*many"),
         (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
         (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
-        (make_page_files.main, ["--nothing"], "make_files: .*--nothing"),
+        (make_page_files.main, ["--nothing"], "make_page_files: .*--nothing"),
         (
             fit_value.main,
             ["x.zip", "--games", "0"],
@@ -245,7 +245,7 @@ def test_a_book_keeps_the_turns_it_has(tmp_path, capsys):
     assert after.line == before.line
 
 
-def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
+def test_a_file_that_is_not_a_book_is_named_and_kept(tmp_path, capsys):
     path = tmp_path / "book_layli_goobalay.npz"
     path.write_bytes(b"not a book")
     assert make_book.main(["layli_goobalay", "--turns", "1", "--folder", str(tmp_path)]) == 2

@@ -39,7 +39,7 @@ def own_handler():
 @pytest.mark.parametrize(
     "name", ["_raw_object_cache_notify", "_raw_object_cache_getbuffer", "type_inference_stage"]
 )
-def test_ctrl_c_while_a_function_is_compiled_is_heard(name: str, own_handler: None) -> None:
+def test_ctrl_c_while_a_function_is_compiled_is_handled(name: str, own_handler: None) -> None:
     """The first two are called by LLVM through ctypes, which ignores what they raise."""
     function = hearing_ctrl_c(numba.njit(twice))
     interrupt_in(name)
@@ -49,7 +49,7 @@ def test_ctrl_c_while_a_function_is_compiled_is_heard(name: str, own_handler: No
     assert function(1) == 2
 
 
-def test_a_handler_of_ones_own_is_called(own_handler: None) -> None:
+def test_a_custom_handler_is_called(own_handler: None) -> None:
     heard = []
     signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     interrupt_in("_raw_object_cache_notify")
@@ -57,7 +57,7 @@ def test_a_handler_of_ones_own_is_called(own_handler: None) -> None:
     assert heard == [signal.SIGINT]
 
 
-def test_ctrl_c_while_a_function_is_compiled_for_another_is_heard(own_handler: None) -> None:
+def test_ctrl_c_while_a_function_is_compiled_for_another_is_handled(own_handler: None) -> None:
     inner = hearing_ctrl_c(numba.njit(twice))
     outer = hearing_ctrl_c(numba.njit(lambda n: inner(n) + 1))
     interrupt_in("_raw_object_cache_notify")

@@ -224,7 +224,7 @@ def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached
     assert said() == ""
 
 
-def test_a_kernel_may_stand_in_a_file_of_ones_own(tmp_path, monkeypatch):
+def test_a_kernel_may_be_in_a_file_of_the_user(tmp_path, monkeypatch):
     """Its cache folder was named by the file's place in the package, and it has none there."""
     file = tmp_path / "own_kernels.py"
     file.write_text(

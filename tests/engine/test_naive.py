@@ -413,7 +413,7 @@ def test_layli_round_ends_when_the_player_to_move_is_stuck():
     assert naive.counts(game) == (4, 2)
 
 
-def test_layli_round_goes_on_when_only_the_player_who_moved_is_stuck_but_not_in_ludiis():
+def test_layli_round_continues_when_only_the_player_who_moved_is_stuck_but_not_in_ludiis():
     drawing = """
         1 0 0 0 0 0
         0 0 0 0 0 1

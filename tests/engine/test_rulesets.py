@@ -49,7 +49,7 @@ def test_catalogue(name):
     assert ruleset.source
 
 
-def test_only_ludiis_rulesets_turn_ludiis_dials():
+def test_only_ludiis_rulesets_use_ludiis_rule_options():
     for name in rulesets.names():
         ruleset = rulesets.lookup(name)
         has_ludiis_dials = (
@@ -91,7 +91,7 @@ def test_a_ruleset_cannot_be_changed():
         rulesets.lookup("leyla").row_width = 3  # type: ignore[misc]
 
 
-def test_sizes_follow_from_the_dials():
+def test_sizes_follow_from_the_rule_options():
     ruleset = Ruleset(row_width=7, seeds_per_hole=3)
     assert (ruleset.num_holes, ruleset.total_seeds) == (14, 42)
 
@@ -139,7 +139,7 @@ def test_row_widths_2_to_12_play(width):
         ({"name": None}, ["name", None]),
     ],
 )
-def test_a_dial_out_of_range_is_refused(dials, why):
+def test_a_rule_option_out_of_range_is_refused(dials, why):
     with raises(InvalidRuleset, why):
         Ruleset(**dials)
 
@@ -171,7 +171,7 @@ GABATA = {"landing": "weg", "round_end": "both_stuck", "match": "territory"}
         ({"opening": "rightmost", "match": "mirror"}, "match='mirror'"),
     ],
 )
-def test_dials_that_do_not_go_together_are_refused_with_the_reason(dials, why):
+def test_an_invalid_combination_of_rule_options_is_refused_with_the_reason(dials, why):
     with raises(InvalidRuleset, why) as error:
         Ruleset(**dials)
     assert isinstance(error.value, MancalaError | ValueError)

@@ -87,7 +87,7 @@ def test_every_kind_of_event_happens():
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(own_rulesets(), st.integers(0, 2**32 - 1))
-def test_replayed_timelines_are_games_of_random_dials(ruleset, seed):
+def test_replayed_timelines_are_games_of_random_rule_options(ruleset, seed):
     play_at_random(Position(ruleset), np.random.default_rng(seed), turns=60)
 
 

@@ -231,7 +231,7 @@ def test_layli_a_last_seed_in_the_opponents_uur_ends_the_turn_and_takes_nothing(
         assert game.seeds[4] == 3
 
 
-def test_layli_a_last_seed_in_an_empty_uur_of_ones_own_side_captures_nothing():
+def test_layli_a_last_seed_in_an_empty_uur_on_the_movers_side_captures_nothing():
     game = position(
         "layli_goobalay",
         """

@@ -174,7 +174,7 @@ def test_the_version_of_values_is_that_of_the_ruleset():
         assert env.metadata["observation_version"] == wanted
 
 
-def test_every_door_refuses_values_where_there_is_no_value_network():
+def test_every_entry_point_refuses_values_where_there_is_no_value_network():
     shown: Any = {"ruleset": SMALL, "observation": "values"}
     for make in (
         lambda: layli_goobalay_v0.env(**shown),
@@ -205,7 +205,7 @@ KINDS_IN_WORDS = " or ".join(map(repr, KINDS))
         *(("flatten", flatten, "True or False") for flatten in ("no", 0, None)),
     ],
 )
-def test_every_door_says_what_may_be_shown(name, value, said):
+def test_every_entry_point_says_what_may_be_shown(name, value, said):
     shown = {name: value}
     for make in (
         lambda: layli_goobalay_v0.env(**shown),

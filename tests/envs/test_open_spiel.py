@@ -60,7 +60,7 @@ def test_openspiels_tree_search_beats_random_play():
     assert won > 0
 
 
-def test_margins_and_rulesets_of_ones_own():
+def test_margins_and_custom_rulesets():
     mine = rulesets.Ruleset(name="mine", row_width=3, seeds_per_hole=3)
     game = open_spiel.load(mine, reward="margin")
     state = game.new_initial_state()

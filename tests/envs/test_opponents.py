@@ -262,7 +262,7 @@ def test_two_environments_do_not_disturb_each_other_through_one_agent():
     assert episode(lambda: None) == episode(lambda: other.reset(seed=9))
 
 
-def test_opponents_are_drawn_by_weight_and_games_under_way_go_on_against_whom_they_met():
+def test_opponents_are_drawn_by_weight_and_games_under_way_continue_against_whom_they_met():
     one, two, three = (agents.make(spec, LAYLI) for spec in ("random", "greedy", "minimax:1"))
     duel = Duel(LAYLI, 2000, opponents=[one, two], observer=Observer(LAYLI), autoreset=True, num_threads=1)
     duel.set_opponents([one, two], [3.0, 1.0])

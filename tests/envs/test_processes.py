@@ -207,7 +207,7 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
     assert busy < 5
 
 
-def test_random_turns_go_on_after_ctrl_c() -> None:
+def test_random_turns_continue_after_ctrl_c() -> None:
     batch = Batch("leyla", 64, seed=1, num_threads=2)
     batch.play_random(1)
     main = Thread(target=lambda: (time.sleep(0.2), os.kill(os.getpid(), signal.SIGINT)))

@@ -147,7 +147,7 @@ def test_equal_margins_have_a_narrow_interval():
     assert low + high == pytest.approx(40)
 
 
-def test_a_match_of_a_ruleset_of_ones_own_has_a_margin_interval():
+def test_a_match_of_a_custom_ruleset_has_a_margin_interval():
     mine = rulesets.Ruleset(row_width=3, seeds_per_hole=2)
     match = play_matches("greedy", "random", mine, games=4, seed=1)
     for one in (match, match.flipped()):

@@ -248,7 +248,7 @@ def test_opening_turns_out_of_range(turns):
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1"])
-def test_a_seed_that_is_none_is_refused_before_anybody_plays(seed, tmp_path):
+def test_an_invalid_seed_is_refused_before_anybody_plays(seed, tmp_path):
     results = tmp_path / "results.jsonl"
     with raises(InvalidArgument, "seed"):
         play_matches("random", "greedy", "leyla", games=2, seed=seed)
@@ -493,7 +493,7 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
 
 
 @pytest.mark.parametrize("spec", ["perfect", "perfect+traps", "minimax:6"])
-def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
+def test_an_agent_is_rated_by_the_games_that_it_plays_now(spec):
     """perfect and perfect+traps had the ladder's own rating, whatever they had just played."""
 
     def lose(chunks):
@@ -507,7 +507,7 @@ def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
     assert found.ratings.of(spec)[2] < 0
 
 
-def test_an_anchor_that_there_is_not_cannot_be_left_out():
+def test_an_unknown_anchor_cannot_be_excluded():
     with raises(InvalidMatch, "perfct"):
         ladder.play_ladder("leyla", games=2, left_out={"perfct": "takes hours"})
 
@@ -539,7 +539,7 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
     assert [2 * sum(match.counts) for match in by_default.matches] == [8, 64]
 
 
-def test_a_ruleset_of_ones_own_has_no_ladder():
+def test_a_custom_ruleset_has_no_ladder():
     with raises(NoLadder, "custom", "layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))
 

@@ -263,7 +263,7 @@ def test_games_of_a_set_are_filed_apart(tmp_path):
     assert (again.margins == held_out.margins).all()
 
 
-def test_games_of_balanced_openings_that_were_made_anew_are_others(tmp_path, monkeypatch):
+def test_games_of_balanced_openings_that_were_made_again_are_others(tmp_path, monkeypatch):
     results = tmp_path / "results.jsonl"
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
@@ -336,7 +336,7 @@ def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
         assert (~np.isnan(margins)).any() or book.depths.max() < TURNS[0]
 
 
-def test_the_stored_ladders_are_of_the_balanced_openings_that_are_shipped():
+def test_the_stored_ladders_are_of_the_balanced_openings_that_are_bundled():
     ladders = [(name, stored_ladder(name)) for name in rulesets.names()]
     assert {name for name, ladder in ladders if ladder.openings} == set(rulesets_with("openings"))
     for name, ladder in ladders:

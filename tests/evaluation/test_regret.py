@@ -94,7 +94,7 @@ def test_intervals_hold_the_mean():
             assert 0 <= part.optimal_interval[0] < part.optimal_share < part.optimal_interval[1] <= 1
 
 
-def test_a_ruleset_of_ones_own_has_no_exact_positions():
+def test_a_custom_ruleset_has_no_exact_positions():
     mine = rulesets.Ruleset(row_width=3)
     assert not has_exact_positions(mine)
     assert has_exact_positions(RULESET)

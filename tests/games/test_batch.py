@@ -115,7 +115,7 @@ def test_the_state_is_written_out():
 # The end of an episode
 
 
-def test_a_finished_game_starts_anew_and_its_end_stays_readable():
+def test_a_finished_game_starts_over_and_its_end_stays_readable():
     batch = loaded(ONE_TURN_FROM_THE_END, Position("layli_goobalay"))
     batch.step([0, 3])
     assert batch.done.tolist() == [True, False]
@@ -181,7 +181,7 @@ def test_an_episode_is_so_many_rounds_at_most(ruleset, rounds):
 
 
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla"])
-def test_a_match_goes_on_until_a_player_can_no_longer_set_up(ruleset):
+def test_a_match_continues_until_a_player_can_no_longer_set_up(ruleset):
     ends = 0
     for batch, b in play_episodes(ruleset, "match"):
         last = Position.from_games(ruleset, batch.final_games, b)
@@ -415,7 +415,7 @@ def test_play_random_returns_the_number_of_turns(num_games):
     assert [batch.play_random(turns) for turns in (0, 1, 100)] == [0, num_games, 100 * num_games]
 
 
-def test_play_random_goes_on_from_where_it_stopped():
+def test_play_random_resumes_from_where_it_stopped():
     one, two = Batch("leyla", 10, seed=3), Batch("leyla", 10, seed=3)
     one.play_random(40)
     for _ in range(4):
@@ -485,7 +485,7 @@ def test_an_unknown_ruleset_is_refused():
 
 
 @pytest.mark.parametrize("width", [2, 5, 8, 9, 12])
-def test_a_ruleset_of_ones_own_plays(width):
+def test_a_custom_ruleset_plays(width):
     ruleset = Ruleset(name="own", row_width=width, seeds_per_hole=255 // (2 * width))
     batch = Batch(ruleset, 4, seed=1)
     batch.play_random(300)
@@ -521,7 +521,7 @@ def test_both_players_rewards_are_offered():
     assert ended > 50
 
 
-def test_a_batch_told_not_to_start_anew_keeps_the_end():
+def test_a_batch_told_not_to_start_over_keeps_the_end():
     anew, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
     for _ in range(200):
         running = ~kept.done

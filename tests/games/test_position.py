@@ -269,7 +269,7 @@ def test_a_finished_board_says_why():
     assert str(finished("leyla", (24, 24))).splitlines()[0] == "Leyla (Wegi), round 1: round over (stuck)"
 
 
-def test_a_ruleset_of_ones_own_plays():
+def test_a_custom_ruleset_plays():
     mine = Ruleset(name="mine", row_width=3, seeds_per_hole=2)
     game = Position(mine)
     assert game.legal_actions == (0, 1, 2)

@@ -95,7 +95,7 @@ def test_games_of_any_ruleset_are_read_back_as_they_were_written(games):
 
 
 @given(own_rulesets())
-def test_every_field_of_a_ruleset_of_ones_own_comes_back(ruleset):
+def test_every_field_of_a_custom_ruleset_comes_back(ruleset):
     (again,) = parse_games(GameRecord(ruleset).to_text())
     assert {one.name: getattr(again.ruleset, one.name) for one in fields(Ruleset)} == {
         one.name: getattr(ruleset, one.name) for one in fields(Ruleset)

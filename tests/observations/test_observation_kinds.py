@@ -111,7 +111,7 @@ def test_the_version_of_values_tells_value_networks_apart() -> None:
         version("values")
 
 
-def test_values_need_a_shipped_network() -> None:
+def test_values_need_a_bundled_network() -> None:
     mine = replace(rulesets.lookup("layli_goobalay"), name="mine", seeds_per_hole=6)
     with raises(NoValueNetwork, "mine", "leyla"):
         Observer(mine, "values")

@@ -134,7 +134,7 @@ def test_what_cannot_be_drawn_is_refused(wrong):
 
 
 @pytest.mark.parametrize("width", [0, float("nan"), float("inf"), True, "300", [300]])
-def test_a_width_that_is_none_is_refused(width):
+def test_an_invalid_width_is_refused(width):
     for draw in (Position("leyla").to_svg, Batch("leyla", 2).to_svg):
         with raises(InvalidArgument, "width"):
             draw(width=width)

@@ -53,7 +53,7 @@ def test_it_stays_while_the_program_thinks_and_its_time_is_kept(window):
     assert window.is_open
 
 
-def test_a_program_goes_on_when_its_window_is_closed(window):
+def test_a_program_continues_after_its_window_is_closed(window):
     window.show(PICTURE)
     window._process.send_signal(signal.SIGTERM)
     window._process.wait()

@@ -74,7 +74,7 @@ def test_the_last_turns_positions_give_all_before_them(small_book: book.Book) ->
     assert (backwards.rests == small_book.rests).all()
 
 
-def test_a_book_that_was_interrupted_goes_on_from_its_file(small_book: book.Book, tmp_path: Path) -> None:
+def test_a_book_that_was_interrupted_resumes_from_its_file(small_book: book.Book, tmp_path: Path) -> None:
     file = tmp_path / "book_small.npz"
     stopped = draft_of(3)
     exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
@@ -111,7 +111,7 @@ def test_no_book_where_the_seat_matters() -> None:
 
 
 @pytest.mark.parametrize("name", book.rulesets_with_book())
-def test_the_shipped_books_answer_at_once(name: str) -> None:
+def test_the_bundled_books_answer_at_once(name: str) -> None:
     shipped = book.load_book(lookup(name))
     assert shipped is not None
     assert len(shipped) >= 7
@@ -123,7 +123,7 @@ def test_the_shipped_books_answer_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", book.rulesets_with_book())
-def test_shipped_values_agree_with_the_values_after_each_turn(name: str) -> None:
+def test_bundled_values_agree_with_the_values_after_each_turn(name: str) -> None:
     """A position's value is the best of its actions', and the book has both."""
     ruleset = lookup(name)
     shipped = book.load_book(ruleset)

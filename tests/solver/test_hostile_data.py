@@ -34,7 +34,7 @@ def arrays_of(name: str) -> dict[str, Any]:
         return {key: data[key] for key in data.files}
 
 
-def test_the_shipped_files_are_read_as_numpy_reads_them() -> None:
+def test_the_bundled_files_are_read_as_numpy_reads_them() -> None:
     data, book = arrays_of("book_gabata_five_holes"), load_book(GABATA)
     assert book is not None
     assert (book.rests == data["rests"]).all()

@@ -30,7 +30,7 @@ def test_a_set_that_is_gone_on_with_keeps_its_positions() -> None:
     assert len(made(4, small, 0.0).games) >= len(small.games)
 
 
-def test_keep_goes_on_from_the_file_of_the_folder_and_fills_no_phase_too_full(tmp_path: Path) -> None:
+def test_keep_resumes_from_the_file_of_the_folder_and_fills_no_phase_too_full(tmp_path: Path) -> None:
     shipped = position_sets.positions("leyla")
     few = slice(0, 3)
     np.savez(

@@ -359,7 +359,7 @@ def test_the_time_limit_gives_bounds_that_hold() -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
+def test_an_interrupt_leaves_a_solver_that_continues() -> None:
     position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
     for num_threads in (1, 2):
         interrupted = solver.Solver("layli_goobalay", memory_mb=64, num_threads=num_threads)

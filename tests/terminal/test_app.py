@@ -158,7 +158,7 @@ async def test_a_match_is_played_by_keys_to_its_end():
 
 
 @pytest.mark.asyncio
-async def test_between_rounds_agents_go_on_after_a_stop_and_a_person_with_space(monkeypatch):
+async def test_between_rounds_agents_continue_after_a_stop_and_a_person_with_space(monkeypatch):
     monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
     app = PlayApp(Game("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:

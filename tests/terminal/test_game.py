@@ -82,7 +82,7 @@ def test_a_game_from_a_later_round_goes_up_to_that_round_unless_told():
     assert game.outcome().rounds == 4
 
 
-def test_what_is_wrong_is_said():
+def test_an_error_is_reported():
     with pytest.raises(InvalidRuleset):
         Game("leila")
     with pytest.raises(InvalidSpec):

@@ -226,7 +226,7 @@ def test_a_seeded_run_repeats_bit_for_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_ppo_run_goes_on_as_alphazero(tmp_path: Path) -> None:
+def test_a_ppo_run_continues_as_alphazero(tmp_path: Path) -> None:
     config, _ = read_config(
         words(tmp_path, "--algorithm", "ppo", "--ppo.steps", "4", "--ppo.batch_size", "64")
     )
@@ -258,7 +258,7 @@ def test_what_does_not_go_together_is_refused_in_one_line(
     assert said.count("\n") == 1
 
 
-def test_turns_that_end_a_game_start_the_count_of_its_turns_anew(tmp_path: Path) -> None:
+def test_turns_that_end_a_game_start_the_count_of_its_turns_again(tmp_path: Path) -> None:
     config, _ = read_config(words(tmp_path, "--alphazero.sampled_turns", "3"))
     env = command.make_env(config, RunFolder(tmp_path), 1)
     model = command.make_model(config, env)

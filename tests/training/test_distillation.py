@@ -293,7 +293,7 @@ def test_boards_held_out_for_evaluation_are_played_and_not_labelled(monkeypatch:
 
 
 @pytest.mark.usefixtures("nothing_held_out")
-def test_no_other_position_of_a_game_is_left_out() -> None:
+def test_no_other_position_of_a_game_is_skipped() -> None:
     labels = label_positions(
         "minimax:1", SMALL, 500, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
     )
@@ -336,7 +336,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert "Copied minimax:2" not in capsys.readouterr().out
 
 
-def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys) -> None:
+def test_a_run_stopped_in_its_distillation_starts_it_again(tmp_path: Path, capsys) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
         "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",

@@ -262,6 +262,6 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
         (["--expert", "greedy"], "not 'greedy'"),
     ],
 )
-def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
+def test_the_ceiling_names_the_error(words: list[str], says: str, capsys) -> None:
     assert ceiling.main(words) == 2
     assert says in capsys.readouterr().err

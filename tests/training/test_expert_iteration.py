@@ -82,7 +82,7 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "alphazero"])
-def test_games_that_begin_anew_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
+def test_games_that_begin_again_leave_nothing_waiting_for_their_end(tmp_path: Path, algorithm: str) -> None:
     more = ["--expert.share", "0", "--alphazero.simulations", "2"] if algorithm == "alphazero" else []
     model = learner_of(tmp_path, "--algorithm", algorithm, *more)
     assert isinstance(model, ExpertPPO | AlphaZero)
@@ -183,7 +183,7 @@ def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> 
     assert read_identity(final).rounds == "match"
 
 
-def test_positions_that_cannot_be_solved_in_time_are_left_out(tmp_path: Path) -> None:
+def test_positions_that_cannot_be_solved_in_time_are_skipped(tmp_path: Path) -> None:
     model = learner_of(tmp_path, "--expert.spec", "perfect:0.01s", "--expert.share", "0.02")
     assert isinstance(model, ExpertPPO)
     learn(model, 4)

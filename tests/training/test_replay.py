@@ -52,7 +52,7 @@ def in_one_rollout(
     return searched, np.zeros(count, int), np.arange(count), south[None].astype(np.float32)
 
 
-def test_the_end_of_a_game_is_souths_whoever_played_the_last_turn() -> None:
+def test_the_end_of_a_game_is_the_same_whoever_played_the_last_turn() -> None:
     """
     step      0      1      2      3
     row 0     South  South  North, who wins           South (a new game)

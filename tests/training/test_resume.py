@@ -138,7 +138,7 @@ def test_nothing_planted_in_any_member_runs_on_resume(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_what_was_learned_is_what_the_model_goes_on_with(run: Path) -> None:
+def test_what_was_learned_is_what_the_model_continues_with(run: Path) -> None:
     config, _ = read_config(["--resume", str(run)])
     model = command.make_model(config, command.make_env(config, RunFolder(run), 1), run / "final.zip")
     theirs = MaskablePPO.load(run / "final.zip", device="cpu")
@@ -177,7 +177,7 @@ def test_a_run_resumed_from_a_seed_repeats_bit_for_bit(run: Path, tmp_path: Path
         ),
     ],
 )
-def test_a_state_that_is_no_optimizers_is_refused(
+def test_an_invalid_optimizer_state_is_refused(
     run: Path, state: object, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packed = io.BytesIO()
@@ -199,7 +199,7 @@ def test_progress_that_is_none_is_refused(run: Path, said: bytes) -> None:
         read_learned(run / "final.zip")
 
 
-def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_continues(tmp_path: Path) -> None:
     run = Path(shutil.copytree(OLD_RUN, tmp_path / "old"))
     (run / "checkpoints").mkdir()
     learned = read_learned(run / "final.zip")
@@ -223,7 +223,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_rate_of_a_longer_run_goes_on_from_where_it_was(
+def test_the_rate_of_a_longer_run_resumes_from_where_it_was(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, _ = read_config(["--resume", str(run)])
@@ -412,7 +412,7 @@ def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
         pass
 
 
-def test_a_callback_of_ones_own_logs_and_ends_a_run(
+def test_a_custom_callback_logs_and_ends_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "my_own_callback.py").write_text(_OWN)

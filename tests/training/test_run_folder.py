@@ -101,7 +101,7 @@ for _ in range(int(kills)):
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_resumes_from_its_last_checkpoint(tmp_path: Path) -> None:
     seed, run = random.randrange(10**6), tmp_path / "run"
     said = subprocess.run(
         [
@@ -253,7 +253,7 @@ def test_resume_leaves_out_a_checkpoint_with_a_damaged_member(run: Path, member:
     assert read_identity(run / "final.zip").turns == 4 * UPDATE
 
 
-def test_a_run_without_a_whole_checkpoint_says_what_is_wrong_with_each(run: Path, capsys) -> None:
+def test_a_run_without_an_undamaged_checkpoint_names_the_error_of_each(run: Path, capsys) -> None:
     before = (run / "config.yaml").read_bytes()
     for path in run.rglob("*.zip"):
         path.write_bytes(path.read_bytes()[:1000])
@@ -277,7 +277,7 @@ def test_a_checkpoint_that_only_plays_is_not_gone_on_from(run: Path, capsys) -> 
     assert names(capsys.readouterr().err, f"{run}/final.zip")
 
 
-def test_a_foreign_zip_among_the_checkpoints_is_left_out(run: Path, capsys) -> None:
+def test_a_foreign_zip_among_the_checkpoints_is_skipped(run: Path, capsys) -> None:
     with zipfile.ZipFile(run / "checkpoints" / "9999999999.zip", "w") as archive:
         archive.writestr("readme", "hello")
     (run / "checkpoints" / "holiday.zip").write_bytes(b"a photo")

@@ -547,7 +547,7 @@ def test_what_looks_at_checkpoints_changes_nothing_in_what_is_learned(tmp_path: 
     assert all(torch.equal(often[key], never[key]) for key in often)
 
 
-def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
+def test_resume_continues_where_the_run_ended(tmp_path: Path, capsys) -> None:
     assert command.main(smoke(tmp_path)) == 0
     folder = tmp_path / "smoke"
     assert command.main(["--resume", str(folder), "--environment_steps", "8192"]) == 0

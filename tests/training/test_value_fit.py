@@ -24,7 +24,7 @@ def goes_on_from(before: np.ndarray, after: np.ndarray) -> bool:
     return any((each[:3] == after[:3]).all() for each in found[:count])
 
 
-def test_a_longer_opening_does_not_go_on_from_a_shorter() -> None:
+def test_a_longer_opening_does_not_extend_a_shorter_one() -> None:
     drawn = openings_of_lengths(LAYLI, np.full(9, 40), seed=1).reshape(9, 40, NUM_COLUMNS)
     nested = [goes_on_from(drawn[turns, k], drawn[turns + 1, k]) for turns in (6, 7) for k in range(40)]
     assert np.mean(nested) < 0.1

@@ -118,7 +118,7 @@ def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words
     assert edited(lambda text: text.replace("RULES 3", "rule three")) == before
 
 
-def test_every_dial_is_a_choice_of_the_description_in_the_order_of_its_codes():
+def test_every_rule_option_is_a_choice_of_the_description_in_the_order_of_its_codes():
     for name in names():
         ruleset = lookup(name)
         codes = [

@@ -156,7 +156,7 @@ def test_every_reason_of_an_end_has_its_words() -> None:
         assert f'"event.end.{reason}"' in keys
 
 
-def test_own_dials_are_told_from_the_catalogues() -> None:
+def test_custom_rules_are_told_from_the_catalogue() -> None:
     ruleset = replace(rulesets.lookup("layli_goobalay"), name="mine", row_width=3)
     position = Position(ruleset)
     question = {"dials": dials_of(ruleset), "text": position.to_text(), "options": {}}

@@ -128,6 +128,6 @@ def test_the_offline_copy_is_of_every_file() -> None:
     assert listed == served - {"offline.js"}
 
 
-def test_shipped_networks_are_listed() -> None:
+def test_bundled_networks_are_listed() -> None:
     listed = json.loads((FOLDER / "networks" / "list.json").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(path.stem for path in (FOLDER / "networks").glob("*.f32"))

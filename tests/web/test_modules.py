@@ -73,7 +73,7 @@ def _as_read(text: str) -> str | None:
         return None
 
 
-def test_a_match_goes_on_and_ends_as_in_python() -> None:
+def test_a_match_continues_and_ends_as_in_python() -> None:
     draw = random.Random(4)
     questions, wanted = [], []
     for name in ("layli_goobalay", "leyla", "gabata_i", "leyla_gobale_ii", "ludii_leyla"):
@@ -169,7 +169,7 @@ def test_the_page_reads_the_records_that_python_reads() -> None:
         ('[Ruleset "mine"]\n[Dials "row_width=99"]\n', "row_width must be"),
     ],
 )
-def test_what_does_not_fit_in_a_record_is_named(text: str, said: str) -> None:
+def test_an_error_of_a_record_is_named(text: str, said: str) -> None:
     (message,) = answers([("wrongRecord", {"text": text})])
     assert message is not None
     assert said in message

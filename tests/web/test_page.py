@@ -297,7 +297,7 @@ def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("there is no value network for custom")
 
 
-def test_own_dials_are_played_and_linked(open_page: Open, site: Site) -> None:
+def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None:
     own = {"name": "own dials", "dials": {"row_width": 3, "seeds_per_hole": 2, "direction": "clockwise"}}
     page = open_page(kept={"ruleset.play": own})
     expect(page.locator(".holes button")).to_have_count(6)

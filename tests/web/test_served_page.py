@@ -60,7 +60,7 @@ def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None
     expect(page.get_by_role("alert").first).to_be_hidden()
 
 
-def test_the_page_goes_on_by_itself_when_the_server_is_gone(
+def test_the_page_continues_by_itself_when_the_server_is_gone(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
@@ -117,7 +117,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     expect(news).to_contain_text("plays instead of small.zip")
 
 
-def test_a_server_killed_and_started_again_goes_on_with_the_game(
+def test_a_server_killed_and_started_again_continues_with_the_game(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()

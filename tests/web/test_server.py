@@ -104,7 +104,7 @@ def test_an_error_names_a_checkpoint_as_the_page_does(server):
     assert answer["error"].startswith("small.zip was trained on")
 
 
-def test_a_ruleset_of_ones_own_is_played(server):
+def test_a_custom_ruleset_is_played(server):
     dials = {"name": "tiny", "row_width": 3, "landing": "weg", "round_end": "both_stuck"}
     position = Position(rulesets.Ruleset(**dials))
     request = {"id": 1, "do": "choose", "position": position.to_text(), "dials": dials, "agent": "minimax:3"}
@@ -244,13 +244,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("request_", "said"), BAD)
-def test_a_bad_request_is_answered_with_what_would_be_right(server, request_, said):
+def test_an_invalid_request_is_answered_with_the_valid_values(server, request_, said):
     (answer,) = talk(server, {"id": 5, **request_})
     assert answer["id"] == 5
     assert said in answer["error"]
 
 
-def test_a_thousand_malformed_requests_are_answered_and_the_page_goes_on(server):
+def test_a_thousand_malformed_requests_are_answered_and_the_page_continues(server):
     rng = random.Random(4)
     good = json.dumps({"id": 1, "do": "choose", "position": LATE, "agent": "greedy"})
 
