@@ -1,4 +1,4 @@
-"""The trained networks that the package ships, and the cards of all its networks."""
+"""The bundled trained networks, and the cards of all bundled networks."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludi
 def test_every_ruleset_of_the_sources_has_a_trained_network(name: str) -> None:
     identity = read_identity(shipped_policy(rulesets.lookup(name)))
     assert identity.ruleset == rulesets.lookup(name)
-    assert not [value for value in identity.config.values() if str(value).startswith("/")]  # of a machine
+    assert not [value for value in identity.config.values() if str(value).startswith("/")]  # no absolute path
     result = play_matches("trained", "greedy", name, games=100, seed=3)
     # The opening of gabata_3 decides every round.
     assert result.win_rate > 0.55 or name == "gabata_3", result

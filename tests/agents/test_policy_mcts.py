@@ -1,4 +1,4 @@
-"""policy+mcts: legal, repeatable, right where the round can be proven, better than its network alone."""
+"""policy+mcts: legal, repeatable, exact if the round can be proven, stronger than its network alone."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def tree_search(budget: object, path: Path, ruleset: str = "layli_goobalay", **o
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
 def test_whole_games_are_played_by_legal_actions(tmp_path, judge, ruleset):
-    """In Gabata players pass."""
+    """Gabata is tested because players pass."""
     agent = tree_search(20, checkpoint(tmp_path, judge, ruleset), ruleset)
     batch = Batch(ruleset, 8, seed=1)
     for _ in range(30):
@@ -47,7 +47,7 @@ def test_whole_games_are_played_by_legal_actions(tmp_path, judge, ruleset):
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_small_endgames_are_proven_and_then_played_perfectly(tmp_path, judge):
-    """Whatever the network, which knows nothing here."""
+    """Proofs do not depend on the network, which is untrained here."""
     proven = []
     for number, entry in enumerate(EXACT):
         free = sum(seeds for seeds, owner in zip(entry["seeds"], entry["owner"], strict=True) if owner < 0)
@@ -96,7 +96,7 @@ def test_one_legal_action_needs_no_search(tmp_path, judge):
 
 
 def test_one_simulation_follows_the_policy(tmp_path):
-    """The first judges the root, so the second goes where the network would go."""
+    """The first simulation evaluates the root, so the second follows the network's first choice."""
     path = checkpoint(tmp_path, "policy")
     games = Batch("layli_goobalay", 50, seed=3, opening_turns=4).games
     alone = agents.make(str(path), "layli_goobalay").act(games)
@@ -110,7 +110,7 @@ def test_more_simulations_beat_the_network_alone(tmp_path):
 
 
 def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch):
-    """A network of single rounds knows six actions; where territory has changed hands more are legal."""
+    """A network of single rounds has six actions; after a change of territory more can be legal."""
     agent = tree_search(2, checkpoint(tmp_path, "policy", "gabata_i"), "gabata_i")
     batch = Batch("gabata_i", 40, rounds="match", seed=3)
     batch.play_random(300)
@@ -119,7 +119,7 @@ def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch
     assert len(rows) > 3
 
     def judge(games):
-        logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six are nobody's
+        logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six are not used
         logits[: 6 * len(games)] = np.tile(np.arange(6), len(games))
         return logits[: 6 * len(games)].reshape(-1, 6), np.zeros(len(games), np.float32)
 

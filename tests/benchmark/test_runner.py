@@ -1,4 +1,4 @@
-"""A benchmark from end to end: what is measured, what is refused, and how it goes on after a kill."""
+"""The benchmark runner: measurements, rejected learners, and resuming after a kill."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ def test_every_entry_task_and_seed_is_measured_at_its_points(tmp_path):
     assert {row.point for row in rows} == {0, 1, 2}
     assert all(0 < row.core_minutes < 1 and row.score.games == 2 for row in rows)
     assert rows[0].made.keys() == {"commit", "machine", "time"}
-    # The first legal action is the same player every time, and so is its score.
+    # Playing the first legal action is deterministic, so all scores are equal.
     assert len({row.score for row in rows}) == 1
     before = (tmp_path / RESULTS).read_bytes()
     said, _, _, _ = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
@@ -130,7 +130,7 @@ def test_a_learner_that_fails_is_tried_again_and_others_continue(tmp_path, capsy
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
     said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
     assert count == 1
-    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement does not count twice
+    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement counts once
 
 
 def test_a_learner_that_ends_its_program_fails_and_others_continue(tmp_path):
@@ -203,7 +203,7 @@ def test_what_was_scored_otherwise_is_learned_again_with_all_its_points(tmp_path
 
 
 def test_a_learner_that_is_due_where_it_has_just_been_measured_continues(tmp_path):
-    # Whoever sets up again after each measurement may pass a point before they learn.
+    # A learner that needs a set-up after each measurement may pass a point before it learns.
     body = """
     import time
     steps = 0

@@ -1,4 +1,4 @@
-"""The command line, each command end to end in a process of its own, and its errors."""
+"""Every command, run in a process of its own, and its errors."""
 
 import contextlib
 import json
@@ -132,7 +132,7 @@ def test_solve_refuses_no_threads():
 
 @pytest.mark.slow
 def test_solve_as_json():
-    found = json_of("solve", *NEAR_THE_END.split())  # unquoted works as well
+    found = json_of("solve", *NEAR_THE_END.split())  # the position may be unquoted
     solution = solver.solve(Position.from_text(NEAR_THE_END))
     assert found["is_exact"]
     assert found["value"] == solution.value
@@ -151,13 +151,13 @@ def test_solve_gives_bounds_when_time_is_up():
 
 @pytest.mark.slow
 def test_ctrl_c_shows_the_bounds_so_far():
-    """On a terminal, where the progress bar says when the search is under way."""
+    """Run on a terminal, whose progress bar shows that the search has started."""
     terminal, its_end = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "layli_goobalay_long"],
         stdout=subprocess.PIPE,
         stderr=its_end,
-        # A shell's background job, and so what it starts, ignores SIGINT otherwise.
+        # Processes that a shell's background job starts ignore SIGINT by default.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(its_end)
@@ -165,7 +165,7 @@ def test_ctrl_c_shows_the_bounds_so_far():
     while b" nodes" not in shown:
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):  # what a terminal says once the other end is closed
+    with contextlib.suppress(OSError):  # the error of a terminal whose other end is closed
         while more := os.read(terminal, 4096):
             shown += more
     os.close(terminal)
@@ -266,7 +266,7 @@ def test_evaluate_records_its_games(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """A checkpoint of another ruleset than the default, its weights as they were drawn."""
+    """A checkpoint of another ruleset than the default, with random weights."""
     return str(write_checkpoint(tmp_path_factory.mktemp("run") / "agent.zip", identity_of("leyla")))
 
 
@@ -553,7 +553,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path, c
     folder.mkdir()
     shut.mkdir(mode=0o500)
     wrongs = {folder: "it is a folder"}
-    if not os.access(shut, os.W_OK):  # the superuser writes everywhere
+    if not os.access(shut, os.W_OK):  # root may write everywhere
         wrongs[shut / "r.html"] = "its folder is read-only"
     for path, said in wrongs.items():
         assert cli.main(["evaluate", "random", "greedy", "--report", str(path)]) == 2

@@ -1,4 +1,4 @@
-"""What the makers of books and position sets, and the programs of training/, say when something is wrong."""
+"""Errors of the programs in tools/ and training/."""
 
 import argparse
 import re
@@ -164,7 +164,7 @@ def test_fit_value_replaces_another_checkpoint_only_where_it_is_asked_for(tmp_pa
     assert names(capsys.readouterr().err, ["mancala fit-value", other, "--overwrite"])
     assert other.read_bytes() == before
     assert cli.main([*words, str(other), "--overwrite"]) == 0
-    assert cli.main([*words, str(path)]) == 0  # the checkpoint itself, as without --out
+    assert cli.main([*words, str(path)]) == 0  # --out is the checkpoint itself, as by default
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, program, tmp
 def test_show_refuses_an_agent_that_is_none(capsys):
     assert cli.main(["show", "minimax:deep"]) == 2
     assert names(capsys.readouterr().err, "DEPTH")
-    assert cli.main(["show", "minimax"]) == 0  # a kind of agent
+    assert cli.main(["show", "minimax"]) == 0  # an agent
 
 
 @pytest.mark.parametrize("main", [train.main, rllib_train.main])
@@ -211,7 +211,7 @@ def book_of(path: Path) -> Book:
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_whole_book(tmp_path):
-    """In the middle of a position that would take far longer than the test."""
+    """The signal comes during a position that takes very long."""
     path = tmp_path / "book_layli_goobalay.npz"
     words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory_mb", "64"]
     maker = subprocess.Popen(
@@ -222,7 +222,7 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert maker.stdout is not None
-    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves from here on
+    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves now
     maker.send_signal(signal.SIGINT)
     _, said = maker.communicate(timeout=60)
     assert maker.returncode == 130

@@ -1,4 +1,4 @@
-"""The engine against the naive twin: the same games, turn by turn, field by field."""
+"""The engine plays the same games as its twin (tests/support/naive.py), field by field."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while a kernel is compiled: heard, wherever it comes."""
+"""Ctrl-C during the compilation of a kernel is never lost."""
 
 import signal
 import subprocess
@@ -18,7 +18,7 @@ def twice(n):
 
 
 def interrupt_in(name: str) -> None:
-    """Send this process SIGINT when the next function of that name is called."""
+    """Send SIGINT to this process at the next call of a function of this name."""
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_name == name:
@@ -40,7 +40,7 @@ def own_handler():
     "name", ["_raw_object_cache_notify", "_raw_object_cache_getbuffer", "type_inference_stage"]
 )
 def test_ctrl_c_while_a_function_is_compiled_is_handled(name: str, own_handler: None) -> None:
-    """The first two are called by LLVM through ctypes, which ignores what they raise."""
+    """LLVM calls the first two functions through ctypes, which ignores their exceptions."""
     function = hearing_ctrl_c(numba.njit(twice))
     interrupt_in(name)
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""One test per rule of the passage between rounds: docs/rules.md, section 5, and the openings of 6 and 7."""
+"""One test per rule of the next round: docs/rules.md, section 5, and the openings of sections 6 and 7."""
 
 from dataclasses import replace
 
@@ -313,7 +313,7 @@ def test_gabata_3_opens_in_later_rounds_too(starter):
 
 
 def test_a_gabata_3_starter_without_the_last_eight_passes():
-    # South kept hole 5 alone: it heaps up the eights, takes hole 6, and hole 4 is not South's to sow.
+    # South kept hole 5 only. It gathers the eights there and takes hole 6, but it may not sow hole 4.
     game = next_round("gabata_3", (2, 46), starter=NORTH)
     assert_drawn(
         game,

@@ -1,4 +1,4 @@
-"""The catalogue of docs/rules.md, sections 6 and 7, and the dials of a ruleset of one's own."""
+"""The catalogue of docs/rules.md, sections 6 and 7, and the rule options of custom rulesets."""
 
 from dataclasses import FrozenInstanceError, replace
 
@@ -8,7 +8,7 @@ from error_checks import raises
 
 from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 
-# name: row width, seeds a hole, direction, landing, round end, match
+# name: row width, seeds per hole, direction, landing, round end, match
 CATALOGUE = {
     "layli_goobalay": (6, 4, "anticlockwise", "uur", "mover_stuck", "mirror"),
     "leyla_gobale_ii": (6, 5, "anticlockwise", "uur", "mover_stuck", "mirror"),
@@ -104,7 +104,7 @@ def test_the_action_space_is_the_row_unless_territory_can_change_hands(name, rou
     assert rulesets.lookup(name).num_actions(rounds) == (2 * width if wide else width)
 
 
-# A ruleset of one's own: the ranges of the dials
+# Custom rulesets: the ranges of the rule options
 
 
 @pytest.mark.parametrize("width", range(2, 13))
@@ -185,7 +185,7 @@ def test_a_catalogue_ruleset_can_be_varied():
 
 
 def test_a_name_of_the_catalogue_is_taken():
-    """Its text would be read back as the catalogue's game."""
+    """Its text would be read as a game of the catalogue."""
     with raises(InvalidRuleset, "leyla"):
         Ruleset(name="leyla", landing="uur")
     leyla = rulesets.lookup("leyla")

@@ -1,4 +1,4 @@
-"""The PettingZoo environments: rules, masks, rewards, episodes, and what they refuse."""
+"""The PettingZoo environments: rules, masks, rewards, episodes and errors."""
 
 import copy
 import doctest
@@ -40,7 +40,7 @@ def raw_env(ruleset, **options) -> Any:
 
 
 def play_out(env, rng, most_turns=10**6):
-    """Play random legal turns until the episode is over; yields each action once played."""
+    """Play random legal turns until the episode is over; yields each action after it was played."""
     for _ in range(most_turns):
         if any(env.terminations.values()):
             return

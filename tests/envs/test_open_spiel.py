@@ -20,7 +20,7 @@ from mancala_env.envs import open_spiel  # noqa: E402
 
 @pytest.mark.parametrize("name", rulesets.names())
 def test_openspiels_random_simulations(name):
-    """Serialisation, masks, returns, observers: all that OpenSpiel asks of a game."""
+    """Serialization, masks, returns and observers: the requirements of OpenSpiel."""
     pyspiel.random_sim_test(pyspiel.load_game(f"mancala_{name}"), num_sims=2, serialize=True, verbose=False)
 
 

@@ -67,7 +67,7 @@ MINE = Ruleset(row_width=4, seeds_per_hole=3)
     ],
 )
 def test_matches_use_balanced_openings_by_default(ruleset, turns, opening_set, played_turns, tmp_path):
-    """Whoever says how many random turns gets so many; where nothing balanced is shipped they are four."""
+    """A number of random turns can be set. Without balanced openings the default is four."""
     path = tmp_path / "games.jsonl"
     both = ["greedy", "random"]
     match = round_robin(both, ruleset, games=20, opening_turns=turns, results=path)[0]
@@ -104,7 +104,7 @@ def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns):
 
 
 def test_self_play_starts_from_openings_for_training():
-    """A fifth of all openings is not: of some hundred games none."""
+    """20 % of all openings are not in the set; among the games there are none."""
     ruleset = rulesets.lookup("layli_goobalay")
     env = SelfPlayEnv(
         ruleset,
@@ -155,7 +155,7 @@ def test_about_a_fifth_is_held_out():
 
 
 def test_the_seat_and_the_stores_do_not_matter():
-    """The mirror image of an opening, the other player to move, is the same to an agent."""
+    """The mirror image of an opening with the other player to move is the same opening for an agent."""
     ruleset = rulesets.lookup("leyla")
     games = openings(ruleset, 500, 4, seed=1)
     mirrored = games.copy()
@@ -187,7 +187,7 @@ def test_few_openings_are_listed_and_dealt_like_a_deck():
     ruleset = rulesets.lookup("layli_goobalay")
     listed = every_opening(ruleset, 4)
     assert listed is not None
-    assert len(listed) == len(rows(listed)) == 607  # all that 20,000 draws found
+    assert len(listed) == len(rows(listed)) == 607  # all openings that 20,000 draws found
     assert rows(openings(ruleset, 4000, 4, seed=1)) <= rows(listed)
     deck = int(rows_in_set(ruleset, listed, "evaluation").sum())
     dealt = openings(ruleset, 2 * deck, 4, seed=3, opening_set="evaluation")

@@ -310,7 +310,7 @@ def test_a_reset_of_some_games_leaves_the_others_alone():
     batch.reset(where=np.array([False, True, False]))
     assert (batch.games[1] == Position("layli_goobalay").games[0]).all()
     assert tuple(batch.counts[1]) == (24, 24)
-    assert_unchanged(batch, before, rows=[0, 2])  # the final counts of game 0 among them
+    assert_unchanged(batch, before, rows=[0, 2])  # including the final counts of game 0
 
 
 def test_a_reset_clears_reward_and_done():
@@ -329,7 +329,7 @@ def test_a_reset_clears_reward_and_done():
 def test_a_step_can_play_in_some_games_only():
     batch = Batch("leyla", 3, seed=1)
     before = kept(batch)
-    batch.step([99, 2, -5], where=np.array([False, True, False]))  # the others' actions are not looked at
+    batch.step([99, 2, -5], where=np.array([False, True, False]))  # actions of the other rows are ignored
     assert_unchanged(batch, before, rows=[0, 2])
     game = Position("leyla")
     game.play(2)
@@ -522,18 +522,18 @@ def test_both_players_rewards_are_offered():
 
 
 def test_a_batch_told_not_to_start_over_keeps_the_end():
-    anew, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
+    restarted, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
     for _ in range(200):
         running = ~kept.done
         if not running.any():
             break
         actions = kept.legal_mask.argmax(axis=1)
-        anew.load(kept.games, running)
-        anew.step(actions, running)
+        restarted.load(kept.games, running)
+        restarted.step(actions, running)
         kept.step(actions, running)
         ended = kept.done & running
-        np.testing.assert_array_equal(kept.games[ended], anew.final_games[ended])
-        np.testing.assert_array_equal(kept.rewards[ended], anew.rewards[ended])
+        np.testing.assert_array_equal(kept.games[ended], restarted.final_games[ended])
+        np.testing.assert_array_equal(kept.rewards[ended], restarted.rewards[ended])
         assert not kept.legal_mask[kept.done].any()
     assert kept.done.all()
     with raises(IllegalMove, "game 0"):
@@ -546,7 +546,7 @@ def test_a_batch_told_not_to_start_over_keeps_the_end():
 
 def test_a_match_that_never_ends_is_truncated_after_a_thousand_rounds():
     batch = Batch("leyla", 1, "match", seed=1, autoreset=False)
-    while not batch.done[0]:  # both always sow their first legal hole: round 5 starts like round 3
+    while not batch.done[0]:  # both always sow their first legal hole, so round 5 starts like round 3
         batch.step(batch.legal_mask.argmax(axis=1))
     assert batch.truncated[0]
     assert batch.state.round[0] == 1000

@@ -104,9 +104,9 @@ def test_a_wrong_set_up_is_refused_with_the_value(arguments, why):
 @pytest.mark.parametrize(
     "territory",
     [
-        [0] * 6 + [1, 0] + [1] * 4,  # not the first of the row
-        [0] * 12,  # all of them
-        [1] + [0] * 6 + [1] * 5,  # both have gained
+        [0] * 6 + [1, 0] + [1] * 4,  # not the first hole of the row
+        [0] * 12,  # all holes
+        [1] + [0] * 6 + [1] * 5,  # both players have gained
         [0] * 5 + [1] * 7,  # the wrong end
     ],
 )

@@ -1,4 +1,4 @@
-"""The soak's own attacks, a little of each: what falls here would fall there."""
+"""A few cases of each attack of the soak test."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command that solves anew what the data files say."""
+"""The command that solves the positions of the data files again."""
 
 import pytest
 

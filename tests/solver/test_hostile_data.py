@@ -1,4 +1,4 @@
-"""Books and position sets of strangers: refused before they cost anything; nothing in them runs."""
+"""Malicious books and position sets are rejected at little cost, and none of their code runs."""
 
 import io
 import os
@@ -20,7 +20,7 @@ DATA = Path(__file__).parent.parent.parent / "mancala_env" / "data"
 
 
 class Planted:
-    """Unpickled, it makes a folder."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The board in the cells of a terminal: every size, every ruleset, no colour needed."""
+"""The board in terminal cells: every size and ruleset, without colours."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def legal_holes(position):
 @pytest.mark.slow
 @given(reached(), st.sampled_from(SIZES))
 def test_every_number_is_on_the_board(position, size):
-    """Seeds of every hole and both stores can be read, whatever the ruleset and the size."""
+    """The seeds of every hole and both stores are readable in every ruleset and size."""
     canvas = draw(position.ruleset, View(position.state, legal_holes(position)), *size)
     plan = Plan(position.ruleset, *size)
     for hole, seeds in enumerate(position.seeds.tolist()):

@@ -73,7 +73,7 @@ def test_a_game_from_a_later_round_goes_up_to_that_round_unless_told():
     later = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 22-22 S round=3")
     assert Game(later).rounds == 3
     study = Position.from_text("layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 0-0 S round=3")
-    assert Game(study).rounds == 3  # no round follows that would want the missing seeds
+    assert Game(study).rounds == 3  # no next round, which would need the missing seeds
     for rounds in (1, 2):
         with raises(InvalidArgument, "round 3", "rounds", rounds):
             Game(later, rounds=rounds)
@@ -121,7 +121,7 @@ def test_the_result_is_said():
     assert re.fullmatch(r"(South \(Amina\)|North) wins by \d+\.|The game is a draw\.", game.result())
 
 
-# What perfect play makes of a position
+# Exact values of a position
 
 
 def test_leads_are_what_the_rounds_end_with():
@@ -145,7 +145,7 @@ def test_a_question_is_answered_from_a_thread_and_the_latest_one_wins():
     start, late = Position("layli_goobalay_long"), Position("layli_goobalay_long")
     late = Position.from_text("layli_goobalay_long 1,0,0,0,0,0,0,0,0,0,0,2/0,1,0,0,0,0,0,0,0,0,0,0 40-52 S")
     analyst = Analyst(start.ruleset, 600, answers.append)
-    analyst.ask(start)  # takes for ever
+    analyst.ask(start)  # takes very long
     analyst.ask(late)
     while not any(found.is_done for found in answers):
         analyst._thread.join(0.01)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""AlphaZero-style self-play: what the search gives to learn from, and runs of it."""
+"""AlphaZero-style self-play: targets of the search, and runs."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ GABATA, LAYLI = rulesets.lookup("gabata_five_holes"), rulesets.lookup("layli_goo
 
 
 def search_of(ruleset: rulesets.Ruleset, simulations: int, seed: int = 1) -> NetworkSearch:
-    """A search with a network that has learned nothing."""
+    """A search with an untrained network."""
     torch.manual_seed(seed)
     size = NetworkConfig(observation="afterstates", hidden=8, layers=1, seed_levels=2)
     network = build_network(ruleset, ruleset.row_width, size)
@@ -40,14 +40,14 @@ def search_of(ruleset: rulesets.Ruleset, simulations: int, seed: int = 1) -> Net
 
 
 def games_of(ruleset: rulesets.Ruleset, count: int, turns: int, seed: int = 1) -> np.ndarray:
-    """Games that random play has led to."""
+    """Games from random play."""
     batch = Batch(ruleset, count, seed=seed, num_threads=1, first_player="random")
     batch.play_random(turns)
     return batch.games.copy()
 
 
 def moves_twice(ruleset: rulesets.Ruleset, games: np.ndarray, b: int) -> bool:
-    """Tell whether some turn is followed by a pass, so that the same player moves again."""
+    """Return whether a pass follows some turn, so that the same player moves again."""
     position = Position.from_games(ruleset, games, b)
     for action in position.legal_actions:
         after = position.copy()
@@ -58,7 +58,7 @@ def moves_twice(ruleset: rulesets.Ruleset, games: np.ndarray, b: int) -> bool:
 
 
 class AlwaysSouth(NetworkSearch):
-    """Every position is a reward of 0.5 to South."""
+    """A network that expects a reward of 0.5 for South in every position."""
 
     def judge(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         logits, _ = super().judge(games)
@@ -66,7 +66,7 @@ class AlwaysSouth(NetworkSearch):
 
 
 def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
-    """Where the network holds every position for the same reward to South, so does every mean of them.
+    """If the network expects the same reward for South everywhere, every mean is equal to it.
 
     Were the sign changed at each turn, the mean would be another one where a player moves twice running.
     """
@@ -77,8 +77,8 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     search = AlwaysSouth(plain.observer, plain.network, 60, seed=1, num_threads=1)
     found = search.search(games, GABATA.row_width)
     players = games[:, PLAYER_COLUMN]
-    # Turns that end the round are worth what they are, so only trees without an end in sight are looked
-    # at, and of those only where either side may still win.
+    # Turns that end the round have exact values. So only trees without an end of the round are checked,
+    # and only those in which either side may still win.
     forest = search._search(games, np.zeros(len(games), np.int64))
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]
@@ -91,7 +91,7 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
 
 
 def sees_an_end(forest: Forest, root: int) -> bool:
-    """Tell whether a tree holds a position whose margin is known."""
+    """Return whether a tree holds a position with a known margin."""
     nodes = [root]
     while nodes:
         node = nodes.pop()
@@ -114,7 +114,7 @@ def test_what_is_proven_is_worth_what_perfect_play_finds() -> None:
     search = search_of(GABATA, 1500)
     found = search.search(games, GABATA.row_width)
     looked_at = twice = 0
-    for b in np.flatnonzero(search.last_simulations < 1500):  # the others are not proven
+    for b in np.flatnonzero(search.last_simulations < 1500):  # proven ones stop earlier
         position = Position.from_games(GABATA, games, b)
         player, stores = position.player, position.stores
         lead = stores[player] - stores[1 - player]  # the solver counts stores from zero
@@ -148,7 +148,7 @@ def test_noise_leads_the_search_where_the_policy_would_not_go() -> None:
     games = games_of(LAYLI, 40, 4)
     games = games[[len(Position.from_games(LAYLI, games, b).legal_actions) > 2 for b in range(40)]]
     search, draws = search_of(LAYLI, 16), np.zeros((len(games), LAYLI.num_holes))
-    draws[:, 1] = 3.0  # the second legal action of each
+    draws[:, 1] = 3.0  # the second legal action in each game
     plain = search.search(games, 6)
     for share, changes in ((0.0, False), (1.0, True)):
         found = search.search(games, 6, draws, share)
@@ -174,7 +174,7 @@ def test_actions_are_drawn_by_their_visits_or_the_most_visited_is_taken() -> Non
 
 
 def words(folder: Path, *more: str) -> list[str]:
-    """The command line of a run whose updates take milliseconds."""
+    """Return the arguments of a run whose updates take milliseconds."""
     return [
         "smoke", "--folder", str(folder), "--name", "run", "--algorithm", "alphazero",
         "--selfplay.games", "32", "--network.hidden", "8", "--network.observation", "afterstates",

@@ -1,4 +1,4 @@
-"""Trained networks are shipped by a command, with a card."""
+"""The command that bundles a trained network with its card."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""mancala export: what other programs compute with it is what torch computes."""
+"""mancala export: other programs compute the same numbers as torch."""
 
 import json
 import re

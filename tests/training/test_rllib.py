@@ -1,4 +1,4 @@
-"""Training and the arena on Ray: a local instance with several workers."""
+"""Training and evaluation on Ray, with a local instance and several workers."""
 
 import importlib
 import json
@@ -55,7 +55,7 @@ from mancala_env.training.training_state import Learned, ProgressMade
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
 
-# Ray complains about options of its own.
+# Ray warns about its own options.
 pytestmark = pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context")
 
 
@@ -76,7 +76,7 @@ def cluster() -> Iterator[None]:
 
 
 def words(tmp_path: Path, *more: str) -> list[str]:
-    """The command line of a small run."""
+    """Return the arguments of a small run."""
     return [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "run",
         "--selfplay.games", "32", "--ppo.steps", "16", "--ppo.batch_size", "256",
@@ -90,7 +90,7 @@ def configured(tmp_path: Path, *more: str) -> RayConfig:
 
 
 def learned(weights: dict[str, torch.Tensor]) -> Learned:
-    """What a checkpoint of these weights says before the first update."""
+    """Return the outputs of a checkpoint with these weights before the first update."""
     return Learned(weights, {}, 0.001, ProgressMade(0.0, 0))
 
 
@@ -148,7 +148,7 @@ def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.Ca
 def test_an_address_where_no_cluster_is_fails_at_once(
     monkeypatch: pytest.MonkeyPatch, address: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in a process of its own
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in another process
     with raises(NoCluster, message), started_ray(address):
         pass
     assert mancala(["evaluate", "random", "greedy", "--ray", address]) == 2
@@ -175,7 +175,7 @@ def test_without_ray_the_error_names_the_command(
 
 
 def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
-    """Send this process a SIGINT once the run in a folder has saved something."""
+    """Send SIGINT to this process once the run in a folder has saved a file."""
 
     def wait() -> None:
         while not list(folder.glob("checkpoints/*.zip")):
@@ -204,7 +204,7 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     assert first.ruleset == LAYLI
     assert "ray" in first.versions
 
-    # Laid out in another way than before: no runner, two learners.
+    # With another layout than before: no runner, two learners.
     more = ["--environment_steps", str(first.turns + 1024), "--minutes", "null", "--num_env_runners", "0"]
     more += ["--checkpoint_steps", "512"]
     assert rllib_train.main(["--resume", str(run), *more, "--num_learners", "2"]) == 0
@@ -296,7 +296,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
     final, _ = rllib_train.train(config, folder, Console(quiet=True))
     assert "distillation/accuracy" in json.loads((folder.path / "metrics.jsonl").read_text().splitlines()[0])
     assert read_identity(folder.saved()[0]).turns == 0
-    # Self-play moved nothing here, so what plays is what was distilled: it follows greedy play.
+    # Self-play changed no weights here, so the distilled network plays: it follows greedy play.
     assert read_identity(final).turns == 512
     batch = Batch(LAYLI, 64, seed=1, opening_turns=6, num_threads=1)
     values = agents.make("minimax:1", LAYLI).action_values(batch.games)  # type: ignore[attr-defined]
@@ -305,7 +305,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path) -> None:
 
 @pytest.fixture
 def algorithm(tmp_path: Path) -> Iterator[Any]:
-    """An algorithm that plays and learns in this process, 8 games of which 2 against greedy."""
+    """An algorithm that plays and learns in this process: 8 games, 2 of them against greedy."""
     config = configured(
         tmp_path, "--num_env_runners", "0", "--num_envs_per_env_runner", "8", "--pool.share", "0.25",
         "--pool.opponents", "[greedy]", "--ppo.batch_size", "64",
@@ -325,13 +325,13 @@ def test_the_learner_sees_the_turns_that_were_played(algorithm: Any, monkeypatch
     monkeypatch.setattr(rllib_selfplay, "rows_to_learn", marked)
     pieces = algorithm.env_runner.sample()
     assert [len(piece) for piece in pieces] == [16] * 8
-    # Turns on boards that are held out for evaluation are left out.
+    # Turns on boards that are held out for evaluation are excluded.
     is_learned = np.stack(marks, axis=1)
     assert is_learned.shape == (8, 16)
     assert 0.6 < is_learned.mean() < 1
     learner = algorithm.learner_group._learner
     batch = learner._learner_connector(rl_module=learner.module, episodes=pieces)[SHARED]
-    # Weights are those the turns were played with, so the same turns give the same numbers.
+    # The weights are those that played the turns, so equal turns give equal numbers.
     out = learner.module[SHARED].forward_train(batch)
     logits = out[Columns.ACTION_DIST_INPUTS].detach()
     torch.testing.assert_close(logits, batch[Columns.ACTION_DIST_INPUTS])
@@ -346,7 +346,7 @@ def test_the_learner_sees_the_turns_that_were_played(algorithm: Any, monkeypatch
     assert len(advantages) == is_learned.sum()
     assert abs(float(advantages.mean())) < 1e-5
     assert abs(float(advantages.std()) - 1) < 1e-3
-    # The order of advantages is that of turns: value target minus value, before scaling.
+    # Advantages have the order of turns: value target minus value, before scaling.
     raw = batch[Postprocessing.VALUE_TARGETS] - learner.module[SHARED].compute_values(batch).detach()
     assert float(torch.corrcoef(torch.stack([raw, advantages]))[0, 1]) > 0.999
 
@@ -438,7 +438,7 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
     try:
         games = algorithm.env_runner.sample(num_episodes=2)
         for game in games:
-            # Each player's own last step brings their reward, whoever played the last turn.
+            # Each player gets the reward at their own last step, whoever played the last turn.
             returns = [player.get_return() for player in game.agent_episodes.values()]
             assert sum(returns) == 0
             for player in game.agent_episodes.values():
@@ -451,11 +451,11 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
         stop(algorithm)
 
 
-# The arena
+# Evaluation
 
 
 class Last(Agent):
-    """Plays the last legal action; no spec makes it."""
+    """Plays the last legal action; it has no spec."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
@@ -471,7 +471,7 @@ class Cheat(Last):
 
 @pytest.fixture
 def by_value() -> Iterator[None]:
-    """Send the agents of this file with their code, as those of a script are."""
+    """Send the agents of this file with their code, as Ray does for those of a script."""
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     yield
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
@@ -486,14 +486,14 @@ def test_an_evaluation_on_ray_gives_the_same_results_as_a_local_one(algorithm: A
     path.write_bytes(rllib_train.export(learned(tensors), configured(tmp_path), 0))
     specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
     here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
-    # The file is not read where the games are played.
+    # Workers do not read the file.
     results = tmp_path / "results.jsonl"
     there = round_robin(specs, LAYLI, games=140, seed=5, results=results, play_chunks=RayChunks())
     assert len(here) == 6
     for ours, theirs in zip(here, there, strict=True):
         assert (ours.first, ours.second) == (theirs.first, theirs.second)
         np.testing.assert_array_equal(ours.margins, theirs.margins)
-    # What was played on Ray is not played again without it.
+    # Games that were played on Ray are not played again without it.
     begun = []
     again = round_robin(
         specs, LAYLI, games=140, seed=5, results=results, progress=lambda over, _: begun.append(over)
@@ -514,7 +514,7 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     # A chunk is 64 games of a pairing.
     chunks = [json.loads(line) for line in results.read_text().splitlines()]
     assert len(chunks) == 3 * 4
-    assert ray.is_initialized(), "whoever started Ray stops it"
+    assert ray.is_initialized(), "the program that started Ray stops it"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What value networks are fitted to: openings of all lengths, and games held out whole."""
+"""Training data of value networks: openings of all lengths, and whole games held out."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ LAYLI = lookup("layli_goobalay")
 
 
 def goes_on_from(before: np.ndarray, after: np.ndarray) -> bool:
-    """Tell whether a game is one turn from another."""
+    """Return whether a game is one turn after another."""
     found = np.zeros((LAYLI.num_holes, NUM_COLUMNS), np.uint64)
     count = children(encode(LAYLI), before[None], found)
     return any((each[:3] == after[:3]).all() for each in found[:count])
@@ -33,7 +33,7 @@ def test_a_longer_opening_does_not_extend_a_shorter_one() -> None:
 def test_openings_held_out_for_evaluation_are_not_played() -> None:
     drawn = openings_of_lengths(LAYLI, np.full(9, 40), seed=1)
     assert not rows_in_set(LAYLI, drawn[40:], "evaluation").any()
-    assert (drawn[:40] == drawn[0]).all()  # the start, which no set has
+    assert (drawn[:40] == drawn[0]).all()  # the start, which is in no set
 
 
 def test_where_all_openings_of_a_length_are_held_out_they_are_played_all_the_same() -> None:
@@ -68,7 +68,7 @@ def test_games_are_held_out_whole_and_of_every_length() -> None:
     games = np.unique(played.game[is_held_out])
     assert not np.isin(played.game[~is_held_out], games).any(), "a game on both sides"
     assert len(games) == round(0.1 * len(np.unique(played.game)))
-    # Games are numbered by the length of their openings: the tenth is not that of the longest.
+    # Games are numbered by the length of their openings, so the last 10 % are not only the longest.
     tenths = np.bincount(games // 40, minlength=10)
     assert (tenths > 0).sum() > 6
     assert tenths[-1] < 15
