@@ -229,7 +229,7 @@ def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -
     reloaded(page)
     page.keyboard.press("1")
     assert wait_for_you(page)
-    expect(page.locator(".notice.news")).to_contain_text("keeps nothing")
+    expect(page.locator(".notice.news")).to_contain_text("could not save the game")
     played = turns_of(page)
     assert len(played) >= 2
     page.get_by_role("link", name="Study").click()
@@ -408,7 +408,7 @@ def test_every_lesson_can_be_done(open_page: Open) -> None:
     expect(page.locator(".steps .done")).to_have_count(10)
     page.goto(page.url.split("#")[0] + "#learn/layli/4")
     page.keyboard.press("1")
-    expect(page.locator(".told")).to_contain_text("not the one asked for")
+    expect(page.locator(".told")).to_contain_text("not the turn to find")
     page.keyboard.press("4")
     expect(page.locator(".told")).to_contain_text("5 in your store")
 
@@ -450,7 +450,7 @@ def test_study_says_the_last_turn_and_what_is_best(open_page: Open) -> None:
     page = open_page("#study/layli_goobalay+0,0,1,0,0,2/0,1,0,0,0,0+20-20+S")
     live = page.locator("[aria-live]")
     page.keyboard.press("t")
-    expect(live).to_contain_text("no turn yet")
+    expect(live).to_contain_text("No turn has been played")
     page.get_by_text("All values are exact").wait_for()
     page.keyboard.press("h")
     expect(live).to_contain_text("Best: S")
