@@ -1,4 +1,4 @@
-"""The trained networks that the package ships, and the cards of all its networks."""
+"""The bundled trained networks, and the cards of all bundled networks."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludi
 def test_every_ruleset_of_the_sources_has_a_trained_network(name: str) -> None:
     identity = read_identity(shipped_policy(rulesets.lookup(name)))
     assert identity.ruleset == rulesets.lookup(name)
-    assert not [value for value in identity.config.values() if str(value).startswith("/")]  # of a machine
+    assert not [value for value in identity.config.values() if str(value).startswith("/")]  # no absolute path
     result = play_matches("trained", "greedy", name, games=100, seed=3)
     # The opening of gabata_3 decides every round.
     assert result.win_rate > 0.55 or name == "gabata_3", result
@@ -59,7 +59,7 @@ def test_cards_rate_the_anchors_as_the_stored_ladder_does(kind) -> None:
             assert f"| {row} |" in path.read_text(), path.name
 
 
-def test_a_spec_takes_the_shipped_one_or_a_file() -> None:
+def test_a_spec_takes_the_bundled_network_or_a_file() -> None:
     path = shipped_policy(LAYLI)
     agent, named = (agents.make(spec, LAYLI) for spec in ("trained", f"trained:{path}"))
     assert (agent.spec, str(Spec.parse("trained"))) == ("trained", "trained")
@@ -68,7 +68,7 @@ def test_a_spec_takes_the_shipped_one_or_a_file() -> None:
     assert agent.choose(Position(LAYLI)) == agents.make(str(path), LAYLI).choose(Position(LAYLI))
 
 
-def test_it_plays_rulesets_of_the_same_dials_and_no_others() -> None:
+def test_it_plays_only_rulesets_of_the_same_rule_options() -> None:
     mine = replace(LAYLI, name="mine", title="Mine")
     assert agents.make("trained", mine).choose(Position(mine)) in range(6)
     with raises(NoTrainedNetwork, "mine", "mancala train"):
@@ -80,7 +80,7 @@ def test_it_plays_rulesets_of_the_same_dials_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("spec", ["sample", "policy+mcts:8"])
-def test_kinds_that_take_a_checkpoint_take_the_shipped_one_where_none_is_named(spec: str) -> None:
+def test_kinds_that_take_a_checkpoint_take_the_bundled_one_where_none_is_named(spec: str) -> None:
     path = shipped_policy(LAYLI)
     agent, named = (agents.make(each, LAYLI, seed=3) for each in (spec, f"{spec}:{path}"))
     assert (agent.spec, agent.entrant) == (spec, named.entrant)

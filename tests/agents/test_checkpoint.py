@@ -1,4 +1,4 @@
-"""Checkpoints as agents: what they refuse, what they never run, and that they play as they were trained."""
+"""Checkpoints as agents: they play as trained, reject what they cannot play, and run no code of the file."""
 
 import io
 import json
@@ -103,7 +103,7 @@ def test_another_ruleset_is_refused_and_both_named(checkpoint: Path) -> None:
         agents.make(str(checkpoint), "leyla_gobale_ii")
 
 
-def test_the_same_dials_under_another_name_are_the_same_game(checkpoint: Path) -> None:
+def test_the_same_rule_options_under_another_name_are_the_same_game(checkpoint: Path) -> None:
     agents.make(str(checkpoint), replace(LAYLI, name="mine", title="Mine"))
 
 
@@ -142,7 +142,7 @@ def test_a_network_of_single_rounds_is_refused_before_the_first_game_of_a_match(
     MancalaEnv("gabata_i", opponent=agent)
     MancalaEnv("gabata_i", opponent=guided, rounds="match")
     layli = write_checkpoint(tmp_path / "layli.zip", identity_of("layli_goobalay"))
-    agents.make(str(layli), "layli_goobalay").check_rounds("match")  # territory never changes hands there
+    agents.make(str(layli), "layli_goobalay").check_rounds("match")  # its territory never changes
 
 
 def test_the_trap_of_these_tests_works(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_files_that_are_no_checkpoints_are_refused(checkpoint: Path, tmp_path: P
         (damaged, []),
         (folder, []),
         (tmp_path / "missing.zip", []),
-        (tmp_path / (300 * "m" + ".zip"), []),  # longer than a name may be
+        (tmp_path / (300 * "m" + ".zip"), []),  # longer than a file name may be
         (tmp_path / (300 * "m" + ".safetensors"), []),
     ):
         with raises(InvalidCheckpoint, says) as caught:
@@ -324,7 +324,7 @@ def test_a_networks_value_is_its_actions_values_weighed_by_their_chances() -> No
 
 
 @pytest.mark.parametrize("ruleset", [LAYLI, rulesets.lookup("gabata_i")])
-def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
+def test_the_value_of_an_action_is_that_of_its_best_line(
     ruleset: rulesets.Ruleset,
 ) -> None:
     network = build_network(
@@ -341,7 +341,7 @@ def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
     legal = torch.from_numpy(batch.legal_mask == 1)
     logits, _ = network(seen, legal)
     leaves = slice(parts["leaves"].start, parts["leaves"].stop)
-    # Each line alone, as if there were no other reply.
+    # Each line alone, as if it were the only reply.
     alone = []
     for n in range(3):
         only = seen.clone()
@@ -349,7 +349,7 @@ def test_an_action_is_worth_what_its_lines_are_to_whoever_chooses_among_them(
             seen[:, :, leaves].unflatten(2, (3, -1))[:, :, n : n + 1].expand(-1, -1, 3, -1).flatten(2)
         )
         at = parts["num_replies"].start
-        # The number of replies is seen as well, so it stays; three equal lines count as three.
+        # The number of replies is a feature too, so it stays; three equal lines count as three.
         counted = only[:, :, at].clamp(1, 3)
         found, _ = network(only, legal)
         alone.append(torch.where(moves_again, found - counted.log(), found + counted.log()))
@@ -387,7 +387,7 @@ def test_who_has_learned_nothing_chooses_by_the_values_of_the_lines(ruleset: rul
     is_there = torch.arange(3) < replies.clamp(min=1).unsqueeze(2)
     expected = sign * torch.logsumexp(signed.masked_fill(~is_there, -1e8), dim=2)
     torch.testing.assert_close(logits[legal], expected[legal], rtol=1e-4, atol=1e-3)
-    # The first line is the search's, and the others only soften it.
+    # The first line is that of the search; the others only lower its weight.
     assert ((logits - worths[:, :, 0]).abs()[legal] <= np.log(3) + 1e-3).all()
     assert {0, 1} < set(replies[legal].tolist())
     assert ((seen[:, :, to_move] == 1) & (replies > 0) & legal).any() == (ruleset.name == "gabata_i")

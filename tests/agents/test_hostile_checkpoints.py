@@ -1,4 +1,4 @@
-"""Checkpoints made to do harm: refused with one message before they cost anything; nothing in them runs."""
+"""Malicious checkpoints are rejected with one message, at little cost, and none of their code runs."""
 
 import bz2
 import io
@@ -49,7 +49,7 @@ def with_pickle(honest: bytes, pickled: bytes) -> bytes:
 
 
 def with_claimed_size(archive: bytes, member: str, size: int) -> bytes:
-    """Let the directory and the member's own header claim another unpacked size."""
+    """Change the unpacked size in the directory and in the member's header."""
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         offset = opened.getinfo(member).header_offset
     content = bytearray(archive)
@@ -60,17 +60,17 @@ def with_claimed_size(archive: bytes, member: str, size: int) -> bytes:
 
 
 def legacy(size: int) -> bytes:
-    """Return a file of the old form of torch.save, whose storages claim their sizes."""
+    """Return a file in the old format of torch.save, which declares the sizes of its storages."""
     file = io.BytesIO()
     torch.save({"network.x": torch.zeros(size)}, file, _use_new_zipfile_serialization=False)
     return file.getvalue()
 
 
 def hostile_files(honest: bytes) -> dict[str, bytes]:
-    """Return files that would cost gigabytes or minutes if their claims were believed."""
+    """Return files that would cost gigabytes or minutes if their declared sizes were trusted."""
     content = members(honest)
     zeros = bytes(300 * MEGABYTE)
-    expanded = {  # one number, shown as a gigabyte of them
+    expanded = {  # one number, expanded to a gigabyte
         "network.body.0.weight": torch.zeros(1).expand(4096, 4096),
     }
     return {
@@ -118,7 +118,7 @@ def hostile_files(honest: bytes) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_what_claims_gigabytes_is_refused_before_they_are_taken(honest: bytes, tmp_path: Path) -> None:
-    """In a process whose peak of memory is its own."""
+    """Runs in a process of its own to measure the peak of memory."""
     files = hostile_files(honest)
     for number, content in enumerate(files.values()):
         (tmp_path / f"{number:02}.zip").write_bytes(content)
@@ -187,7 +187,7 @@ def test_wrong_types_are_an_invalid_checkpoint(honest: bytes, tmp_path: Path, ch
     path = tmp_path / "agent.zip"
     path.write_bytes(altered(honest, **changes))
     with raises(InvalidCheckpoint, path) as caught:
-        agents.make(f"policy+minimax:2:{path}", LAYLI)  # reads the value network too
+        agents.make(f"policy+minimax:2:{path}", LAYLI)  # also reads the value network
     assert str(caught.value).isprintable()
 
 
@@ -258,7 +258,7 @@ def test_mutated_checkpoints_play_or_are_refused(tmp_path: Path) -> None:
     outcomes = fuzz(seed=7, count=300, folder=tmp_path)
     assert set(outcomes) == {"played", "refused"}
     assert outcomes["refused"] > 100
-    assert outcomes["played"] > 10, "some mutations change what nobody looks at"
+    assert outcomes["played"] > 10, "some mutations change unused bytes"
 
 
 def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_results_files_of_strangers_are_refused_in_one_way(tmp_path: Path) -> No
 
 
 def test_the_shapes_of_these_files_are_what_they_say(honest: bytes, tmp_path: Path) -> None:
-    """The files above are refused for what is wrong with them, not because they are no checkpoints at all."""
+    """The files above are rejected for their damage: without it, they are valid checkpoints."""
     path = tmp_path / "agent.zip"
     for same in (packed(members(honest)), packed(members(honest), zipfile.ZIP_DEFLATED), altered(honest)):
         path.write_bytes(same)

@@ -1,4 +1,4 @@
-"""match+mcts and the values it plays for: states of a match, what follows them, what they are worth."""
+"""match+mcts and its values: the states of a match, their successors and their values."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13
 
 
 def one_number_a_state(ruleset):
-    """Return values that tell all states apart, and the rounds they start, by what lies on the board."""
+    """Return values that distinguish all states and the rounds they start by the seeds on the board."""
     rounds, is_over, leads = after_rounds(ruleset, finished_rounds(ruleset))
     rounds[:, _ROUND] = 0
     values = np.sign(leads).astype(np.float32)
@@ -44,7 +44,7 @@ def one_number_a_state(ruleset):
 
 
 def with_seats_exchanged(ruleset, games):
-    """Return rounds without a turn played, with South where North was."""
+    """Return starts of rounds with South and North exchanged."""
     exchanged = games.copy()
     width, holes = ruleset.row_width, ruleset.num_holes
     board = np.ascontiguousarray(games[:, :3]).view(np.uint8)
@@ -62,7 +62,7 @@ def with_seats_exchanged(ruleset, games):
 @pytest.mark.slow
 @pytest.mark.parametrize("ruleset", [name for name in WITH_MATCHES if name != "gabata_3"])
 def test_a_count_is_worth_what_the_round_that_really_follows_is_worth(ruleset):
-    """Matches are played at random; `Position.next_round` says what follows each round."""
+    """Play random matches; `Position.next_round` gives the start of each next round."""
     rules = rulesets.lookup(ruleset)
     values, known = one_number_a_state(rules)
     draw = np.random.default_rng(1)
@@ -106,7 +106,7 @@ def test_worths_are_the_opposite_with_the_seats_exchanged(ruleset):
 
 
 def test_a_loan_is_repaid_before_the_next_round_is_thought_of():
-    """Leyla: South owes two, so 26 seeds are worth what 24 are without the debt."""
+    """Leyla: South owes two, so 26 seeds have the value of 24 without a debt."""
     rules = rulesets.lookup("leyla")
     values, _ = one_number_a_state(rules)
     games = np.repeat(Position(rules).games, 2, axis=0)
@@ -121,7 +121,7 @@ def test_values_of_a_chain_worked_out_by_hand():
     """
     states, goes_on, is_won = np.array([-1, 0, -1]), np.array([[0, 0.25, 0]]), np.array([0.25])
     assert solve(states, goes_on, is_won) == pytest.approx([-1, 0.2, 1])
-    # Four seeds: with 1 the starter loses or comes to 2, with 2 to 1 or 3, with 3 to 2 or wins:
+    # Four seeds: with 1 the starter loses or gets 2, with 2 gets 1 or 3, with 3 gets 2 or wins:
     # a = -1/2 - b/2, b = -(a + c)/2 with the seats exchanged, that is -(c' + a')/2, c = 1/2 - b/2.
     states = np.array([-1, 0, 1, 2, -1])
     goes_on = np.array([[0, 0, 0.5, 0, 0], [0, 0.5, 0, 0.5, 0], [0, 0, 0.5, 0, 0]])
@@ -143,7 +143,7 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("ruleset", rulesets_with("match"))
-def test_shipped_values_are_read_and_end_where_the_match_ends(ruleset):
+def test_bundled_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
     values = read_values(bundled_file("match", ruleset), rules)
     _, is_over, leads = after_rounds(rules, finished_rounds(rules))
@@ -215,7 +215,7 @@ def test_a_table_bounds_what_can_still_come():
 
 
 def best_worth(game, worth):
-    """Return the worth for South of a round under way, by trying all turns."""
+    """Return the value of a running round for South by trying all turns."""
     if game.is_over:
         return worth[game.counts[0]]
     found = []

@@ -1,4 +1,4 @@
-"""The mcts agent: legal, repeatable, right where the round can be proven, stronger with more simulations."""
+"""The agent mcts: legal, repeatable, exact if the round can be proven, stronger with more simulations."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from mancala_env.evaluation import play_matches
 from mancala_env.search import piecewise, uct
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
-# With this many free seeds 20,000 simulations prove most values.
+# With this many free seeds, 20,000 simulations prove most values.
 FEW_SEEDS = 8
 
 
@@ -74,7 +74,7 @@ def test_small_endgames_are_proven_before_the_simulations_are_spent():
 
 
 def test_a_proven_win_is_played_however_few_the_visits():
-    """After S5 x 9 South has 28 of 48 seeds in store and wins whatever follows."""
+    """After S5 x 9 South has 28 of 48 seeds in store and wins in any case."""
     game = position("layli_goobalay", "0 2 0 0 0 9\n0 1 0 0 1 0", stores=(18, 17))
     for budget in (2, 5, 100):
         agent = tree_search(budget)
@@ -104,7 +104,7 @@ def test_a_choice_depends_on_the_position_and_the_seed_alone():
 
 
 def test_a_search_in_pieces_is_the_search_in_one(monkeypatch):
-    """The clock of a time limit cuts the search into pieces; what they find together is the same."""
+    """A time limit splits the search into pieces. Together they find the same."""
     games = Batch("leyla", 3, seed=6, opening_turns=5).games
     looks = itertools.count(1)
     # A look about a millisecond after the last keeps pieces as they begin, at ten simulations.
@@ -155,7 +155,7 @@ def test_mcts_beats_random_and_more_simulations_beat_fewer(ruleset):
 
 
 def chosen_of(children, player=0, root=(-48, 48), win=1):
-    """Return the children that are chosen of (visits, value, low, high), bounds being the mover's."""
+    """Return the children chosen among (visits, value, low, high), with bounds for the player to move."""
     count = len(children)
     tree = np.zeros((1 + count, uct.NODE_COLUMNS), np.int32)
     estimates = np.zeros((1 + count, 2), np.float32)
@@ -177,19 +177,19 @@ def test_of_the_turns_that_can_be_best_the_one_with_most_visits_is_chosen(player
     likely, unlikely = (90, 0.5, -48, 48), (10, 0.9, -48, 48)
     assert chosen(likely, unlikely) == {0}
     assert chosen(unlikely, likely) == {1}
-    # Of as many visits the better value counts, and equals are drawn.
+    # With equal visits the better value is chosen; ties are broken at random.
     assert chosen((50, 0.1, -48, 48), (50, 0.2, -48, 48)) == {1}
     assert chosen(likely, likely, unlikely) == {0, 1}
-    # What is proven worse than another is not chosen, however often it was tried.
+    # A child that is proven worse than another is not chosen, whatever its visits.
     assert chosen((90, 0.5, -48, -2), (1, 0.0, -1, 48)) == {1}
     assert chosen((90, 0.5, -10, -10), (1, 0.0, -4, -4)) == {1}
     assert chosen((90, 0.5, -48, -10), (5, -0.9, -4, -4), (1, 0.0, -48, 48)) == {1}
-    # What can still be as good is.
+    # A child that may still be as good can be chosen.
     assert chosen((90, 0.5, -48, -1), (1, 0.0, -1, 48)) == {0}
-    # A proven win is chosen before what may be better; a proven draw or loss is not.
+    # A proven win is preferred to unproven children; a proven draw or loss is not.
     assert chosen((90, 0.5, -48, 48), (1, 0.0, 1, 2)) == {1}
     assert chosen((90, 0.5, -48, 48), (1, 0.0, 0, 0)) == {0}
     assert chosen((90, 0.5, 2, 2), (1, 0.0, 4, 4), root=(-48, 48)) == {1}
-    # Where the value is proven, only what reaches it.
+    # If the value is proven, only children that reach it.
     assert chosen((90, 0.5, -48, 6), (1, 0.0, 6, 6), root=(6, 6)) == {1}
     assert chosen((90, -0.5, -48, -6), (1, 0.0, -6, -6), root=(-6, -6)) == {1}

@@ -1,4 +1,4 @@
-"""The minimax agent: equal to plain minimax, fair among equals, repeatable, and stronger when deeper."""
+"""The agent minimax: equal to plain minimax, random among ties, repeatable, and stronger when deeper."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from mancala_env.evaluation import play_matches
 from mancala_env.search import piecewise
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
-# With this many free seeds a full-width search sees the round to its end within a second.
+# With this many free seeds, a full-width search reaches the end of the round within a second.
 FEW_SEEDS = 10
 
 
@@ -49,7 +49,7 @@ def plain_values(game, depth, num_actions):
 
 
 def reached(ruleset, turns, seed):
-    """Return a running position after so many random turns."""
+    """Return a running position after a number of random turns."""
     draw = random.Random(seed)
     while True:
         game = Position(ruleset)
@@ -88,7 +88,7 @@ def test_six_turns_deep_equals_plain_minimax(ruleset):
 
 @pytest.mark.parametrize("stall", [45, 46, 47, 48, 49])
 def test_a_stall_within_reach_is_seen(stall):
-    """One agent, so that what its table keeps of the same board with another counter would show."""
+    """Use one agent, to show errors of its table for the same board with another counter."""
     agent = minimax(5, "leyla")
     for seed in range(8):
         game = reached("leyla", 15, seed)
@@ -98,7 +98,7 @@ def test_a_stall_within_reach_is_seen(stall):
 
 
 def test_a_player_who_passes_does_not_change_the_sign():
-    """North has no hole to sow, so South plays turn after turn."""
+    """North cannot sow, so South plays every turn."""
     game = position("gabata_i", "0 0 0 0 0 0\n3 0 0 1 0 0")
     assert (minimax(1, "gabata_i").action_values(game.games)[0] == plain_values(game, 1, 6)).all()
     for depth in (2, 3, 4, 5):
@@ -217,7 +217,7 @@ def test_depth_and_time_are_read():
 
 
 def test_more_time_searches_deeper(monkeypatch):
-    """The clock counts its looks, a millisecond each, so the depths are those of so many pieces of search."""
+    """The clock advances a millisecond per check, so the depth depends only on the number of pieces."""
     game = reached("layli_goobalay", 5, seed=1)
     games = np.repeat(game.games, 2, axis=0)
     depths = []
@@ -244,7 +244,7 @@ def test_a_time_limit_of_the_real_clock_gives_legal_actions():
 def test_an_interrupted_search_leaves_no_trace():
     game = reached("layli_goobalay", 5, seed=1)
     agent = minimax("0.000001s")
-    for _ in range(3):  # each stops in the middle of a depth
+    for _ in range(3):  # each search stops within a depth
         agent.choose(game)
     other = reached("layli_goobalay", 9, seed=2)
     agent.budget = piecewise.Budget(4, float("inf"))
@@ -270,7 +270,7 @@ def line_of(ruleset, seed, turns=40):
 @pytest.mark.parametrize("depth", [4, 5])
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_five_holes"])
 def test_what_an_agent_was_asked_before_changes_no_value(ruleset, depth, order):
-    """Asked backwards, the table knows positions to a greater depth, where the horizon lies elsewhere."""
+    """In backward order, the table holds positions at a greater depth, with another horizon."""
     agent = minimax(depth, ruleset)
     for game in itertools.chain.from_iterable(line_of(ruleset, seed)[::order] for seed in range(3)):
         wanted = minimax(depth, ruleset).action_values(game.games)
@@ -279,7 +279,7 @@ def test_what_an_agent_was_asked_before_changes_no_value(ruleset, depth, order):
 
 @pytest.mark.parametrize("depth", [4, 5])
 def test_positions_that_differ_beside_the_board_have_values_of_their_own(depth):
-    """One agent is asked of them in turn: stall counters, stores, owners and the player to move."""
+    """One agent searches positions that differ in stall counter, stores, owners or the player to move."""
     width = 6
     alike = []
     for game in line_of("leyla", 4)[8:24:4]:
@@ -297,7 +297,7 @@ def test_positions_that_differ_beside_the_board_have_values_of_their_own(depth):
 @pytest.mark.parametrize("depth", [4, 5])
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
 def test_stall_counters_within_reach_are_told_apart(ruleset, depth):
-    """With few seeds most turns change no free seed, so that the counter runs on to its limit."""
+    """With few seeds, most turns keep the number of free seeds, so that the counter reaches its limit."""
     agent, draw, counted = minimax(depth, ruleset), random.Random(7), 0
     for _ in range(12):
         seeds = [draw.choice((0, 0, 0, 1, 2)) for _ in range(12)]

@@ -1,4 +1,4 @@
-"""The perfect agent and the solved positions it and every other agent are measured on."""
+"""The agent perfect, and the solved positions on which all agents are measured."""
 
 import time
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_traps_are_set_among_optimal_actions_only(ruleset: Ruleset, num_threads:
 
 
 def _given_away(position: Position, player: int, turns: int, seen: set[str]) -> float:
-    """What eight tree searches give away from here on, and a fiftieth of what any reply does.
+    """The seeds that eight tree searches lose from here, plus 2 % of the loss of any reply.
 
     Written down plainly, on other agents and other solvers; `seen` gets what happened on the way.
     """
@@ -137,7 +137,7 @@ def test_with_time_to_spare_traps_are_the_same() -> None:
 
 def test_traps_end_with_the_time_and_stay_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     games = Batch(SMALL[0], 12, seed=3, opening_turns=2).games
-    agents.make("perfect+traps", SMALL[0], seed=0).act(games)  # compiles
+    agents.make("perfect+traps", SMALL[0], seed=0).act(games)  # compile
     hurried = agents.make("perfect+traps:0.5s", SMALL[0], seed=0, num_threads=1)
     original, looked = perfect.LookAhead._search_replies, []
 
@@ -154,13 +154,13 @@ def test_traps_end_with_the_time_and_stay_optimal(monkeypatch: pytest.MonkeyPatc
         assert values[b, action] == values[b].max()
         assert len(looked) <= before + 1
     assert looked
-    long = Position("layli_goobalay_long")  # not even solved in this time
+    long = Position("layli_goobalay_long")  # cannot be solved in this time
     assert agents.make("perfect+traps:0.05s", long.ruleset, seed=0).choose(long) in long.legal_actions
 
 
 @pytest.mark.parametrize("spec", ["perfect:600s", "perfect+traps", "perfect+traps:600s"])
 def test_one_thread_that_fails_ends_the_others(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of two threads one meets what nobody can solve; the other is stopped amid a search of hours.
+    # One of two threads fails at a position that cannot be solved; the other is stopped during a long search.
     games = np.repeat(Position("layli_goobalay_long").games, 4, axis=0)
     perfect = agents.make(spec, "layli_goobalay_long", seed=0, num_threads=2)
     kind: Any = type(perfect)
@@ -169,7 +169,7 @@ def test_one_thread_that_fails_ends_the_others(spec: str, monkeypatch: pytest.Mo
     def failing(self: Any, solving: solver.Solver, position: Position) -> Any:
         asked.append(position)
         if len(asked) == 1:
-            time.sleep(0.2)  # the other one searches
+            time.sleep(0.2)  # the other thread searches
             raise ArithmeticError
         return original(self, solving, position)
 
@@ -216,11 +216,11 @@ def test_with_a_time_limit_it_plays_a_legal_action_at_once() -> None:
         (
             {"liked": (-24, 2), "one": (3, 24), "two": (3, 9)},
             {"one", "two"},
-        ),  # the search's choice is refuted
+        ),  # the choice of the search is refuted
         ({"liked": (-24, 2), "one": (5, 24), "two": (3, 9)}, {"one"}),
         ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 3)}, {"one"}),
-        ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 2)}, {"one"}),  # optimal, whatever it is worth
-        ({"liked": (-24, 5), "one": (5, 5), "two": (-24, 5)}, {"one"}),  # optimal, whatever the others are
+        ({"liked": (-24, 2), "one": (3, 24), "two": (-5, 2)}, {"one"}),  # optimal, whatever its value
+        ({"liked": (-24, 5), "one": (5, 5), "two": (-24, 5)}, {"one"}),  # optimal, whatever the other values
         ({"liked": (-24, 5), "one": (5, 5), "two": (5, 5)}, {"one", "two"}),
     ],
 )
@@ -229,7 +229,7 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
     kind: str, bounds: dict[str, tuple[int, int]], allowed: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     position = Position("layli_goobalay")
-    # Searches of four turns to twelve agree on it, so it does not matter how many a half of 0.4 s has.
+    # Searches of depth 4 to 12 agree, so the depth that half of 0.4 s reaches does not matter.
     liked = agents.make("value+minimax:6", position.ruleset, num_threads=1).choose(position)
     one, two = [action for action in position.legal_actions if action != liked][:2]
     actions = {"liked": liked, "one": one, "two": two}
@@ -244,7 +244,7 @@ def test_what_is_not_proved_in_time_is_searched_among_what_may_be_optimal(
     hurried = agents.make(f"{kind}:0.4s", position.ruleset, seed=1, num_threads=1)
     chosen = set(hurried.act(np.repeat(position.games, 8, axis=0)).tolist())
     expected = {actions[name] for name in allowed}
-    # Of several optimal ones perfect+traps has its own choice.
+    # Among several optimal actions, perfect+traps chooses by its own criterion.
     assert chosen <= expected if kind == "perfect+traps" else chosen == expected
 
 
@@ -257,7 +257,7 @@ def test_a_board_without_a_value_network_is_searched_by_the_count(monkeypatch: p
     ruleset = SMALL[0]
     with pytest.raises(NoValueNetwork):
         agents.make("value+minimax:2", ruleset)
-    games = Batch(ruleset, 6, seed=3, opening_turns=4).games  # such rounds a search sees through
+    games = Batch(ruleset, 6, seed=3, opening_turns=4).games  # a search reaches the end of such rounds
     values = solver.Solver(ruleset, memory_mb=1).action_values_of(games)
     assert (values.max(axis=1) > np.where(values == solver.ILLEGAL, 99, values).min(axis=1)).any()
     actions = agents.make("perfect:2s", ruleset, seed=1, num_threads=1).act(games)
@@ -302,7 +302,7 @@ def test_solved_positions_are_exact_and_spread_over_the_round(name: str) -> None
         position = Position.from_games(name, solved.games, n)
         legal = np.flatnonzero(solved.action_values[n] != solver.ILLEGAL)
         assert tuple(legal) == position.legal_actions
-    # The end of a round is solved anew here; the earlier phases take too long.
+    # Only the end of a round is solved again here; earlier phases take too long.
     again = solver.Solver(name, memory_mb=8)
     for n in np.flatnonzero(solved.phase == len(solved.phases) - 1)[:20]:
         values = again.action_values_of(solved.games[n : n + 1])

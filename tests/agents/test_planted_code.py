@@ -1,4 +1,4 @@
-"""No door through which a checkpoint can enter runs code that was planted anywhere in its file."""
+"""No function that reads checkpoints runs code planted in the file."""
 
 import io
 import pickle
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What a run writes, every member of it."""
+    """A checkpoint of a run, with all its members."""
     words = ["--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path_factory.mktemp("run"))]
     config, _ = read_config([*words, "--network.hidden", "8", "--selfplay.games", "4"])
     folder = RunFolder.create(config)
@@ -48,7 +48,7 @@ def members(archive: bytes) -> dict[str, bytes]:
 
 
 def packed(content: dict[str, bytes], *more: tuple[str, bytes]) -> bytes:
-    """Return an archive, uncompressed as torch wants it; `more` may repeat a name."""
+    """Return a zip archive without compression, as torch requires; `more` may repeat a name."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in (*content.items(), *more):
@@ -57,7 +57,7 @@ def packed(content: dict[str, bytes], *more: tuple[str, bytes]) -> bytes:
 
 
 def planted_files(honest: bytes, marker: Path) -> dict[str, bytes]:
-    """Return checkpoints with a trap in each place there is, by the name of the place."""
+    """Return checkpoints with a trap in each possible place, by the name of the place."""
     outer = members(honest)
     inner = members(outer["policy.pth"])
     (data,) = (name for name in inner if name.endswith("data.pkl"))
@@ -82,7 +82,7 @@ def planted_files(honest: bytes, marker: Path) -> dict[str, bytes]:
     for name in ("constants.pkl", "code/__torch__.py", "extra.pkl", "data.pkl.debug_pkl"):
         weights = packed(inner | {root + name: trap})
         files[f"policy.pth and {name}"] = packed(outer | {"policy.pth": weights})
-    # The trap behind the weights: all that was expected is there as well.
+    # The trap is after the weights: everything expected is present as well.
     weights = torch.load(io.BytesIO(outer["policy.pth"]), weights_only=True)
     both = io.BytesIO()
     torch.save({**weights, "more": Planted(marker)}, both)
@@ -124,7 +124,7 @@ DOORS: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.slow
-def test_nothing_planted_anywhere_runs_through_any_door(
+def test_nothing_planted_anywhere_runs_through_any_entry_point(
     honest: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     marker, path = tmp_path / "ran", tmp_path / "agent.zip"
@@ -142,17 +142,17 @@ def test_nothing_planted_anywhere_runs_through_any_door(
                 paths_named.add(str(path) in str(error))
                 outcomes.add("refused")
             assert not marker.exists(), (place, door)
-        assert len(outcomes) == 1, f"{place}: the doors disagree"
+        assert len(outcomes) == 1, f"{place}: the functions disagree"
         (refused if outcomes == {"refused"} else played).append(place)
         assert mancala(["show", str(path)]) in (0, 2)
-        if outcomes == {"refused"} or place.startswith(("data =", "and ../")):  # rating takes a while
+        if outcomes == {"refused"} or place.startswith(("data =", "and ../")):  # rating is slow
             status = mancala(["evaluate", str(path), "random", "--games", "2", "--no_regret", "--json"])
             assert status == (2 if outcomes == {"refused"} else 0), place
         said = capsys.readouterr()
         assert "Traceback" not in said.err
         assert not marker.exists(), (place, "mancala")
     assert paths_named == {True}
-    # The traps lie where something would have to be unpickled, or they lie where nobody looks.
+    # Each trap is in a place that would have to be unpickled, or that nothing reads.
     assert "policy.pth = pickle" in refused
     assert "policy.pth, weights and a trap" in refused
     assert "data = pickle" in played
@@ -161,13 +161,13 @@ def test_nothing_planted_anywhere_runs_through_any_door(
 
 
 def test_the_traps_are_armed(honest: bytes, tmp_path: Path) -> None:
-    """Where pickles are looked for, each trap would run if anything unpickled it."""
+    """Each trap works: it runs if its place is unpickled."""
     marker, sprung = tmp_path / "ran", []
     for place, content in planted_files(honest, marker).items():
         outer = members(content)
         for data in outer.values():
             for unpickle in (pickle.loads, lambda data: torch.load(io.BytesIO(data), weights_only=False)):
-                with suppress(Exception):  # most members are no pickles
+                with suppress(Exception):  # most members are not pickles
                     unpickle(data)
         if marker.exists():
             sprung.append(place)

@@ -1,4 +1,4 @@
-"""policy+mcts: legal, repeatable, right where the round can be proven, better than its network alone."""
+"""policy+mcts: legal, repeatable, exact if the round can be proven, stronger than its network alone."""
 
 import json
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_one_legal_action_needs_no_search(tmp_path, evaluate):
 
 
 def test_one_simulation_follows_the_policy(tmp_path):
-    """The first judges the root, so the second goes where the network would go."""
+    """The first simulation evaluates the root, so the second follows the network's first choice."""
     path = checkpoint(tmp_path, "policy")
     games = Batch("layli_goobalay", 50, seed=3, opening_turns=4).games
     alone = agents.make(str(path), "layli_goobalay").act(games)
@@ -110,7 +110,7 @@ def test_more_simulations_beat_the_network_alone(tmp_path):
 
 
 def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch):
-    """A network of single rounds knows six actions; where territory has changed hands more are legal."""
+    """A network of single rounds has six actions; after a change of territory more can be legal."""
     agent = tree_search(2, checkpoint(tmp_path, "policy", "gabata_i"), "gabata_i")
     batch = Batch("gabata_i", 40, rounds="match", seed=3)
     batch.play_random(300)

@@ -69,7 +69,7 @@ def test_what_a_network_sees_turns_with_the_player_to_move():
 
 
 def plain_value(game: Position, depth: int, network: np.ndarray) -> float:
-    """Return what South can reach under plain minimax, without pruning."""
+    """Return South's value under plain minimax, without pruning."""
     if game.is_over or depth == 0:
         value = position_values(game.ruleset, game.games, network)[0]
         if game.is_over:
@@ -107,7 +107,7 @@ def test_values_equal_plain_minimax_on_the_same_leaves(tmp_path, ruleset):
 
 
 def test_a_player_who_passes_does_not_change_the_sign(tmp_path):
-    """North has no hole to sow, so South plays turn after turn."""
+    """North cannot sow, so South plays every turn."""
     path = checkpoint_of(tmp_path / "agent.zip", "gabata_i")
     game = position("gabata_i", "0 0 0 0 0 0\n3 0 0 1 0 0")
     for depth in (1, 2, 3):

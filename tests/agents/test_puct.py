@@ -1,4 +1,4 @@
-"""The tree search behind value+mcts and policy+mcts: what its trees hold after a search."""
+"""The tree search of value+mcts and policy+mcts: contents of its trees after a search."""
 
 import math
 
@@ -13,7 +13,7 @@ from mancala_env.search.uct import COUNT, FIRST, HOLE, VALUE, VISITS
 
 
 class Leaning(PuctAgent):
-    """Searches with a network that likes low actions, and thinks a position worth what its store leads by."""
+    """A search whose network prefers low actions and returns the lead in the stores as value."""
 
     def __init__(self, ruleset: str, simulations: int) -> None:
         super().__init__(ruleset, spec=f"leaning:{simulations}", seed=1, num_threads=1)
@@ -62,7 +62,7 @@ def test_after_a_search_every_simulation_has_come_back(kind: str, simulations: i
 
 
 class _Node:
-    """A node of the plain search below; its value is that of the player who may walk to it."""
+    """A node of the plain search below. Its value is for the player who can move to it."""
 
     def __init__(self, game: Position, chance: float, value: float) -> None:
         self.game, self.chance, self.value = game, chance, value
@@ -70,13 +70,13 @@ class _Node:
 
 
 def plain_search(agent: Leaning, game: Position, simulations: int) -> dict[int, int]:
-    """Search without any simulation under way beside another; returns the visits of each action."""
+    """Search with one simulation at a time; returns the visits of each action."""
     root = _Node(game, 1.0, 0.0)
     for _ in range(simulations):
         line = [root]
         while line[-1].children:
             node = line[-1]
-            scale = math.sqrt(node.visits + 1)  # itself counted, as it is under way
+            scale = math.sqrt(node.visits + 1)  # plus 1 for the running simulation
             line.append(
                 max(
                     node.children.values(),

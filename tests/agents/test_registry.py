@@ -1,4 +1,4 @@
-"""Specs: taken apart in one place, and filed by what their files hold."""
+"""Specs of agents: parsing, and identities from the contents of their files."""
 
 import ast
 import hashlib
@@ -101,7 +101,7 @@ FORMS = ["{}", "sample:{}", "policy+minimax:6:{}", "policy+mcts:100:{}", "python
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_changed_file_is_another_entrant(form, tmp_path):
-    """Finding A1: a retrained checkpoint behind a prefix was given its predecessor's results."""
+    """A retrained checkpoint with a prefix used to get the results of its predecessor."""
     path, copy = tmp_path / "policy.zip", tmp_path / "copy.zip"
     path.write_bytes(b"one")
     copy.write_bytes(b"one")
@@ -158,7 +158,7 @@ def test_a_spec_is_made_as_a_text_is():
 
 
 def imported(module: Path) -> set[str]:
-    """Return the modules of agents/ that a module imports, wherever in its text."""
+    """Return the modules of agents/ that a module imports anywhere."""
     found = set()
     for node in ast.walk(ast.parse(module.read_text())):
         names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []

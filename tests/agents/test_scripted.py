@@ -1,4 +1,4 @@
-"""Agents that look at most one turn ahead, and how a spec becomes an agent."""
+"""Agents that search at most one turn ahead, and agents.make."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_random_chooses_each_legal_action_equally_often():
 
 
 def margins(game):
-    """Return the lead in the count of the player to move after each of their actions."""
+    """Return the lead of the player to move after each action."""
     result = {}
     for action in game.legal_actions:
         after = game.copy()
@@ -77,7 +77,7 @@ def test_greedy_takes_the_greatest_capture():
 
 
 def test_greedy_draws_among_equal_turns():
-    game = position("leyla", "1 1 0 0 0 0\n1 0 1 0 1 0")  # three turns into empty holes of one's own
+    game = position("leyla", "1 1 0 0 0 0\n1 0 1 0 1 0")  # three turns that end in South's own empty holes
     assert len(set(margins(game).values())) == 1
     games = np.repeat(game.games, 30_000, axis=0)
     times = np.bincount(agents.make("greedy", "leyla", seed=3).act(games), minlength=6)
@@ -192,7 +192,7 @@ def test_the_answer_to_a_wrong_spec_lists_all_forms():
         ({"num_threads": "2"}, ["num_threads", 1, 1024, "2"]),
     ],
 )
-def test_a_seed_or_a_number_of_threads_that_is_none_is_refused(spec, wrong, said):
+def test_an_invalid_seed_or_number_of_threads_is_refused(spec, wrong, said):
     with raises(InvalidArgument, said):
         agents.make(spec, "leyla", **wrong)
     if "seed" in wrong:

@@ -1,4 +1,4 @@
-"""Networks play the same whatever a program sets as torch's default type and device."""
+"""Networks play the same with any default type and device of torch."""
 
 from collections.abc import Callable, Iterator
 
@@ -35,7 +35,7 @@ def chosen(players: list[Agent], ruleset: str) -> list[list[int]]:
 
 @pytest.fixture(params=["float64", "bfloat16", "meta"])
 def other_default(request: pytest.FixtureRequest) -> Iterator[Callable[[], None]]:
-    """Set another default; "meta" stands for a GPU: no number can be read from there."""
+    """Set another default. The device "meta" replaces a GPU: its numbers cannot be read."""
 
     def set_default(name: str) -> None:
         if name == "meta":

@@ -1,4 +1,4 @@
-"""Agents of a user's own: functions, models of Stable-Baselines3, torch modules, files."""
+"""Agents of users: functions, models of Stable-Baselines3, torch modules, files."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ from mancala_env.observations import Observer
 
 
 def odd(value: Any) -> Any:
-    """Return a value that the type checker knows nothing of."""
+    """Return a value without a static type."""
     return value
 
 
@@ -110,7 +110,7 @@ def test_wrong_arguments_are_refused(call, said):
 
 
 class Network(nn.Module):
-    """Scores actions from the board, badly."""
+    """A poor policy that scores actions from the board."""
 
     def __init__(self, num_features: int, num_actions: int, *, pair: bool = False) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def test_a_torch_module_plays_its_best_legal_action(pair):
     with torch.inference_mode():
         logits = network.layer(torch.from_numpy(Observer("leyla").observe(batch.games))).numpy()
     assert (agent.act(batch.games) == np.where(batch.legal_mask, logits, -np.inf).argmax(axis=1)).all()
-    assert network.training, "as it was"
+    assert network.training, "the mode is restored"
 
 
 def test_a_torch_module_draws_by_its_probabilities():
@@ -265,8 +265,8 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
 
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
-    """Finding A6: num_threads=1 did not limit torch."""
-    threads, games = [], Batch("leyla", 1024, seed=1).games  # few are judged by one thread
+    """num_threads=1 used to have no effect on torch."""
+    threads, games = [], Batch("leyla", 1024, seed=1).games  # a few games run on one thread
 
     class Watched(Network):
         def forward(self, seen: torch.Tensor):

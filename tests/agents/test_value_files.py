@@ -1,4 +1,4 @@
-"""Value networks in files of their own: what is written is read back, and nothing else is let in."""
+"""Files of value networks: reading, writing and rejection of invalid files."""
 
 import json
 import struct
@@ -26,12 +26,12 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.search import puct
 
 LAYLI = rulesets.lookup("layli_goobalay")
-# Those of the written sources (RULES 6); Ludii's may have one too.
+# Rulesets of written sources (RULES 6). Those of Ludii may have a network too.
 OF_THE_SOURCES = [name for name in rulesets.names() if not name.startswith("ludii_")]
 
 
 def written(folder: Path, ruleset: Ruleset = LAYLI, texts: dict[str, str] | None = None) -> Path:
-    """Write a network of random weights, with other texts."""
+    """Write a network of random weights with other metadata."""
     path = folder / "network.safetensors"
     content = ValueFile(ruleset, weights_of(ruleset), {"command": "by hand"}).to_bytes()
     if texts:
@@ -91,7 +91,7 @@ def test_a_spec_names_a_network_and_is_filed_by_its_content(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", OF_THE_SOURCES)
 def test_every_ruleset_of_the_sources_has_a_network_that_beats_plain_search(name: str) -> None:
     result = play_matches("value+minimax:3", "minimax:3", name, games=200, seed=3)
-    # The opening of gabata_3 decides every round; there the margin is what can be won.
+    # In gabata_3 the opening decides every round, so the margin is compared.
     assert (result.win_rate, result.mean_margin) > (0.5, 0.0), result
     agent = agents.make("value+mcts:100", name, seed=1)
     assert agent.choose(Position(name)) in Position(name).legal_actions
@@ -115,10 +115,10 @@ def test_large_trees_are_searched_one_at_a_time_and_stop_growing(monkeypatch: py
     agent = agents.make("value+mcts:100000", LAYLI, seed=1)
     assert isinstance(agent, PuctAgent)
     assert agent.choose(Position(LAYLI)) in Position(LAYLI).legal_actions
-    assert 10_000 < agent.last_simulations[0] < 40_000  # four or five nodes each
+    assert 10_000 < agent.last_simulations[0] < 40_000  # four or five nodes per simulation
 
 
-def test_a_shipped_network_is_part_of_the_identity() -> None:
+def test_a_bundled_network_is_part_of_the_identity() -> None:
     agent = agents.make("value+minimax:4", LAYLI)
     path = value_file.shipped_network(LAYLI)
     assert agent.spec == "value+minimax:4"
@@ -129,7 +129,7 @@ def test_a_shipped_network_is_part_of_the_identity() -> None:
     assert (match.first, match.second) == ("value+minimax:2", "value+mcts:20")
 
 
-def test_a_shipped_network_plays_rulesets_of_the_same_dials_and_no_others() -> None:
+def test_a_bundled_network_plays_only_rulesets_of_the_same_rule_options() -> None:
     named = replace(LAYLI, name="mine", title="Mine", match="single")
     assert value_file.shipped_network(named) == value_file.shipped_network(LAYLI)
     with raises(NoValueNetwork, "mine", "grow_file"):
@@ -160,7 +160,7 @@ def test_it_plays_without_torch() -> None:
         ("value+mcts:6:", "value+mcts:SIMULATIONS[:NETWORK]"),
     ],
 )
-def test_a_wrong_spec_says_what_would_be_right(text: str, said: str) -> None:
+def test_an_invalid_spec_is_answered_with_the_valid_ones(text: str, said: str) -> None:
     with raises(agents.InvalidSpec, said):
         Spec.parse(text)
 
@@ -176,7 +176,7 @@ def with_header(header: object, numbers: bytes, length: int | None = None) -> by
 
 
 def changed(path: Path, **changes: object) -> bytes:
-    """Return a network's file with other claims about its embeddings."""
+    """Return a network's file with other metadata of its embeddings."""
     header, numbers = header_of(path.read_bytes())
     header["embeddings"] |= changes
     return with_header(header, numbers)
@@ -232,7 +232,7 @@ def test_a_damaged_file_is_refused(make, said: str, tmp_path: Path) -> None:
 )
 def test_what_a_file_says_is_checked(texts: dict[str, str], said: str, tmp_path: Path) -> None:
     path = written(tmp_path, texts=texts)
-    if texts == {"ruleset": "{}"}:  # a ruleset of its own, of the default dials: rounds of the same game
+    if texts == {"ruleset": "{}"}:  # a custom ruleset with the default rule options: rounds of the same game
         assert read_for(path, LAYLI) is not None
         return
     with raises(InvalidValueNetwork, said):

@@ -1,4 +1,4 @@
-"""What a learner may spend, and how it is counted."""
+"""The budget of a learner: limits and measurement."""
 
 import subprocess
 import sys
@@ -108,13 +108,13 @@ def test_core_minutes_are_what_this_process_computes_and_its_children_do():
     ) as child:  # fmt: skip
         assert child.stdout is not None
         assert child.stdout.readline() == b"done\n"
-        time.sleep(1.1)  # children are looked up once a second
+        time.sleep(1.1)  # child processes are listed once a second
         running = core_seconds() - before
-        # Of a running process the system counts whole hundredths, of user and system time each.
+        # The system counts user and system time of a running process in hundredths of a second.
         assert running >= 0.7 - 0.02
         child.communicate(b"\n")
     time.sleep(1.1)
-    assert core_seconds() - before >= running  # it has ended, and still counts
+    assert core_seconds() - before >= running  # it has ended and still counts
 
 
 def test_a_process_that_nobody_waited_for_is_charged_and_hides_no_later_one(monkeypatch):
@@ -133,7 +133,7 @@ def test_the_clock_stands_still_while_a_learner_is_measured():
     assert budget.seconds < before + 0.2
 
 
-def test_a_learner_that_goes_on_has_spent_what_it_had_spent():
+def test_a_learner_that_continues_has_spent_what_it_had_spent():
     budget = LearningBudget(Limit("core_minutes", 1), measuring_points(2), {10: 31.0, 20: 50.0}, {30: 55.0})
     assert not budget.resume(0)
     assert not budget.resume(11)
@@ -141,7 +141,7 @@ def test_a_learner_that_goes_on_has_spent_what_it_had_spent():
     assert budget.resume(10)
     assert budget.resumed_steps == 10
     assert 31 <= budget.seconds < 36
-    assert not budget.is_due(10)  # it has been measured past the half
+    assert not budget.is_due(10)  # it was measured after the half
     assert budget.resume(30)
     assert 55 <= budget.seconds < 60
 

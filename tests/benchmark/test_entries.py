@@ -1,4 +1,4 @@
-"""The entries of training/benchmark/ run, with budgets of next to nothing."""
+"""The entries of training/benchmark/ run with minimal budgets."""
 
 import importlib.util
 import json
@@ -43,7 +43,7 @@ from mancala_env.training.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
-# RLlib writes into the home and leaves processes: it runs in one of its own, below.
+# RLlib writes into the home directory and leaves processes, so it has its own process below.
 HERE = [path for path in FILES if path.stem != "rllib_ppo"]
 NEEDS = {"tianshou_dqn": "tianshou"}
 LAYLI = rulesets.lookup("layli_goobalay")
@@ -77,7 +77,7 @@ def test_an_entry_keeps_to_its_budget_and_task(path, tmp_path):
 def test_what_teaches_in_a_rulesets_file_belongs_to_an_entry(tmp_path):
     budget = LearningBudget(limit_of_steps(3000), (1.0,))
     config = config_of(TASKS["anything"], LAYLI, budget, 1, tmp_path)
-    assert config.network.observation == "values"  # of its file
+    assert config.network.observation == "values"  # from its configuration file
     assert (config.expert.share, config.distillation.positions, config.pool.share) == (0, 0, 0)
 
 
@@ -111,7 +111,7 @@ def test_the_last_generation_that_there_was_time_for_is_kept(tmp_path, monkeypat
 
         def allows(self, steps):
             self.asked += 1
-            return self.asked == 1  # for a second generation, and no third
+            return self.asked == 1  # stops before the third generation
 
     budget = Short(limit_of_minutes(1), (1.0,))
     (point,) = entry.learn(TASKS["anything"], LAYLI, budget, 1, tmp_path)
@@ -132,16 +132,16 @@ def test_the_entry_of_the_documentation_runs(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["td", "ppo_mirror", "maskable_ppo"])
-def test_an_entry_that_stores_itself_goes_on_from_there(name, tmp_path):
+def test_an_entry_that_stores_its_state_resumes(name, tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / f"{name}.py")
     limit, points, task = Limit("steps", 2000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
     learner: Any = entry.learn(task, LAYLI, budget, 1, tmp_path)
     first = next(learner)
     budget.note_measured(first.steps)
-    second = next(learner)  # so the first is stored
+    second = next(learner)  # so the first point is stored
     learner.close()
-    if name == "ppo_mirror":  # which stores what it yields
+    if name == "ppo_mirror":  # it stores each checkpoint it yields
         first = second
     again = LearningBudget(limit, points, {first.steps: 5.0})
     following = next(entry.learn(task, LAYLI, again, 1, tmp_path))
@@ -171,13 +171,13 @@ def test_a_learner_learns_the_same_however_often_it_is_measured(name, steps, tmp
     assert len(often) >= 3
     assert once == often[-1]
     assert all(torch.equal(value, learned[1][key]) for key, value in learned[0].items())
-    if name == "ppo_pool":  # a checkpoint may join each tenth of the budget
+    if name == "ppo_pool":  # a checkpoint may join after each 10 % of the budget
         pools = [json.loads((tmp_path / str(count) / "run" / "pool.json").read_text()) for count in (1, 4)]
         assert pools[0]["snapshots"]
         assert [list(pool["snapshots"]) for pool in pools] == 2 * [list(pools[0]["snapshots"])]
 
 
-def test_a_run_that_a_signal_ended_goes_on_from_what_was_measured(tmp_path, monkeypatch):
+def test_a_run_that_a_signal_ended_resumes_from_what_was_measured(tmp_path, monkeypatch):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
     limit, points, task = Limit("steps", 4000), measuring_points(3), TASKS["afterstates"]
     budget = LearningBudget(limit, points)
@@ -256,7 +256,7 @@ def test_prepare_runs_whatever_the_entries_compile(task, tmp_path, monkeypatch):
     assert set(ran) >= ({"gate"} if task == "afterstates" else {"gate", "_answer"})
 
 
-def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):
+def test_td_that_continues_learns_what_it_would_have_learned(tmp_path):
     _, module = td()
     whole, half = module.Learner(LAYLI, 3), module.Learner(LAYLI, 3)
     for learner in (whole, half):
@@ -270,7 +270,7 @@ def test_td_that_goes_on_learns_what_it_would_have_learned(tmp_path):
 
 
 def test_td_plays_from_the_observation_by_the_values_that_its_kernel_has():
-    """The kernel looks games up, the player what it is shown of them: they must agree."""
+    """The kernel reads games and the player reads observations; their values must be equal."""
     _, module = td()
     learner = module.Learner(LAYLI, 5)
     learner.learn(20_000)
@@ -291,7 +291,7 @@ def test_td_plays_from_the_observation_by_the_values_that_its_kernel_has():
 
 
 def test_td_learns_within_a_second():
-    """From 0 weights (the lead alone) to far fewer seeds given away than greedy play's 5.8 a move."""
+    """Training reduces the regret far below greedy's 5.8 seeds per move. It starts from zero weights."""
     _, module = td()
     learner = module.Learner(LAYLI, 1)
     before = measure_regret(learner.agent(), LAYLI).overall.mean_regret
@@ -316,7 +316,7 @@ def test_ppo_ends_by_core_minutes_and_not_by_the_time_of_day(tmp_path):
     entry = read_entry(ROOT / "training" / "benchmark" / "ppo_mirror.py")
     budget = LearningBudget(limit_of_minutes(0.05), (1.0,))
     points = list(entry.learn(TASKS["board"], LAYLI, budget, 1, tmp_path))
-    # It ends where another update would not fit any more.
+    # It ends when another update would exceed the budget.
     assert 1.5 <= budget.seconds < 9
     assert isinstance(points[-1], Point)
 
@@ -344,21 +344,21 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
     imports, left_out, tmp_path, capsys
 ):
     entry_of(tmp_path, HONEST, "whole")
-    (tmp_path / "lacking.py").write_text(f'"""Needs what there is none of."""\n{imports}')
+    (tmp_path / "lacking.py").write_text(f'"""Needs a package that is missing."""\n{imports}')
     words = [str(tmp_path / "lacking.py"), str(tmp_path / "whole.py"), "--steps", "100"]
     assert cli.main(["benchmark", *words, "--folder", str(tmp_path / "out"), *OPTIONS]) == 1
     said = capsys.readouterr()
     assert re.fullmatch(f"excluded: {left_out}", said.err.splitlines()[0])
     (contest,) = json.loads(said.out)["contests"]
     assert [each["entry"] for each in contest["entries"]] == ["whole"]
-    # Without entries the results so far are shown.
+    # Without entries, the command shows the results so far.
     assert (
         cli.main(["benchmark", "--folder", str(tmp_path / "out"), "--report", str(tmp_path / "a.html")]) == 0
     )
     shown = capsys.readouterr().out
     assert "layli_goobalay, afterstates, 100 steps" in shown
     assert (tmp_path / "a.html").is_file()
-    # While another process measures, too, and half a line of its at the end stays where it is.
+    # While another process measures too, its incomplete last line is kept.
     file = tmp_path / "out" / RESULTS
     with Results(file), file.open("ab") as writing:
         writing.write(b'{"format":1,"wha')
@@ -374,7 +374,7 @@ def test_an_entry_that_lacks_its_package_says_in_one_line_what_to_install(
 def test_where_every_run_is_refused_the_status_says_so(tmp_path, capsys):
     cheat = str(entry_of(tmp_path, "    yield Point('random', 101)", "cheat").path)
     words = ["benchmark", cheat, "--steps", "100", "--folder", str(tmp_path / "out"), *OPTIONS]
-    for _ in range(2):  # a run that was refused is not tried again
+    for _ in range(2):  # a rejected run is not tried again
         assert cli.main(words) == 1
         said = capsys.readouterr()
         assert said.err.splitlines()[-1].startswith("mancala: every run was refused")

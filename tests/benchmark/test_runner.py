@@ -1,4 +1,4 @@
-"""A benchmark from end to end: what is measured, what is refused, and how it goes on after a kill."""
+"""The benchmark runner: measurements, rejected learners, and resuming after a kill."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ def test_every_entry_task_and_seed_is_measured_at_its_points(tmp_path):
     assert {row.point for row in rows} == {0, 1, 2}
     assert all(0 < row.core_minutes < 1 and row.score.games == 2 for row in rows)
     assert rows[0].made.keys() == {"commit", "machine", "time"}
-    # The first legal action is the same player every time, and so is its score.
+    # Playing the first legal action is deterministic, so all scores are equal.
     assert len({row.score for row in rows}) == 1
     before = (tmp_path / RESULTS).read_bytes()
     said, _, _, _ = run(entries, tmp_path, seeds=2, tasks=["board", "anything"])
@@ -123,7 +123,7 @@ def test_a_checkpoint_plays_by_what_its_network_is_shown_and_a_search_by_all(tmp
         TASKS["board"].check(agents.make(f"policy+mcts:5:{path}", LAYLI))
 
 
-def test_a_learner_that_breaks_off_is_tried_again_and_others_go_on(tmp_path, capsys):
+def test_a_learner_that_fails_is_tried_again_and_others_continue(tmp_path, capsys):
     broken = entry_of(tmp_path, "    yield Point('random', 1)\n    raise RuntimeError('no more')", "broken")
     other = entry_of(tmp_path, HONEST, "other")
     said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
@@ -133,10 +133,10 @@ def test_a_learner_that_breaks_off_is_tried_again_and_others_go_on(tmp_path, cap
     assert steps_of(results, wanted) == [[1], [300, 500, 1000]]
     said, count, results, wanted = run([broken, other], tmp_path, tasks=["anything"])
     assert count == 1
-    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement does not count twice
+    assert steps_of(results, wanted) == [[1], [300, 500, 1000]]  # the first measurement counts once
 
 
-def test_a_learner_that_ends_its_program_breaks_off_and_others_go_on(tmp_path):
+def test_a_learner_that_ends_its_program_fails_and_others_continue(tmp_path):
     quitting = entry_of(tmp_path, "    yield Point('random', 1)\n    raise SystemExit(3)", "quitting")
     said, count, results, wanted = run(
         [quitting, entry_of(tmp_path, HONEST, "other")], tmp_path, tasks=["anything"]
@@ -180,7 +180,7 @@ def test_a_kill_loses_what_was_learned_since_the_last_measurement_and_no_more(ki
 
 
 @pytest.mark.slow
-def test_a_learner_that_stores_nothing_begins_anew_and_its_old_measurements_do_not_count(tmp_path):
+def test_a_learner_that_stores_nothing_starts_over_and_its_old_measurements_do_not_count(tmp_path):
     kill = "        if steps == 400 and not (folder / 'killed').exists():\n"
     kill += "            (folder / 'killed').touch(), os.kill(os.getpid(), signal.SIGKILL)\n"
     body = HONEST.replace("        if budget", kill + "        if budget")
@@ -191,7 +191,7 @@ def test_a_learner_that_stores_nothing_begins_anew_and_its_old_measurements_do_n
     assert kinds == ["measured"] * 3 + ["void"] + ["measured"] * 5 + ["end"]
 
 
-def test_what_was_scored_otherwise_is_learned_anew_with_all_its_points(tmp_path):
+def test_what_was_scored_otherwise_is_learned_again_with_all_its_points(tmp_path):
     body, store = STORING.replace("KILLED_AT", "-1"), "file.write_text(json.dumps(steps))"
     body = body.replace("            yield", f"            {store}\n            yield")
     entry = entry_of(tmp_path, body)
@@ -203,8 +203,8 @@ def test_what_was_scored_otherwise_is_learned_anew_with_all_its_points(tmp_path)
             assert steps_of(results, wanted) == [[300, 500, 1000]]
 
 
-def test_a_learner_that_is_due_where_it_has_just_been_measured_goes_on(tmp_path):
-    # Whoever sets up again after each measurement may pass a point before they learn.
+def test_a_learner_that_is_due_where_it_has_just_been_measured_continues(tmp_path):
+    # A learner that needs a set-up after each measurement may pass a point before it learns.
     body = """
     import time
     steps = 0
@@ -298,7 +298,7 @@ def test_a_partial_copy_of_a_file_that_is_joined_ends_no_run_early(tmp_path):
         )
 
 
-def test_a_run_that_another_file_has_begun_anew_does_not_undo_its_end(tmp_path):
+def test_a_run_that_another_file_has_restarted_does_not_undo_its_end(tmp_path):
     entry = entry_of(tmp_path, HONEST)
     _, _, results, wanted = run([entry], tmp_path)
     file, key = tmp_path / RESULTS, wanted.runs[0].key
@@ -403,7 +403,7 @@ def test_an_entry_that_takes_part_in_none_of_the_tasks_is_refused(tmp_path):
         plan_of([entry, entry], tmp_path)
 
 
-def test_a_ruleset_without_a_ladder_or_an_anchor_that_is_none_is_refused():
+def test_a_ruleset_without_a_ladder_or_an_unknown_anchor_is_refused():
     with raises(MancalaError, "ladder"):
         scoring_of(replace(LAYLI, name="own"))
     with raises(MancalaError, "anchors", "random", "greedy"):

@@ -1,4 +1,4 @@
-"""What a benchmark's report says of results that are known."""
+"""The report of a benchmark for known results."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -50,7 +50,7 @@ def test_entries_stand_by_the_interquartile_mean_of_their_regret():
     assert (good.entry, good.regret.value, good.seeds, good.core_minutes) == ("good", 3, 5, 0.1)
     assert (bad.entry, bad.elo, bad.better) == ("bad", (-50, -50, -50), None)
     assert good.better is not None
-    assert good.better.value == 0.8  # four of five runs give away less
+    assert good.better.value == 0.8  # four of five runs have lower regret
     assert good.regret.low < 3 < good.regret.high
     assert outcome.notes == []
 
@@ -63,7 +63,7 @@ def test_a_run_counts_with_its_last_measurement_once_it_is_over():
     (found,) = outcome.standings(contest)
     assert (found.regret.value, found.seeds, found.steps) == (2, 1, 100)
     curve = outcome.curve(contest, "td")
-    assert [(spent, regret.value) for spent, regret, _ in curve] == [(50, 4), (100, 2)]  # of the same seeds
+    assert [(spent, regret.value) for spent, regret, _ in curve] == [(50, 4), (100, 2)]  # of equal seeds
     assert "fewer than 5 seeds" in outcome.notes[0]
 
 
@@ -105,7 +105,7 @@ def test_the_file_of_an_entry_that_was_measured_last_counts():
     assert found.regret.value == 2
 
 
-def test_a_seed_that_another_version_made_anew_counts_once():
+def test_a_seed_that_another_version_made_again_counts_once():
     old, new = key()._replace(version="0.1"), key()._replace(version="0.2")
     line = key("minimax:2", task=BASELINE)
     lines = [row(line._replace(version=each), 4) for each in ("0.1", "0.2")]
@@ -148,7 +148,7 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
     together, *single = outcome.contests()
     assert [contest.ruleset for contest in single] == list(names)
     assert together.ruleset == ALL
-    (found,) = outcome.standings(together)  # the other has no run on one of them
+    (found,) = outcome.standings(together)  # the other entry has no run on one ruleset
     assert found.entry == "td"
     assert found.regret.value == pytest.approx(0.5)
 

@@ -1,4 +1,4 @@
-"""benchmarks/history.csv: a row a figure, added to by `make bench`."""
+"""benchmarks/history.csv, to which `make bench` adds a row per figure."""
 
 import csv
 import re

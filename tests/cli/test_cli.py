@@ -1,4 +1,4 @@
-"""The command line, each command end to end in a process of its own, and its errors."""
+"""Every command, run in a process of its own, and its errors."""
 
 import contextlib
 import json
@@ -131,7 +131,7 @@ def test_solve_refuses_no_threads():
 
 @pytest.mark.slow
 def test_solve_as_json():
-    found = json_of("solve", *NEAR_THE_END.split())  # unquoted works as well
+    found = json_of("solve", *NEAR_THE_END.split())  # the position may be unquoted
     solution = solver.solve(Position.from_text(NEAR_THE_END))
     assert found["is_exact"]
     assert found["value"] == solution.value
@@ -150,13 +150,13 @@ def test_solve_gives_bounds_when_time_is_up():
 
 @pytest.mark.slow
 def test_ctrl_c_shows_the_bounds_so_far():
-    """On a terminal, where the progress bar says when the search is under way."""
+    """Run on a terminal, whose progress bar shows that the search has started."""
     terminal, its_end = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "mancala_env.cli", "solve", "--ruleset", "layli_goobalay_long"],
         stdout=subprocess.PIPE,
         stderr=its_end,
-        # A shell's background job, and so what it starts, ignores SIGINT otherwise.
+        # Processes that a shell's background job starts ignore SIGINT by default.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(its_end)
@@ -164,7 +164,7 @@ def test_ctrl_c_shows_the_bounds_so_far():
     while b" nodes" not in shown:
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):  # what a terminal says once the other end is closed
+    with contextlib.suppress(OSError):  # the error of a terminal whose other end is closed
         while more := os.read(terminal, 4096):
             shown += more
     os.close(terminal)
@@ -239,7 +239,7 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path, capsys):
         ('[Ruleset "leyla"]', ["--game", "0"], "--game must be a whole number of at least 1, not 0"),
     ],
 )
-def test_replay_says_in_one_line_what_is_wrong(text, arguments, why, tmp_path, capsys):
+def test_replay_reports_an_error_in_one_line(text, arguments, why, tmp_path, capsys):
     file = tmp_path / "games.txt"
     if text is not None:
         file.write_text(text)
@@ -265,7 +265,7 @@ def test_evaluate_records_its_games(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """A checkpoint of another ruleset than the default, its weights as they were drawn."""
+    """A checkpoint of another ruleset than the default, with random weights."""
     return str(write_checkpoint(tmp_path_factory.mktemp("run") / "agent.zip", identity_of("leyla")))
 
 
@@ -311,7 +311,7 @@ def test_show_says_how_a_checkpoint_differs_from_its_configuration_and_with_all_
         ([str(bundled_file("policy", "leyla"))], "policy", "leyla"),
     ],
 )
-def test_show_says_of_a_shipped_network_what_its_card_says(words, kind, ruleset, capsys):
+def test_show_says_of_a_bundled_network_what_its_card_says(words, kind, ruleset, capsys):
     assert cli.main(["show", *words]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     card = bundled_file(kind, ruleset).with_suffix(".md")
@@ -401,7 +401,7 @@ def test_benchmark_asks_for_no_entry():
         (["grow-value"], "mancala grow-value: .*required.*; see mancala grow-value --help"),
     ],
 )
-def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, said, tmp_path):
+def test_commands_that_pass_arguments_on_report_errors_in_one_line(words, said, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mancala_env.cli", *words], capture_output=True, text=True, cwd=tmp_path
     )
@@ -432,7 +432,7 @@ def test_commands_that_hand_their_words_on_say_what_is_wrong_in_one_line(words, 
         ),
     ],
 )
-def test_a_value_of_the_wrong_type_is_told_what_would_be_right(words, said, capsys):
+def test_an_error_of_type_names_the_valid_values(words, said, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(words)
     assert stop.value.code == 2
@@ -552,7 +552,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path, c
     folder.mkdir()
     shut.mkdir(mode=0o500)
     wrongs = {folder: "it is a folder"}
-    if not os.access(shut, os.W_OK):  # the superuser writes everywhere
+    if not os.access(shut, os.W_OK):  # root may write everywhere
         wrongs[shut / "r.html"] = "its folder is read-only"
     for path, said in wrongs.items():
         assert cli.main(["evaluate", "random", "greedy", "--report", str(path)]) == 2

@@ -1,4 +1,4 @@
-"""`pip install .` without extras: the command line works, and what is missing is named."""
+"""`pip install .` without extras: the commands work or name the missing extra."""
 
 import os
 import re
@@ -15,7 +15,7 @@ NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 
 def required(names):
-    """Return the distributions that some need, their own and without extras."""
+    """Return the distributions that some distributions need without extras, and these themselves."""
     found, todo = {}, list(names)
     while todo:
         need = todo.pop()
@@ -29,7 +29,7 @@ def required(names):
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory):
-    """Return a folder that holds what the dependencies of the base installation need, and nothing else."""
+    """Return a folder with the dependencies of the base installation and nothing else."""
     folder = tmp_path_factory.mktemp("core")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for one in required(project["dependencies"]):
@@ -40,7 +40,7 @@ def core(tmp_path_factory):
 
 
 def python(core, *words, **how):
-    """Run Python with the checkout and the core dependencies alone."""
+    """Run Python with the checkout and the core dependencies only."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(core)])
     return subprocess.run(

@@ -1,6 +1,6 @@
-"""What a user made is kept: records, results, reports and checkpoints, whatever happens to the program.
+"""Records, results, reports and checkpoints survive signals, closed pipes, full disks and failures.
 
-The attacks are those of the soak, a few seeds each.
+Some attacks are those of the soak test, with a few seeds each.
 """
 
 import os
@@ -108,7 +108,7 @@ def test_a_game_on_the_screen_is_kept(how, tmp_path):
 
 
 def _with_terminal() -> None:
-    """Begin a session whose terminal is standard input, and hear its signals."""
+    """Start a session whose terminal is standard input, to receive its signals."""
     import fcntl
 
     os.setsid()
@@ -139,7 +139,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 @pytest.mark.parametrize("stream", ["output", "errors"])
 def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
-    """The same in a shell: `mancala evaluate ... | true`, and `2>&1 >/dev/null | true`."""
+    """As in a shell: `mancala evaluate ... | true`, and `2>&1 >/dev/null | true`."""
     joined = "" if stream == "output" else "2>&1 >/dev/null"
     words = " ".join(evaluation(64))
     script = f"{sys.executable} -m mancala_env {words} {joined} | true; echo ${{PIPESTATUS[0]}}"
@@ -149,10 +149,10 @@ def test_a_reader_that_goes_away_does_not_end_the_work(stream, tmp_path):
 
 
 def test_a_listing_ends_where_its_reader_does(tmp_path):
-    """Nothing is made by `mancala replay`, so that nobody waits for the end of a long file."""
+    """`mancala replay` writes no file, so it ends when its reader is closed."""
     write_games(tmp_path / "games.txt", [GameRecord(GAME, [(0, 3), (1, 0)])] * 2_000)
     with (tmp_path / "games.txt").open("a") as file:
-        file.write("this is no game, and nobody reads so far\n")
+        file.write("this is not a game, and it is not read\n")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     program = mancala(tmp_path, "replay", "games.txt", says=pipe)
@@ -194,7 +194,7 @@ def test_a_ruleset_that_no_record_can_hold_is_refused_before_the_games(tmp_path)
 
 @pytest.mark.parametrize("option", ["--report", "--records", "--results"])
 def test_an_output_that_cannot_be_written_is_refused_before_the_games(option):
-    """A name that the file system does not take."""
+    """The file system rejects the name."""
     with folder_of_work() as folder:
         began = folder / "began.py"
         began.write_text(
@@ -234,7 +234,7 @@ def test_a_full_disk_costs_a_report_but_no_result_and_no_older_report():
 
 
 def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_path):
-    """Two write to one file: what one cannot finish is cut off, and nothing of the other's."""
+    """Of two programs with one file, an incomplete game is removed and all other games are kept."""
     path = tmp_path / "games.txt"
     slow = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What the makers of books and position sets, and the programs of training/, say when something is wrong."""
+"""Errors of the programs in tools/ and training/."""
 
 import argparse
 import re
@@ -59,7 +59,7 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
         (["--share", "half"], ["--share", "'half'", "prog --help"]),
     ],
 )
-def test_letters_where_a_number_belongs_are_told_what_would_be_right(words, said, capsys):
+def test_an_error_of_a_number_names_the_valid_values(words, said, capsys):
     parser = Parser(prog="prog")
     parser.add_argument("--games", type=int)
     parser.add_argument("--share", type=float)
@@ -158,7 +158,7 @@ def test_the_folder_of_a_run_is_not_taken_for_its_checkpoint(words, program, tmp
 def test_show_refuses_an_agent_that_is_none(capsys):
     assert cli.main(["show", "minimax:deep"]) == 2
     assert names(capsys.readouterr().err, "DEPTH")
-    assert cli.main(["show", "minimax"]) == 0  # a kind of agent
+    assert cli.main(["show", "minimax"]) == 0  # an agent
 
 
 @pytest.mark.parametrize("main", [train.main, rllib_train.main])
@@ -180,7 +180,7 @@ def book_of(path: Path) -> Book:
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_whole_book(tmp_path):
-    """In the middle of a position that would take far longer than the test."""
+    """The signal comes during a position that takes very long."""
     path = tmp_path / "book_layli_goobalay.npz"
     words = ["layli_goobalay", "--turns", "1", "--folder", str(tmp_path), "--memory_mb", "64"]
     maker = subprocess.Popen(
@@ -191,7 +191,7 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert maker.stdout is not None
-    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves from here on
+    assert maker.stdout.readline().startswith("layli_goobalay: 0/1")  # it solves now
     maker.send_signal(signal.SIGINT)
     _, said = maker.communicate(timeout=60)
     assert maker.returncode == 130
@@ -212,7 +212,7 @@ def test_a_book_keeps_the_turns_it_has(tmp_path, capsys):
     assert after.line == before.line
 
 
-def test_a_file_that_is_no_book_is_named_and_kept(tmp_path, capsys):
+def test_a_file_that_is_not_a_book_is_named_and_kept(tmp_path, capsys):
     path = tmp_path / "book_layli_goobalay.npz"
     path.write_bytes(b"not a book")
     assert make_book.main(["layli_goobalay", "--turns", "1", "--folder", str(tmp_path)]) == 2

@@ -1,4 +1,4 @@
-"""Tables in a terminal of 80 columns: nothing is cut off, and no number is broken."""
+"""Tables in a terminal of 80 columns: no text is cut off, and no number is wrapped."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ MEASURED = Path(__file__).parents[2] / "benchmarks" / "learning" / "results.json
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Return what makes standard output a terminal of so many columns."""
+    """Return a function that makes standard output a terminal with a number of columns."""
     return lambda columns: monkeypatch.setattr(tables, "width", lambda: columns)
 
 

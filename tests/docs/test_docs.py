@@ -1,4 +1,4 @@
-"""What is written about the package is true: README, docs, docstrings, and what an import costs."""
+"""Examples of README, docs and docstrings run, public objects have docstrings, and imports are light."""
 
 import contextlib
 import doctest
@@ -36,7 +36,7 @@ def page_id(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
-    """Run a page's blocks in order in one namespace; blocks with prompts are doctests."""
+    """Run the code blocks of a page in order in one namespace. Blocks with prompts are doctests."""
     monkeypatch.chdir(tmp_path)
     text = page.read_text()
     names = {"__name__": "__main__"}
@@ -51,7 +51,7 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
             names.update(test.globs)
             assert runner.failures == 0, report.getvalue()
         else:
-            # Padded so that a traceback names the line of the page.
+            # Padding, so that a traceback shows the line of the page.
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile("\n" * line + block, str(page), "exec"), names)
 
@@ -70,7 +70,7 @@ def test_doctests(module):
 
 
 def public_things(module):
-    """Yield the name and the object of everything public that is defined in a module."""
+    """Yield the name and the object of each public definition in a module."""
     for name, thing in vars(module).items():
         if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
             continue
@@ -87,7 +87,7 @@ def public_things(module):
 
 
 def is_documented(module, name, thing):
-    """Tell whether a thing, or the method of a base class that it overrides, has a docstring."""
+    """Return whether an object, or the method of a base class that it overrides, has a docstring."""
     if inspect.getdoc(getattr(thing, "__func__", thing)):
         return True
     owner, dot, attribute = name.partition(".")
@@ -105,7 +105,7 @@ def test_everything_public_has_a_docstring(module):
 
 
 def test_importing_the_package_is_light():
-    # numba looks for scipy by itself, so what it and gymnasium import is not ours.
+    # Imports of numba and gymnasium themselves, such as numba's of scipy, do not count.
     script = (
         "import sys, numba, gymnasium; before = set(sys.modules); import mancala_env\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules.keys() - before}))"

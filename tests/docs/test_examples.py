@@ -1,4 +1,4 @@
-"""The examples of docs/examples run, with tiny budgets, and are short."""
+"""The examples of docs/examples run with tiny budgets, and they are short."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
-# What may be missing. AgileRL fits beside no other library here: `nox -s agilerl` runs its example.
+# Optional libraries. AgileRL conflicts with the others here: `nox -s agilerl` runs its example.
 NEEDS = {"with_agilerl": "agilerl", "with_rllib": "ray"}
 
 
@@ -22,11 +22,12 @@ def test_an_example_is_short(example):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_trains_and_plays_in_the_arena(example, tmp_path):
+def test_an_example_trains_and_is_evaluated(example, tmp_path):
     needed = NEEDS.get(example.stem)
     if needed and importlib.util.find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed here")
-    # RLlib writes into the home; the others keep theirs, and with it the compiled kernels.
+    # RLlib writes into the home directory, so it gets another one. The others keep theirs with its
+    # kernel cache.
     home = {"HOME": str(tmp_path)} if example.stem == "with_rllib" else {}
     done = subprocess.run(
         [sys.executable, str(example), "600"],

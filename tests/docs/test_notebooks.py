@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last, and what they are stored with is what they print."""
+"""The notebooks run completely, and their stored output is up to date."""
 
 import itertools
 import json
@@ -13,12 +13,12 @@ from mancala_env import rulesets
 from notebooks import execute
 
 NOTEBOOKS = sorted(execute.FOLDER.glob("*.ipynb"))
-# Where a machine's own folders would show.
+# Places where paths of a machine could appear.
 _PATHS = re.compile(r"(?<![\w.])/(home|root|tmp|Users|work|mnt|private|var)/|[A-Z]:\\\\Users")
 
 
 def kinds(notebook) -> list[set[str]]:
-    """Return what each code cell gives: text, pictures, values."""
+    """Return the output of a code cell: texts, pictures, values."""
     return [
         {key for output in cell.outputs for key in output.get("data", {"text": ""})}
         for cell in notebook.cells
@@ -87,7 +87,7 @@ def test_perfect_play_follows_a_game_and_measures_agents(tmp_path: Path) -> None
 
 
 def outputs(notebook) -> list[dict]:
-    """Return what all code cells gave, in order."""
+    """Return the output of all code cells in order."""
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 
 

@@ -1,4 +1,4 @@
-"""The documentation site is built without a warning, its links lead somewhere, and nothing is missing."""
+"""The documentation site builds without warnings, has no broken links, and is complete."""
 
 import html
 import importlib
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site as `make docs` does, into a folder of its own."""
+    """Build the site as `make docs` does, into a temporary folder."""
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "site" / "make_site.py"), "--into", str(folder)],
@@ -80,7 +80,7 @@ def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
     num_linked = 0
     for path in set(site.rglob("*.html")) - set((site / "app").rglob("*")):
         text = path.read_text(encoding="utf-8")
-        # Drawn where it stands: only in figures, which end with a link.
+        # An inline picture: only in figures, which end with a link.
         figures = re.findall(r'<figure class="board">.*?</figure>', text, re.DOTALL)
         assert sum("#study/" in figure for figure in figures) == text.count(
             '<svg xmlns="http://www.w3.org/2000/svg" class="mancala'
@@ -89,7 +89,7 @@ def test_every_position_drawn_on_the_site_opens_in_study(site: Path) -> None:
             position = study_links.position_in(path.parent / unquote(image[2]))
             if position is not None:
                 place = f"app/index.html#study/{position.to_text().replace(' ', '+')}"
-                assert image[1], f"{path}: {image[2]} is no link"
+                assert image[1], f"{path}: {image[2]} is not a link"
                 assert place in html.unescape(image[1])
                 num_linked += 1
     rules_tour = (ROOT / "notebooks" / "rules_tour.ipynb").read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     for module in ("mancala_env", "mancala_env.agents", "mancala_env.evaluation", "mancala_env.solver"):
         public = importlib.import_module(module).__all__
         missing = {f"{module}.{name}" for name in public if not name.startswith("__")} - written
-        # A module says what it is, and a type alias or a number has no docstring that autodoc finds.
+        # Modules have other headings, and autodoc finds no docstring of a type alias or a number.
         assert {name for name in missing if callable(_thing(name))} == set(), module
 
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of the tests themselves."""
+"""The rules of CONTRIBUTING.md for tests."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ _PATH = re.compile(r"\btests/[\w/]+(?:\.\w+)?")
 
 
 def imported(path: Path) -> set[str]:
-    """Return the modules that a file imports, wherever in it."""
+    """Return the modules that a file imports anywhere."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -31,7 +31,7 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name)
 def test_no_test_imports_another(path: Path) -> None:
-    """What tests share is in tests/support."""
+    """Shared code of tests is in tests/support."""
     assert not {name for name in imported(path) if name.startswith(("test_", "conftest", "tests."))}
 
 

@@ -1,4 +1,4 @@
-"""Holes, actions and squares: each is found from the others, and the drawing agrees."""
+"""Conversions between holes, actions and squares, which agree with the drawing."""
 
 import re
 from typing import Any
@@ -44,7 +44,7 @@ def test_every_square_is_a_hole_and_back(name):
 
 @pytest.mark.parametrize("name", ["layli_goobalay", "gabata_i", *CLOCKWISE])
 def test_squares_lie_where_the_drawing_has_them(name):
-    """A board whose holes hold their own numbers, read back from the text."""
+    """Draw a board whose holes hold their own numbers, and read the text back."""
     ruleset = rulesets.lookup(name)
     seeds = [1 + hole % 3 for hole in range(ruleset.num_holes)]
     drawn = str(Position(name, seeds=seeds)).splitlines()

@@ -1,4 +1,4 @@
-"""The engine against the naive twin: the same games, turn by turn, field by field."""
+"""The engine plays the same games as its twin (tests/support/naive.py), field by field."""
 
 import random
 
@@ -43,7 +43,7 @@ def test_random_positions_and_every_turn_in_them(ruleset):
                     assert_same(following, next_twin)
 
 
-def test_every_combination_of_dials_can_be_drawn():
+def test_every_combination_of_rule_options_can_be_drawn():
     assert len(POSSIBLE_DIALS) > 100
     for dial, values in {"landing": 3, "round_end": 3, "match": 4, "opening": 3, "owns_on": 2}.items():
         assert len({dials[dial] for dials in POSSIBLE_DIALS}) == values
@@ -52,13 +52,13 @@ def test_every_combination_of_dials_can_be_drawn():
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(ruleset=own_rulesets(), starter=st.integers(0, 1), seed=st.integers(0, 2**32))
-def test_random_matches_of_rulesets_of_ones_own(ruleset, starter, seed):
+def test_random_matches_of_custom_rulesets(ruleset, starter, seed):
     play_match(ruleset, starter, random.Random(seed), most_rounds=3)
 
 
 @settings(max_examples=500)
 @given(ruleset=own_rulesets(), seed=st.integers(0, 2**32))
-def test_random_positions_of_rulesets_of_ones_own(ruleset, seed):
+def test_random_positions_of_custom_rulesets(ruleset, seed):
     position, game = random_pair(ruleset, random.Random(seed))
     assert_same(position, game)
     for action in position.legal_actions[:3]:
@@ -66,7 +66,7 @@ def test_random_positions_of_rulesets_of_ones_own(ruleset, seed):
 
 
 @pytest.mark.parametrize("dials", POSSIBLE_DIALS, ids=lambda dials: "-".join(map(str, dials.values())))
-def test_a_match_under_every_combination_of_dials(dials):
+def test_a_match_under_every_combination_of_rule_options(dials):
     play_match(Ruleset(name="own", row_width=4, **dials), 0, random.Random(1), most_rounds=3)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while a kernel is compiled: heard, wherever it comes."""
+"""Ctrl-C during the compilation of a kernel is never lost."""
 
 import signal
 import subprocess
@@ -18,7 +18,7 @@ def twice(n):
 
 
 def interrupt_in(name: str) -> None:
-    """Send this process SIGINT when the next function of that name is called."""
+    """Send SIGINT to this process at the next call of a function of this name."""
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_name == name:
@@ -39,8 +39,8 @@ def own_handler():
 @pytest.mark.parametrize(
     "name", ["_raw_object_cache_notify", "_raw_object_cache_getbuffer", "type_inference_stage"]
 )
-def test_ctrl_c_while_a_function_is_compiled_is_heard(name: str, own_handler: None) -> None:
-    """The first two are called by LLVM through ctypes, which ignores what they raise."""
+def test_ctrl_c_while_a_function_is_compiled_is_handled(name: str, own_handler: None) -> None:
+    """LLVM calls the first two functions through ctypes, which ignores their exceptions."""
     function = hearing_ctrl_c(numba.njit(twice))
     interrupt_in(name)
     with pytest.raises(KeyboardInterrupt):
@@ -49,7 +49,7 @@ def test_ctrl_c_while_a_function_is_compiled_is_heard(name: str, own_handler: No
     assert function(1) == 2
 
 
-def test_a_handler_of_ones_own_is_called(own_handler: None) -> None:
+def test_a_custom_handler_is_called(own_handler: None) -> None:
     heard = []
     signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     interrupt_in("_raw_object_cache_notify")
@@ -57,7 +57,7 @@ def test_a_handler_of_ones_own_is_called(own_handler: None) -> None:
     assert heard == [signal.SIGINT]
 
 
-def test_ctrl_c_while_a_function_is_compiled_for_another_is_heard(own_handler: None) -> None:
+def test_ctrl_c_while_a_function_is_compiled_for_another_is_handled(own_handler: None) -> None:
     inner = hearing_ctrl_c(numba.njit(twice))
     outer = hearing_ctrl_c(numba.njit(lambda n: inner(n) + 1))
     interrupt_in("_raw_object_cache_notify")

@@ -1,4 +1,4 @@
-"""Compiled kernels: never stale on disk, there when nothing changed, dispensable, and without ballast."""
+"""The disk cache of compiled kernels: never stale, reused if nothing changed, and not required."""
 
 import importlib
 import inspect
@@ -48,14 +48,14 @@ print(json.dumps({
 
 @pytest.fixture
 def site(tmp_path):
-    """Return a folder with a copy of the package in it."""
+    """Return a folder that holds a copy of the package."""
     folder = tmp_path / "site"
     shutil.copytree(PACKAGE, folder / "mancala_env", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
 def run(site, cache, before=""):
-    """Ask a fresh process, with the package in `site`, which holes are legal; it executes `before` first."""
+    """Return the legal holes that a new process finds with the package in `site` after `before`."""
     variables = os.environ | {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(cache)}
     process = subprocess.run(
         [sys.executable, "-c", before + _LEGAL],
@@ -76,7 +76,7 @@ def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path
     first = run(site, cache)
     assert (first["legal"], first["hits"], first["misses"]) == ([0, 1, 2, 3], 0, 1)
 
-    second = run(site, cache)  # nothing has changed: no kernel is compiled
+    second = run(site, cache)  # nothing has changed, so no kernel is compiled
     assert (second["legal"], second["hits"], second["misses"]) == ([0, 1, 2, 3], 1, 0)
 
     # The compiled kernel is in single_game.py; the rule it calls is in turn.py.
@@ -89,7 +89,7 @@ def test_an_edit_in_another_file_is_never_answered_with_old_rules(site, tmp_path
     assert edited["folder"] != first["folder"]
 
     turn.write_text(turn.read_text().replace("    return occupied(game.board)\n", rule))
-    back = run(site, cache)  # the old source again, the old cache again
+    back = run(site, cache)  # the old source uses the old cache
     assert (back["legal"], back["hits"], back["folder"]) == ([0, 1, 2, 3], 1, first["folder"])
 
 
@@ -121,7 +121,7 @@ def test_an_edit_of_a_search_agent_leaves_the_compiled_engine_alone():
 
 
 def test_no_kernel_escapes_the_key():
-    """Every kernel's file is its own key, and every kernel it calls stands in a file of that key."""
+    """Every kernel's file is in its own key, and so are the files of the kernels that it calls."""
     files = [path for path in PACKAGE.rglob("*.py") if b"\n@kernel" in path.read_bytes()]
     assert len(files) >= 7
     for path in files:
@@ -181,18 +181,18 @@ def test_folders_of_old_sources_are_dropped_after_a_month(tmp_path, monkeypatch)
 
 
 def test_kernels_count_no_references_to_arrays():
-    """A tenth of the solver's time went there: numba leaves it to kernels that return in several places."""
+    """Reference counting took 10 % of the solver's time. numba adds it to kernels with several returns."""
     step: Any = proof_search._take_bound
-    anew = numba.njit(**{name: value for name, value in step.targetoptions.items() if name != "nopython"})(
-        step.py_func
-    )
+    compiled = numba.njit(
+        **{name: value for name, value in step.targetoptions.items() if name != "nopython"}
+    )(step.py_func)
     nums, turn_nums = (
         np.zeros((2, proof_search.NUM_NUMS), np.int64),
         np.zeros((2, proof_search.NUM_TURN_NUMS), np.int64),
     )
     game = load(mancala_env.Position("leyla").games, 0)
-    anew(encode(lookup("leyla")), nums, turn_nums, 0, 0, game, 5, Conditions(0, 0, 0))
-    (code,) = anew.inspect_llvm().values()
+    compiled(encode(lookup("leyla")), nums, turn_nums, 0, 0, game, 5, Conditions(0, 0, 0))
+    (code,) = compiled.inspect_llvm().values()
     assert "call void @NRT_incref" not in code
 
 
@@ -202,7 +202,7 @@ def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached
     import pty
 
     def said():
-        """Play a turn in a fresh process whose standard error is a terminal; returns what it showed."""
+        """Play a turn in a new process whose standard error is a terminal; returns its output."""
         terminal, child = pty.openpty()
         try:
             subprocess.run(
@@ -224,8 +224,8 @@ def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached
     assert said() == ""
 
 
-def test_a_kernel_may_stand_in_a_file_of_ones_own(tmp_path, monkeypatch):
-    """Its cache folder was named by the file's place in the package, and it has none there."""
+def test_a_kernel_may_be_in_a_file_of_the_user(tmp_path, monkeypatch):
+    """The cache folder used to be named after the file's place in the package, but it has none."""
     file = tmp_path / "own_kernels.py"
     file.write_text(
         "from mancala_env.engine.jit.decorator import kernel\n"
@@ -256,7 +256,7 @@ def two_more(number):
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Return a function that loads a file with two kernels, as a process does that has just started."""
+    """Return a function that loads a file with two kernels, as a new process does."""
     (tmp_path / "two_kernels.py").write_text(_OWN_KERNELS)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(decorator._numba_config, "CACHE_DIR", str(tmp_path / "cache"))
@@ -294,7 +294,7 @@ def test_a_kernel_is_compiled_once_for_each_signature(start):
 def test_a_full_disk_costs_the_cache_only(start, tmp_path, size):
     with largest_file(size):
         assert start().one_more(1) == 2
-    assert files_of(tmp_path) == []  # half a file is no use to anybody
+    assert files_of(tmp_path) == []  # no incomplete file is left
     assert start().one_more(1) == 2
     last = start()
     assert (last.one_more(1), num_hits(last.one_more)) == (2, 1)
@@ -321,7 +321,7 @@ def halved(path):
 
 
 def zeroed(path):
-    """Write the zeros that a crash of the machine leaves where data was not on the disk yet."""
+    """Write zeros, as a crash of the machine leaves for data that was not on the disk yet."""
     content = path.read_bytes()
     path.write_bytes(content[:-4096] + bytes(4096))
 
@@ -337,7 +337,7 @@ def garbled(path):
 
 
 def of_somebody_else(path):
-    """Put the compiled code of another kernel there."""
+    """Replace the file with the compiled code of another kernel."""
     other = next(
         other for other in path.parent.iterdir() if "two_more" in other.name and other.suffix == ".nbc"
     )
@@ -345,7 +345,7 @@ def of_somebody_else(path):
 
 
 def unreadable(path):
-    """Put a link to itself there, which not even root can read."""
+    """Replace the file with a link to itself, which even root cannot read."""
     path.unlink()
     path.symlink_to(path)
 
@@ -379,7 +379,7 @@ def test_a_file_that_cannot_be_replaced_is_done_without(start, tmp_path):
 
 
 def test_a_pickle_that_does_not_fit_is_compiled_again(start, monkeypatch):
-    """So it is after an upgrade of a library whose classes are in the file, under other names."""
+    """This happens after an upgrade of a library that renames classes stored in the file."""
     assert start().one_more(1) == 2
 
     def refuse(*_):
@@ -427,7 +427,7 @@ def test_a_read_only_folder_is_read(site, tmp_path):
 
 
 def test_processes_that_start_together_share_a_cache(tmp_path):
-    """numba's index file is written whole by each process, so that one loses what another has added."""
+    """Each process rewrites numba's index file, so that one process loses the entries of another."""
     (tmp_path / "two_kernels.py").write_text(_OWN_KERNELS)
     variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     variables["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{PACKAGE.parent}"
@@ -447,7 +447,7 @@ def test_processes_that_start_together_share_a_cache(tmp_path):
 
 
 def test_a_closure_is_not_cached(tmp_path, monkeypatch):
-    """What it closes over is compiled into it, and is not in the digest of its sources."""
+    """Values of a closure are compiled into the kernel, but they are not in the digest of its sources."""
     monkeypatch.setattr(decorator._numba_config, "CACHE_DIR", str(tmp_path / "cache"))
     decorator.cache_folder.cache_clear()
 

@@ -1,4 +1,4 @@
-"""The naive twin against recorded games, counts, exact values and the published positions.
+"""The twin of the engine compared with recorded games, counts, exact values and published positions.
 
 What no data covers (stall, passing, the rounds of a match) has a test of its own, one rule each.
 """
@@ -20,7 +20,7 @@ PUBLISHED = json.loads((DATA / "published.json").read_text())
 PERFT = json.loads((DATA / "perft.json").read_text())
 EXACT = json.loads((DATA / "exact.json").read_text())
 
-# The plain search below needs some seconds for all positions with this many free seeds or fewer.
+# The plain search below takes some seconds for all positions with at most this many free seeds.
 EXACT_FREE_SEEDS = 8
 
 
@@ -43,7 +43,7 @@ def board(ruleset, drawing, player=SOUTH, stores=(0, 0), **fields):
 
 
 def finished(ruleset, counts, **fields):
-    """Return a round that is over with these counts."""
+    """Return the end of a round with these counts."""
     empty = " ".join(["0"] * NAIVE_RULESETS[ruleset].width)
     return board(ruleset, f"{empty}\n{empty}", stores=counts, end="stuck", **fields)
 
@@ -170,7 +170,7 @@ def test_endless_relay_position(expected):
     if turn.endless:
         assert turn.laps == 1000
         before.end = "endless"
-        assert game == before  # every seed back, the stall counter and the player as they were
+        assert game == before  # every seed is back; the stall counter and the player are unchanged
         assert naive.legal(game) == []
         assert naive.counts(game) == (23, 5)
 
@@ -204,7 +204,7 @@ def test_norths_gabata_3_opening_is_souths_from_the_other_seat():
 def random_round(ruleset, rng):
     """Play a random round; return its turns, legal holes, laps and final count.
 
-    The laps of an endless turn are left out, as in the published figures (tests/data/README.md).
+    The laps of an endless turn are not counted, as in the published figures (tests/data/README.md).
     """
     game = naive.new_game(NAIVE_RULESETS[ruleset])
     turns = holes = laps = 0
@@ -227,7 +227,7 @@ def assert_mean(name, values, published, digits):
 
 
 def assert_ratio(name, parts, wholes, published, digits):
-    """Check a ratio of two means: its error is that of the games' differences from the ratio."""
+    """Check a ratio of two means. Its error is that of the differences of games from the ratio."""
     ratio, mean = sum(parts) / sum(wholes), fmean(wholes)
     residuals = [part / mean - ratio * whole / mean for part, whole in zip(parts, wholes, strict=True)]
     error = stdev(residuals) / len(residuals) ** 0.5
@@ -256,7 +256,7 @@ def test_souths_opening_wins_every_random_round_of_gabata_3():
         assert south > north
 
 
-# Section 3, the lines of the table that no recorded game reaches
+# Section 3: lines of the table that occur in no recorded game
 
 
 def test_a_long_lap_sows_the_emptied_hole_too():
@@ -413,7 +413,7 @@ def test_layli_round_ends_when_the_player_to_move_is_stuck():
     assert naive.counts(game) == (4, 2)
 
 
-def test_layli_round_goes_on_when_only_the_player_who_moved_is_stuck_but_not_in_ludiis():
+def test_layli_round_continues_when_only_the_player_who_moved_is_stuck_but_not_in_ludiis():
     drawing = """
         1 0 0 0 0 0
         0 0 0 0 0 1

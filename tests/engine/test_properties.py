@@ -1,4 +1,4 @@
-"""What holds for every ruleset, position and action (hypothesis draws them)."""
+"""Properties of every ruleset, position and action, drawn by hypothesis."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def test_seeds_are_conserved_and_free_seeds_never_grow(game, choice):
     turn = game.play(game.legal_actions[choice % len(game.legal_actions)])
     assert sum(game.counts) == int(game.seeds.sum()) + sum(game.stores) == game.ruleset.total_seeds
     assert free_seeds(game) <= free
-    assert (game.owner[owned] == owners[owned]).all()  # what is owned stays owned
+    assert (game.owner[owned] == owners[owned]).all()  # owned holes stay owned
     assert (game.stall == 0) == (free_seeds(game) < free) or turn.endless
 
 
@@ -122,7 +122,7 @@ def test_random_play_is_the_same_for_one_game_and_64(ruleset, seed, turns):
 
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i", "gabata_3"])
 def test_one_thread_plays_as_two_do(ruleset):
-    # From 1,024 games on, a step is split between two threads.
+    # With 1,024 games or more, two threads share a step.
     one = Batch(ruleset, 1100, rounds=2, seed=3, num_threads=1, first_player="random")
     two = Batch(ruleset, 1100, rounds=2, seed=3, num_threads=2, first_player="random")
     assert one.play_random(25) == two.play_random(25) == 1100 * 25

@@ -1,4 +1,4 @@
-"""The engine against games, counts and positions from outside: tests/data, and docs/rules.md section 8."""
+"""The engine compared with independent games, counts and positions (tests/data; docs/rules.md, section 8)."""
 
 import json
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_abstract_games_13_endgame_problem(line):
         assert list(game.counts) == line["counts"]
     if line["replies_end_in_an_uur"]:
         assert game.legal_actions
-        for reply in game.legal_actions:  # a last seed in an uur takes nothing, and one seed is less free
+        for reply in game.legal_actions:  # a last seed in an uur captures nothing; one free seed less
             after = game.copy()
             free = after.seeds[after.owner == NOBODY].sum()
             turn = after.play(reply)
@@ -207,13 +207,13 @@ def test_random_play_statistics(ruleset):
     assert_close("South wins", south > north, published["south_wins"], 3)
     assert_close("North wins", south < north, published["north_wins"], 3)
     assert_close("draws", south == north, published["draws"], 3)
-    # A ratio of two means: its error is that of each game's difference from it.
+    # The error of a ratio of two means is that of the differences of games from the ratio.
     ratio = holes.sum() / turns.sum()
     assert_close("legal", (holes - ratio * turns) / turns.mean() + ratio, published["legal_per_turn"], 2)
 
 
 def test_laps_of_random_play():
-    # 2.94 leaves the endless turns out; with their 1,000 laps each it is 3.17 (tests/data/README.md).
+    # 2.94 does not count endless turns; with their 1,000 laps each it is 3.17 (tests/data/README.md).
     published = PUBLISHED["random_play"]["rulesets"]["layli_goobalay"]["laps_per_turn"]
     rng = np.random.default_rng(5)
     laps = []

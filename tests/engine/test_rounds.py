@@ -1,4 +1,4 @@
-"""One test per rule of the passage between rounds: docs/rules.md, section 5, and the openings of 6 and 7."""
+"""One test per rule of the next round: docs/rules.md, section 5, and the openings of sections 6 and 7."""
 
 from dataclasses import replace
 
@@ -110,7 +110,7 @@ def test_a_layli_match_is_over_when_the_loser_cannot_put_a_seed_in_each_hole(cou
     assert game.match_winner == winner
 
 
-def test_one_seed_in_each_hole_is_enough_to_go_on():
+def test_one_seed_in_each_hole_is_enough_to_continue():
     game = next_round("layli_goobalay", (42, 6))
     assert game.seeds.tolist() == [1] * 12
     assert game.stores == (36, 0)
@@ -243,7 +243,7 @@ def test_a_clockwise_surplus_is_worth_the_last_holes_in_sowing_order():
     assert Position.from_text(game.to_text(), ruleset) == game
 
 
-def test_territory_is_counted_anew_from_the_rows_every_round():
+def test_territory_is_counted_from_the_rows_in_every_round():
     game = next_round("gabata_i", (20, 28), territory=[0] * 9 + [1] * 3)
     assert game.territory.tolist() == [1] + [0] * 5 + [1] * 6
 
@@ -266,7 +266,7 @@ def test_gabata_surplus_on_the_other_boards(ruleset, width):
 
 @pytest.mark.parametrize(("counts", "winner"), [((30, 18), SOUTH), ((18, 30), NORTH), ((24, 24), None)])
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla", "gabata_i"])
-def test_the_last_count_decides_a_match_that_could_go_on(ruleset, counts, winner):
+def test_the_last_count_decides_a_match_that_could_continue(ruleset, counts, winner):
     game = finished(ruleset, counts)
     assert game.next_round() is not None
     assert game.match_winner == winner
@@ -313,7 +313,7 @@ def test_gabata_3_opens_in_later_rounds_too(starter):
 
 
 def test_a_gabata_3_starter_without_the_last_eight_passes():
-    # South kept hole 5 alone: it heaps up the eights, takes hole 6, and hole 4 is not South's to sow.
+    # South kept hole 5 only. It gathers the eights there and takes hole 6, but it may not sow hole 4.
     game = next_round("gabata_3", (2, 46), starter=NORTH)
     assert_drawn(
         game,

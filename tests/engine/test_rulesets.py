@@ -1,4 +1,4 @@
-"""The catalogue of docs/rules.md, sections 6 and 7, and the dials of a ruleset of one's own."""
+"""The catalogue of docs/rules.md, sections 6 and 7, and the rule options of custom rulesets."""
 
 from dataclasses import FrozenInstanceError, replace
 
@@ -8,7 +8,7 @@ from error_checks import raises
 
 from mancala_env import InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 
-# name: row width, seeds a hole, direction, landing, round end, match
+# name: row width, seeds per hole, direction, landing, round end, match
 CATALOGUE = {
     "layli_goobalay": (6, 4, "anticlockwise", "uur", "mover_stuck", "mirror"),
     "leyla_gobale_ii": (6, 5, "anticlockwise", "uur", "mover_stuck", "mirror"),
@@ -49,7 +49,7 @@ def test_catalogue(name):
     assert ruleset.source
 
 
-def test_only_ludiis_rulesets_turn_ludiis_dials():
+def test_only_ludiis_rulesets_use_ludiis_rule_options():
     for name in rulesets.names():
         ruleset = rulesets.lookup(name)
         has_ludiis_dials = (
@@ -91,7 +91,7 @@ def test_a_ruleset_cannot_be_changed():
         rulesets.lookup("leyla").row_width = 3  # type: ignore[misc]
 
 
-def test_sizes_follow_from_the_dials():
+def test_sizes_follow_from_the_rule_options():
     ruleset = Ruleset(row_width=7, seeds_per_hole=3)
     assert (ruleset.num_holes, ruleset.total_seeds) == (14, 42)
 
@@ -104,7 +104,7 @@ def test_the_action_space_is_the_row_unless_territory_can_change_hands(name, rou
     assert rulesets.lookup(name).num_actions(rounds) == (2 * width if wide else width)
 
 
-# A ruleset of one's own: the ranges of the dials
+# Custom rulesets: the ranges of the rule options
 
 
 @pytest.mark.parametrize("width", range(2, 13))
@@ -139,7 +139,7 @@ def test_row_widths_2_to_12_play(width):
         ({"name": None}, ["name", None]),
     ],
 )
-def test_a_dial_out_of_range_is_refused(dials, why):
+def test_a_rule_option_out_of_range_is_refused(dials, why):
     with raises(InvalidRuleset, why):
         Ruleset(**dials)
 
@@ -171,7 +171,7 @@ GABATA = {"landing": "weg", "round_end": "both_stuck", "match": "territory"}
         ({"opening": "rightmost", "match": "mirror"}, "match='mirror'"),
     ],
 )
-def test_dials_that_do_not_go_together_are_refused_with_the_reason(dials, why):
+def test_an_invalid_combination_of_rule_options_is_refused_with_the_reason(dials, why):
     with raises(InvalidRuleset, why) as error:
         Ruleset(**dials)
     assert isinstance(error.value, MancalaError | ValueError)
@@ -185,7 +185,7 @@ def test_a_catalogue_ruleset_can_be_varied():
 
 
 def test_a_name_of_the_catalogue_is_taken():
-    """Its text would be read back as the catalogue's game."""
+    """Its text would be read as a game of the catalogue."""
     with raises(InvalidRuleset, "leyla"):
         Ruleset(name="leyla", landing="uur")
     leyla = rulesets.lookup("leyla")

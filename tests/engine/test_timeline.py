@@ -1,4 +1,4 @@
-"""The timeline of a turn: replayed, it is the turn."""
+"""The timeline of a turn gives the same result as the turn."""
 
 import gzip
 import json
@@ -15,12 +15,12 @@ from mancala_env import IllegalMove, Position, rulesets
 from mancala_env.engine.timeline import KINDS, replay
 
 HANDS = {"lift": 1, "capture": 1, "ransom": 1, "drop": -1, "store": -1}
-"""Whether an event takes seeds into the hand, or out of it."""
+"""Sign of the change of seeds in hand, by kind of event."""
 RECORDINGS = sorted((Path(__file__).parent.parent / "data").glob("ludii_*.jsonl.gz"))
 
 
 def assert_replays(position, action):
-    """Play an action, and check that its timeline, replayed, ends where the engine does; return both."""
+    """Play an action, check that replaying its timeline gives the same position, and return both."""
     timeline = position.timeline(action)
     boards = list(replay(position.state, timeline.events))
     total = position.seeds.sum() + sum(position.stores)
@@ -87,7 +87,7 @@ def test_every_kind_of_event_happens():
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(own_rulesets(), st.integers(0, 2**32 - 1))
-def test_replayed_timelines_are_games_of_random_dials(ruleset, seed):
+def test_replayed_timelines_are_games_of_random_rule_options(ruleset, seed):
     play_at_random(Position(ruleset), np.random.default_rng(seed), turns=60)
 
 
@@ -104,7 +104,7 @@ def test_the_timeline_of_an_illegal_action_is_refused():
 
 
 def test_three_opposite_crosses_over():
-    """Three opposite, an empty hole of one's own: one crosses, and both become uur (RULES 3)."""
+    """Three seeds opposite an own empty hole: one crosses over, and both holes become uur (RULES 3)."""
     position = Position("layli_goobalay", seeds=[1, 0, 0, 0, 0, 4, 0, 0, 0, 0, 3, 0])
     kinds = [(event.kind, event.hole, event.seeds) for event in position.timeline(0).events]
     assert kinds[:-1] == [

@@ -1,4 +1,4 @@
-"""Games from the same seeds are the same, bit for bit, as when the table was written."""
+"""Games from fixed seeds are bit-equal to those of the stored table."""
 
 import json
 from pathlib import Path

@@ -231,7 +231,7 @@ def test_layli_a_last_seed_in_the_opponents_uur_ends_the_turn_and_takes_nothing(
         assert game.seeds[4] == 3
 
 
-def test_layli_a_last_seed_in_an_empty_uur_of_ones_own_side_captures_nothing():
+def test_layli_a_last_seed_in_an_empty_uur_on_the_movers_side_captures_nothing():
     game = position(
         "layli_goobalay",
         """
@@ -245,7 +245,7 @@ def test_layli_a_last_seed_in_an_empty_uur_of_ones_own_side_captures_nothing():
 
 @pytest.mark.parametrize("held", [1, 2, 3, 4, 5])
 def test_layli_any_occupied_free_hole_relays_on_both_sides(held):
-    # Hole 5 (South's own) or hole 6 (North's): the seeds found there are sown on with the last one.
+    # The seeds in hole 5 (South's) or hole 6 (North's) are sown on together with the last one.
     own = position("layli_goobalay", f"1 0 0 0 0 0\n0 0 0 0 1 {held}")
     theirs = position("layli_goobalay", f"1 0 0 0 0 {held}\n0 0 0 0 0 1")
     assert own.play(4).laps >= 2
@@ -339,7 +339,7 @@ def test_three_opposite_counts_what_the_lap_has_just_sown_there():
         """,
         stores=(0, 0),
     )
-    # Twelve seeds come round to hole 0, whose opposite, hole 11, has grown from 4 to 5: a capture of 6.
+    # Twelve seeds end in hole 0. Hole 11 opposite has grown from 4 to 5: a capture of 6 seeds.
     assert game.play(0).captured == 6
     game = position(
         "layli_goobalay",
@@ -440,7 +440,7 @@ def test_a_last_seed_in_ones_own_owned_hole_ends_the_turn(ruleset):
             1 0 0 0 2s 2
             """,
         )
-        turn = game.play(5)  # into one's own hole across the board
+        turn = game.play(5)  # into an own hole on the other side
         assert (turn.laps, turn.captured, turn.new_owned, game.player) == (1, 0, (), NORTH)
         assert game.seeds[7] == held + 1
 
@@ -621,7 +621,7 @@ def test_an_empty_hole_ends_the_turn_on_either_side_whatever_lies_opposite(rules
             1 0 0 1 0 {facing}
             """,
         )
-        turn = game.play(3)  # hole 4, one's own
+        turn = game.play(3)  # hole 4, South's own
         assert (turn.laps, turn.captured, turn.new_owned) == (1, 0, ())
         assert (game.seeds[4], game.seeds[7]) == (1, facing)
     game = position(ruleset, "1 0 0 0 3 0\n1 0 0 0 0 1")
@@ -661,7 +661,7 @@ def test_side_means_territory_in_a_later_gabata_round():
     assert game.play(5).new_owned == (7,)
     game = position("gabata_i", drawing, territory=south_has_six_and_seven)
     assert game.legal_actions == (0, 5, 6, 7)
-    turn = game.play(5)  # a fourth seed in one's own hole 7: sown on
+    turn = game.play(5)  # a fourth seed in South's own hole 7 is sown on
     assert (turn.laps, turn.new_owned, game.seeds[7]) == (3, (), 0)
 
 
@@ -849,14 +849,14 @@ def test_fifty_turns_with_the_same_number_of_free_seeds_end_the_round(ruleset, s
 
 
 def test_fifty_quiet_turns_from_the_start_of_the_counter():
-    # A lone seed is sown round the board for ever: in Gabata nothing can happen to it.
+    # In Gabata, a lone seed is sown round the board without end.
     game = position("gabata_i", "0 0 0 0 0 0\n1 0 0 0 0 0")
     num_turns = 0
     while not game.is_over:
         game.play(game.legal_actions[0])
         num_turns += 1
     assert (game.end, num_turns, game.stall) == ("stall", 50, 50)
-    assert game.counts == (1, 0)  # four times round and two holes on
+    assert game.counts == (1, 0)  # four times round the board and two more holes
 
 
 def test_passes_are_not_turns_of_the_stall_counter():

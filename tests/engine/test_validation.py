@@ -1,4 +1,4 @@
-"""Games that come from outside: impossible ones are refused and change nothing."""
+"""Validation of games from callers: impossible games are rejected and change nothing."""
 
 import itertools
 
@@ -92,7 +92,7 @@ def test_debts_are_together_at_most_all_seeds():
 
 @pytest.mark.parametrize("name", rulesets.names())
 def test_a_position_and_an_array_are_refused_alike(name):
-    """What Position takes as numbers, it takes as an array, and the other way round."""
+    """Position accepts the same values as numbers and as an array."""
     ruleset, rng = rulesets.lookup(name), np.random.default_rng(1)
     start = Position(ruleset).games
     is_refused = set()
@@ -134,7 +134,7 @@ def test_a_row_that_is_not_there_is_refused(b):
 def test_only_the_wanted_games_are_taken_over():
     batch, other = Batch("leyla", 3, seed=1), Batch("leyla", 3, seed=2, opening_turns=4)
     games = other.games.copy()
-    games[1, PLAYER_COLUMN] = 9  # not wanted, so not looked at
+    games[1, PLAYER_COLUMN] = 9  # this row is masked, so it is not checked
     start = batch.games[1].copy()
     batch.load(games, np.array([True, False, True]))
     assert (batch.games[[0, 2]] == other.games[[0, 2]]).all()
@@ -152,7 +152,7 @@ OWN = {
 
 
 def gained_by(ruleset, player, count):
-    """Return the territory, a player a hole, where a player has gained so many of the opponent's holes."""
+    """Return the territory by hole after a player has gained a number of the opponent's holes."""
     width = ruleset.row_width
     row = list(range(width, 2 * width) if player == 0 else range(width))
     gained = row[:count] if ruleset.direction == "anticlockwise" else row[::-1][:count]
@@ -160,10 +160,10 @@ def gained_by(ruleset, player, count):
 
 
 def with_territory(ruleset, territory):
-    """Return a game in which each player owns nothing and may sow from these holes."""
+    """Return a game without owned holes in which players may sow from these holes."""
     games = Position(ruleset, round=2, seeds=[1] * ruleset.num_holes).games
     games[0, TERRITORY_COLUMN] = sum(1 << hole for hole, player in enumerate(territory) if player == 0)
-    # An endless relay has ended the round: nothing else in the game says who could go on.
+    # After an endless relay, nothing else in the game says who could move.
     games[0, END_COLUMN] = END_REASONS.index("endless")
     return games
 

@@ -1,4 +1,4 @@
-"""The PettingZoo environments: rules, masks, rewards, episodes, and what they refuse."""
+"""The PettingZoo environments: rules, masks, rewards, episodes and errors."""
 
 import copy
 import doctest
@@ -40,7 +40,7 @@ def raw_env(ruleset, **options) -> Any:
 
 
 def play_out(env, rng, most_turns=10**6):
-    """Play random legal turns until the episode is over; yields each action once played."""
+    """Play random legal turns until the episode is over; yields each action after it was played."""
     for _ in range(most_turns):
         if any(env.terminations.values()):
             return
@@ -125,7 +125,7 @@ def test_an_episode_of_three_rounds_has_rewards_at_its_end_alone():
     assert env.rewards["player_0"] == pytest.approx((south - north) / 48)
 
 
-def test_a_match_goes_on_until_a_player_cannot_set_up():
+def test_a_match_continues_until_a_player_cannot_set_up():
     env: Any = layli_goobalay_v0.raw_env(rounds="match")
     env.reset()
     list(play_out(env, np.random.default_rng(0)))
@@ -214,7 +214,7 @@ def test_env_lets_an_illegal_action_lose_as_the_classic_games_do():
     assert env.agents == []
 
 
-def test_env_refuses_what_is_no_action_at_all():
+def test_env_refuses_what_is_not_an_action():
     env: Any = layli_goobalay_v0.env()
     env.reset()
     for action in (6, -1, 10**30, True, np.True_, 1.0, "1", None):
@@ -294,13 +294,13 @@ def test_wrong_arguments_are_named(options, message):
 
 
 @pytest.mark.parametrize("module", FAMILY_OF.values(), ids=lambda module: module.__name__)
-def test_the_example_of_each_door_runs(module):
+def test_the_example_of_each_entry_point_runs(module):
     failed, attempted = doctest.testmod(module)
     assert failed == 0
     assert attempted > 0
 
 
-def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():
+def test_every_ruleset_is_played_through_one_entry_point_and_refused_at_the_others():
     for name in ALL:
         ruleset = rulesets.lookup(name)
         for landing, module in FAMILY_OF.items():
@@ -312,7 +312,7 @@ def test_every_ruleset_is_played_through_one_door_and_refused_at_the_others():
                 module.env(ruleset=ruleset)
 
 
-def test_every_door_names_its_rulesets_and_defaults_to_the_first():
+def test_every_entry_point_names_its_rulesets_and_defaults_to_the_first():
     for family in FAMILIES.values():
         module = FAMILY_OF[family.landing]
         assert module.raw_env().ruleset.name == family.default == family.ruleset_names()[0]

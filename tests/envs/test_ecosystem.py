@@ -1,4 +1,4 @@
-"""Every environment through every conformance test that Gymnasium and PettingZoo ship."""
+"""Every environment passes all conformance tests of Gymnasium and PettingZoo."""
 
 import warnings
 from typing import Any
@@ -8,14 +8,14 @@ import pytest
 from env_makers import ALL, IDS, aec_env, every_ruleset_and_kind, gym_env
 from gymnasium.utils.env_checker import check_env
 
-with warnings.catch_warnings():  # PettingZoo's tests import its own games by the way it is about to drop
+with warnings.catch_warnings():  # PettingZoo's tests use a deprecated import of its own games
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
     from pettingzoo.test import api_test, seed_test
     from pettingzoo.test.render_test import collect_render_results
 
 
-# api_test knows PettingZoo's own environments with dict observations by name and warns of all others, and
-# it takes whatever has two dimensions for a picture. Who has no legal action sees zeros.
+# api_test warns of dict observations in all environments but PettingZoo's own, and of observations with two
+# dimensions, which it takes for pictures. A player without a legal action sees zeros.
 @pytest.mark.filterwarnings(
     "error",
     "ignore:The observation contains negative numbers and is in the shape of a graphical:UserWarning",
@@ -49,7 +49,7 @@ def test_pettingzoo_render(ruleset):
 @every_ruleset_and_kind
 def test_gymnasium_check_env(ruleset, kind, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # it opens a window
-    # check_env draws some actions in one position and plays them in another, so they may be illegal there.
+    # check_env draws actions in one position and plays them in another, where they may be illegal.
     options: Any = {"illegal": "lose", "observation": kind}
     check_env(gym_env(ruleset, **options))
     check_env(gym_env(ruleset, seat="random", rounds="match", render_mode="ansi", **options))

@@ -1,4 +1,4 @@
-"""The kinds of observation of every environment: what is seen, where it is empty, and how it is declared."""
+"""The observation kinds of every environment: contents, zero rows and spaces."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from mancala_env.observations.per_action import BOARDS
 
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 OF_ACTIONS = KINDS[1:]
-# One of each family, one with territory; the wide boards would take minutes for four turns ahead in Python.
+# One ruleset of each family, and one with territory. On wide boards, four turns ahead take minutes in Python.
 CASES = [("layli_goobalay", 1), ("leyla", 3), ("gabata_five_holes", "match")]
 SMALL = Ruleset(name="narrow", row_width=3, seeds_per_hole=5, landing="uur", match="mirror")
 
@@ -102,7 +102,7 @@ def test_a_vector_env_shows_each_game_as_the_single_env_does(kind, threads):
         np.testing.assert_array_equal(seen, wanted)
         actions = rng.integers(0, 6, 300) if rng.random() < 0.2 else infos["action_mask"].argmax(axis=1)
         following, _, terminations, _, infos = vector.step(actions)
-        np.testing.assert_array_equal(seen, kept)  # what was returned is the caller's
+        np.testing.assert_array_equal(seen, kept)  # the returned array belongs to the caller
         for b in np.flatnonzero(terminations):
             ended += 1
             final = infos["final_obs"][b]
@@ -174,7 +174,7 @@ def test_the_version_of_values_is_that_of_the_ruleset():
         assert env.metadata["observation_version"] == wanted
 
 
-def test_every_door_refuses_values_where_there_is_no_value_network():
+def test_every_entry_point_refuses_values_where_there_is_no_value_network():
     shown: Any = {"ruleset": SMALL, "observation": "values"}
     for make in (
         lambda: layli_goobalay_v0.env(**shown),
@@ -192,7 +192,7 @@ def test_environments_show_the_board_unless_told_otherwise():
     assert MancalaEnv().metadata["observation"] == "board"
     assert layli_goobalay_v0.env().metadata["observation"] == "board"
     assert MancalaVectorEnv().metadata["observation"] == "board"
-    assert "observation" not in MancalaEnv.metadata, "what one environment shows is no matter of the class"
+    assert "observation" not in MancalaEnv.metadata, "the class does not store an observation"
 
 
 KINDS_IN_WORDS = " or ".join(map(repr, KINDS))
@@ -205,7 +205,7 @@ KINDS_IN_WORDS = " or ".join(map(repr, KINDS))
         *(("flatten", flatten, "True or False") for flatten in ("no", 0, None)),
     ],
 )
-def test_every_door_says_what_may_be_shown(name, value, said):
+def test_every_entry_point_says_what_may_be_shown(name, value, said):
     shown = {name: value}
     for make in (
         lambda: layli_goobalay_v0.env(**shown),

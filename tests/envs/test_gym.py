@@ -1,4 +1,4 @@
-"""The Gymnasium environment: the learner's turns are steps, the opponent's are not."""
+"""The Gymnasium environment, in which only the learner's turns are steps."""
 
 import pickle
 
@@ -24,7 +24,7 @@ IDS = [family.gym_id for family in FAMILIES.values()]
 
 
 class Lowest(Agent):
-    """Plays the lowest legal action: an opponent without chance."""
+    """A deterministic opponent that plays the lowest legal action."""
 
     def __init__(self, ruleset):
         super().__init__(ruleset, spec="lowest", num_threads=1)
@@ -36,7 +36,7 @@ class Lowest(Agent):
 
 
 def play_out(env, rng, most_steps=10**6):
-    """Play random legal turns to the end of the episode; returns what every step returned."""
+    """Play random legal turns to the end of the episode; returns the results of all steps."""
     steps = []
     while len(steps) < most_steps:
         steps.append(env.step(rng.choice(np.flatnonzero(env.action_masks()))))
@@ -252,7 +252,7 @@ def test_what_is_returned_is_the_callers_to_change():
 
 def test_an_opponent_who_always_ends_the_round_first_is_reported():
     #  North 1 1
-    #  South 1 1   South's hole 0 captures the last seed facing it, and North is left with none to sow.
+    #  South 1 1   South's hole 0 captures the seed opposite, and North cannot sow.
     ruleset = Ruleset(name="tiny", row_width=2, seeds_per_hole=1)
     position = Position(ruleset)
     position.play(0)
@@ -364,7 +364,7 @@ def test_masks_and_probabilities_given_to_a_space_replace_its_own():
     ],
 )  # fmt: skip
 def test_a_seed_plays_the_same_games_in_every_version(ruleset, opponent, first, fourth):
-    """A change of these games breaks recorded seeds of users, so it belongs into the change log."""
+    """A change of these games breaks seeds that users recorded, so it must be in CHANGELOG.md."""
     env = MancalaEnv(ruleset, opponent=opponent, seat="random", first_player="random")
     env.reset(seed=7)
     assert env.position.to_text() == first

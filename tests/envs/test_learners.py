@@ -1,4 +1,4 @@
-"""Every environment through the checks of libraries that learn, and their learners on it."""
+"""Every environment passes the checks of learning libraries, and their learners run on it."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from torchrl.envs.utils import check_env_specs
 from mancala_env.observations import KINDS
 
 
-# Its advice where an observation has two dimensions is a policy made for it; docs/environments.md has one.
+# For observations of two dimensions it recommends a custom policy; docs/environments.md has one.
 @pytest.mark.filterwarnings("error", "ignore:Your observation  has an unconventional shape:UserWarning")
 @every_ruleset_and_kind
 def test_stable_baselines3_check_env(ruleset, kind):

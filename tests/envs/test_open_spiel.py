@@ -20,7 +20,7 @@ from mancala_env.envs import open_spiel  # noqa: E402
 
 @pytest.mark.parametrize("name", rulesets.names())
 def test_openspiels_random_simulations(name):
-    """Serialisation, masks, returns, observers: all that OpenSpiel asks of a game."""
+    """Serialization, masks, returns and observers: the requirements of OpenSpiel."""
     pyspiel.random_sim_test(pyspiel.load_game(f"mancala_{name}"), num_sims=2, serialize=True, verbose=False)
 
 
@@ -60,7 +60,7 @@ def test_openspiels_tree_search_beats_random_play():
     assert won > 0
 
 
-def test_margins_and_rulesets_of_ones_own():
+def test_margins_and_custom_rulesets():
     mine = rulesets.Ruleset(name="mine", row_width=3, seeds_per_hole=3)
     game = open_spiel.load(mine, reward="margin")
     state = game.new_initial_state()

@@ -1,4 +1,4 @@
-"""The loop of a learner among others: whole steps or none, a generator a game, opponents by row."""
+"""Steps of a learner among opponents: atomic steps, a random generator per game, opponents by row."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ OPPONENTS: list[Any] = ["greedy", "minimax:1", ["random", "minimax:1"]]
 
 
 class Failing(Agent):
-    """Plays the lowest legal action, but raises an error now and then if it has one."""
+    """Plays the lowest legal action. If it has an error, it sometimes raises it."""
 
     def __init__(self, ruleset, error: BaseException | None):
         super().__init__(ruleset, spec="failing", num_threads=1)
@@ -42,7 +42,7 @@ class Failing(Agent):
 
 
 class Wrong(Agent):
-    """Chooses what it was made with."""
+    """Plays a fixed action."""
 
     def __init__(self, ruleset, choice):
         super().__init__(ruleset, spec="wrong", num_threads=1)
@@ -54,7 +54,7 @@ class Wrong(Agent):
 
 @pytest.mark.parametrize("error", [RuntimeError("tired"), KeyboardInterrupt()], ids=repr)
 def test_an_exception_in_the_opponents_turn_leaves_the_episode_as_it_was(error):
-    """The same steps, tried again after each exception, are those of an opponent that never raises."""
+    """Steps repeated after each exception give the same results as with an opponent that never raises."""
     failing = MancalaEnv("gabata_i", opponent=Failing("gabata_i", error), rounds=2)
     steady = MancalaEnv("gabata_i", opponent=Failing("gabata_i", None), rounds=2)
     rng, raised, ends = np.random.default_rng(0), 0, 0
@@ -158,7 +158,7 @@ def test_native_and_sync_play_the_same_games_from_the_same_seeds(mode, opponent)
 @pytest.mark.parametrize("mode", MODES)
 def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
     envs: Any = gymnasium.make_vec("mancala/Gabata-v0", num_envs=3, autoreset_mode=mode, illegal="random")
-    # (Gymnasium 1.2.0's DictInfoToList fails on what its own RecordEpisodeStatistics says.)
+    # (In Gymnasium 1.2.0, DictInfoToList fails on the infos of RecordEpisodeStatistics.)
     lists = [] if gymnasium.__version__ == "1.2.0" else [vector_wrappers.DictInfoToList]
     for wrap in (
         vector_wrappers.RecordEpisodeStatistics,
@@ -172,7 +172,7 @@ def test_gymnasiums_vector_wrappers_that_make_sense_run_in_every_mode(mode):
         try:
             envs = wrap(envs)
         except (AssertionError, ValueError):
-            if mode == AutoresetMode.NEXT_STEP:  # Gymnasium's wrappers that keep statistics know no other
+            if mode == AutoresetMode.NEXT_STEP:  # the only mode that Gymnasium's statistics wrappers support
                 raise
     envs.reset(seed=1)
     for _ in range(30):
@@ -262,7 +262,7 @@ def test_two_environments_do_not_disturb_each_other_through_one_agent():
     assert episode(lambda: None) == episode(lambda: other.reset(seed=9))
 
 
-def test_opponents_are_drawn_by_weight_and_games_under_way_go_on_against_whom_they_met():
+def test_opponents_are_drawn_by_weight_and_games_under_way_continue_against_whom_they_met():
     one, two, three = (agents.make(spec, LAYLI) for spec in ("random", "greedy", "minimax:1"))
     duel = Duel(LAYLI, 2000, opponents=[one, two], observer=Observer(LAYLI), autoreset=True, num_threads=1)
     duel.set_opponents([one, two], [3.0, 1.0])
@@ -307,7 +307,7 @@ def test_an_episode_starts_from_a_position_in_every_environment(as_text):
 
 def test_a_position_is_gone_back_to_where_the_opponent_ends_the_episode_before_the_learners_turn():
     #  North 0 0 0 0 0 0
-    #  South 0 0 0 0 1 1: South's hole 4 captures nothing and North is stuck after every turn of South's
+    #  South 0 0 0 0 1 1: South's hole 4 captures nothing, and North is stuck after every turn of South
     stuck = "layli_goobalay 0,0,0,0,0,1/0,0,0,0,0,1 23-23 S"
     env = MancalaEnv(seat="north", opponent="random")
     env.reset(seed=0)
@@ -445,7 +445,7 @@ def test_flat_observations_hold_the_same_numbers(kind):
 
 @pytest.mark.parametrize("family", ["layli_goobalay", "leyla", "gabata_i"])
 def test_a_match_without_end_is_truncated(family):
-    """From the last round that is played, an episode whose match goes on is truncated, not terminated."""
+    """After the last round of an episode, a match that is not over is truncated, not terminated."""
     ruleset = rulesets.lookup(family)
     start = Position(ruleset)
     last = Position(ruleset, start.seeds, stores=start.stores, player=0, round=MAX_ROUNDS, starter=0)
@@ -526,7 +526,7 @@ def test_stable_baselines3_is_told_of_actions_that_are_not_one_a_game(wrong, ill
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_of_a_reset_hold_for_one_episode(mode):
-    """Episodes after that of the given position and seat start as the environment's arguments say."""
+    """After an episode with a given position and seat, the arguments of the environment hold again."""
     start = Position.from_text("layli_goobalay 0,0,0,1,0,0/0,0,0,2,2,0 23-20 N")
     env: Any = MancalaVectorEnv(4, seat="south", opening_turns=0, autoreset_mode=mode)
     env.reset(seed=0, options={"position": start, "seat": "north"})

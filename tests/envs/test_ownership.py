@@ -1,4 +1,4 @@
-"""What an environment returns belongs to the caller: edits change nothing, later steps do not touch it."""
+"""Returned values belong to the caller: neither edits nor later steps have side effects."""
 
 import copy
 from typing import Any
@@ -18,7 +18,7 @@ NUM_STEPS = 60
 
 
 def spoil(value: Any) -> None:
-    """Overwrite all that can be overwritten in what an environment returned."""
+    """Overwrite all mutable parts of a returned value."""
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             for one in value:

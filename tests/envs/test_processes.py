@@ -1,4 +1,4 @@
-"""Processes, threads, signals and memory: nothing hangs, nothing is deaf to Ctrl-C, nothing grows."""
+"""Processes, threads, signals and memory: no call hangs or ignores Ctrl-C, and memory does not grow."""
 
 import gc
 import multiprocessing
@@ -23,12 +23,12 @@ from rich.console import Console
 from mancala_env import Batch, agents, layli_goobalay_v0
 
 LAYLI = "mancala_env:mancala/LayliGoobalay-v0"
-# What is meant to end at once; generous, since machines are busy.
+# Timeout of a call that should end at once; generous for busy machines.
 SECONDS = 60.0
 
 
 def checkpoint(path: Path) -> str:
-    """Write a checkpoint; where torch is not installed (noxfile.py), skip the test."""
+    """Write a checkpoint; skip the test if torch is not installed (noxfile.py)."""
     pytest.importorskip("torch", reason="torch is not installed: mancala-env[train]")
     from value_checkpoints import checkpoint_of
 
@@ -36,7 +36,7 @@ def checkpoint(path: Path) -> str:
 
 
 def random_turns(seed: int) -> np.ndarray:
-    """Play on two threads, and search on two threads; return where that leads."""
+    """Play and search on two threads; returns the results."""
     batch = Batch("leyla", 2048, seed=seed, num_threads=2)
     batch.play_random(20)
     batch.step(agents.make("minimax:2", "leyla", seed=seed, num_threads=2).act(batch.games))
@@ -50,7 +50,7 @@ def play_in_child(seed: int, answers) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_a_process_started_after_threads_were_used_plays_the_same(method: str) -> None:
-    expected = random_turns(1)  # fork copies the pools of threads without the threads
+    expected = random_turns(1)  # fork copies thread pools without their threads
     context: Any = multiprocessing.get_context(method)
     answers = context.Queue()
     child = context.Process(target=play_in_child, args=(1, answers))
@@ -129,7 +129,7 @@ def test_environments_in_processes_play_as_those_in_one(method: str) -> None:
 
 
 class Worker:
-    """A child process that does one thing after the other, each until Ctrl-C."""
+    """A child process that runs one call after the other, each until Ctrl-C."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -151,7 +151,7 @@ class Worker:
         self.lines.put("ended")
 
     def processor_seconds(self) -> float:
-        """Return the seconds it has had a core so far; where that cannot be told, those that went by."""
+        """Return its processor seconds, or the wall time if the system does not tell them."""
         stat = Path(f"/proc/{self.process.pid}/stat")
         if not stat.exists():
             return time.perf_counter()
@@ -159,10 +159,10 @@ class Worker:
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def seconds_to_stop(self, ready: str, work: str) -> tuple[float, float]:
-        """Return how long after Ctrl-C the work stops, and how long it had a core until then."""
+        """Return the wall time and the processor time between Ctrl-C and the end of the call."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{ready}\t{work}\n")
-        assert self.lines.get(timeout=600) == "ready"  # compiling takes a while on a busy machine
+        assert self.lines.get(timeout=600) == "ready"  # compilation is slow on a busy machine
         time.sleep(0.3)
         began, before = time.perf_counter(), self.processor_seconds()
         self.process.send_signal(signal.SIGINT)
@@ -188,7 +188,7 @@ def workers() -> Iterator[list[Worker]]:
 
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
-    """The aim is half a second; on a busy machine only the time on a core says something."""
+    """The aim is half a second. On a busy machine only processor time is meaningful."""
     ready, work = LONG[name]
     if work.startswith("."):
         work = ready.rpartition(".")[0] + work
@@ -201,13 +201,13 @@ def test_ctrl_c_stops(name: str, workers: list[Worker], tmp_path: Path) -> None:
             ready.replace("{path}", path), work.replace("{path}", path)
         )
     except (Empty, AssertionError):
-        workers.pop().end()  # the next test gets another one
+        workers.pop().end()  # the next test gets another worker
         raise
     print(f"{name}: stopped {seconds:.2f} s after Ctrl-C, {busy:.2f} s of them on a core")
     assert busy < 5
 
 
-def test_random_turns_go_on_after_ctrl_c() -> None:
+def test_random_turns_continue_after_ctrl_c() -> None:
     batch = Batch("leyla", 64, seed=1, num_threads=2)
     batch.play_random(1)
     main = Thread(target=lambda: (time.sleep(0.2), os.kill(os.getpid(), signal.SIGINT)))
@@ -218,11 +218,11 @@ def test_random_turns_go_on_after_ctrl_c() -> None:
     games = batch.games.copy()
     time.sleep(0.2)
     assert (batch.games == games).all(), "no thread is still at work"
-    batch.step(batch.legal_mask.argmax(axis=1))  # the masks are those of the games
+    batch.step(batch.legal_mask.argmax(axis=1))  # the masks are up to date
 
 
 def megabytes() -> float:
-    """Return the memory this process holds."""
+    """Return the memory of this process."""
     gc.collect()
     statm = Path("/proc/self/statm")
     if not statm.exists():
@@ -231,7 +231,7 @@ def megabytes() -> float:
 
 
 def grows_by(work, warm: int, times: int) -> float:
-    """Return the megabytes that `times` calls add after `warm` ones."""
+    """Return the growth in megabytes of `times` calls after `warm` calls."""
     for _ in range(warm):
         work()
     before = megabytes()

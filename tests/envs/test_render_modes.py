@@ -1,4 +1,4 @@
-"""What environments draw: text, SVG, pixels, a window; and the tools that record it."""
+"""Render modes of environments (text, SVG, pixels, window), and tools that record them."""
 
 import copy
 import importlib.util
@@ -31,13 +31,13 @@ MODULES = [layli_goobalay_v0, leyla_v0, gabata_v0]
 
 @pytest.fixture(autouse=True)
 def no_screen(monkeypatch):
-    """Draw windows nowhere."""
+    """Use a video driver without a display."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Show everything in a window as quickly as it goes."""
+    """Show everything in a window without delays."""
     for owner in (MancalaEnv, MancalaVectorEnv, *(module.raw_env for module in MODULES)):
         monkeypatch.setitem(owner.metadata, "render_fps", 10_000)
 
@@ -92,7 +92,7 @@ def test_what_is_drawn_is_the_position_with_the_last_turn_marked():
 
 
 class Watched(Agent):
-    """Play the last legal action and write down where."""
+    """Plays the last legal action and records its turns."""
 
     def __init__(self, ruleset):
         super().__init__(ruleset, spec="watched")
@@ -117,7 +117,7 @@ def test_the_marks_are_the_opponents_last_turn(name, rounds):
         env.reset(seed=seed)
         for _ in range(30):
             seen = env._seen()
-            if 0 < len(agent.turns) < 12:  # of more only the last twelve are known
+            if 0 < len(agent.turns) < 12:  # only the last twelve turns are kept
                 before, action = agent.turns[-1]
                 after = before.copy()
                 after.play(action)
@@ -202,7 +202,7 @@ def test_a_new_episode_has_no_marks_of_the_one_before(mode):
 
 
 class FakeWindow:
-    """Keeps what a window is asked to show."""
+    """Records what a window shows."""
 
     def __init__(self) -> None:
         self.shown: list[tuple[np.ndarray, float]] = []
@@ -225,7 +225,7 @@ def with_fake_window(env: Any) -> FakeWindow:
 
 
 def assert_plays(frames: list[Any], before: Position, action: int, fps: float) -> None:
-    """The frames show the turn, no seed takes longer than 0.2 / fps and no turn longer than 4 / fps."""
+    """The frames show the turn. A seed takes at most 0.2 / fps and a turn at most 4 / fps."""
     wanted = list(frames_of_turn(before, action, seed_seconds=1.0, rest_seconds=1 / fps))
     assert len(frames) == len(wanted)
     np.testing.assert_array_equal(frames[-1].pixels, wanted[-1].pixels)
@@ -365,7 +365,7 @@ def test_other_modes_of_the_vec_env_are_refused():
         MancalaVecEnv(2, render_mode="human")
 
 
-# What may be missing
+# Optional libraries
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_a_missing_extra_is_named(mode, module, extra, monkeypatch):
         with raises(ImportError, f".[{extra}]"):
             make(render_mode=mode)
         make(render_mode="svg")
-    if mode == "rgb_array" and there("stable_baselines3"):  # which asks for it, and goes on without
+    if mode == "rgb_array" and there("stable_baselines3"):  # SB3 asks for the mode and works without it
         from stable_baselines3.common.env_util import make_vec_env
 
         assert make_vec_env("mancala/Leyla-v0", n_envs=1).render_mode is None

@@ -1,4 +1,4 @@
-"""MancalaVecEnv: what its infos say at the end of an episode, and which actions a step plays."""
+"""MancalaVecEnv: infos at the end of an episode, and the actions of a step."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from mancala_env.envs.sb3 import MancalaVecEnv
 @pytest.mark.parametrize("illegal", ["raise", "lose"])
 @pytest.mark.parametrize("reward", ["outcome", "margin"])
 def test_last_infos_are_those_of_the_single_env(reward, illegal):
-    """Game b plays what MancalaEnv plays from seed + b; its last info says the same."""
+    """Game b equals MancalaEnv with seed + b, including its last info."""
     options: Any = {"seat": "random", "reward": reward, "illegal": illegal, "observation": "board"}
     envs: Any = MancalaVecEnv(3, "leyla", seed=7, **options)
     singles = [MancalaEnv("leyla", **options) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Many games against an agent at once: the same episodes as one at a time, and Batch stepping some games."""
+"""The vector environment: the same episodes as single environments, and steps of some games of a Batch."""
 
 import pickle
 import warnings
@@ -25,7 +25,7 @@ IDS = [family.gym_id for family in FAMILIES.values()]
 
 
 class Lowest(Agent):
-    """Plays the lowest legal action: an opponent without chance."""
+    """A deterministic opponent that plays the lowest legal action."""
 
     def __init__(self, ruleset):
         super().__init__(ruleset, spec="lowest", num_threads=1)
@@ -37,7 +37,7 @@ class Lowest(Agent):
 
 
 def assert_same(one: Any, other: Any) -> None:
-    """Assert that two returned values are equal, types of arrays included."""
+    """Assert that two returned values are equal, including types of arrays."""
     assert type(one) is type(other)
     if isinstance(one, dict):
         assert one.keys() == other.keys()
@@ -53,7 +53,7 @@ def assert_same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize("ruleset", ALL, ids=str)
 def test_every_game_follows_the_single_env(ruleset, rounds):
-    """Without chance but in the learners' actions, each row is a MancalaEnv, autoreset included."""
+    """With a deterministic opponent, each row equals a MancalaEnv, including autoreset."""
     for seat, reward, first_player in (("south", "outcome", 1), ("north", "margin", 0)):
         options: Any = {
             "seat": seat,
@@ -118,7 +118,7 @@ def test_one_game_is_the_single_env_chance_included(ruleset):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gym_id", IDS)
 def test_it_returns_what_sync_vector_env_returns(gym_id, kind):
-    """The same names, shapes and types as Gymnasium's own vector env with the same autoreset."""
+    """Names, shapes and types equal those of Gymnasium's own vector environment in the same mode."""
     native = gymnasium.make_vec(gym_id, num_envs=2, observation=kind)
     sync = gymnasium.make_vec(
         gym_id,

@@ -1,4 +1,4 @@
-"""Every interval the arena prints holds the truth as often as it says, and says something at the edges."""
+"""Confidence intervals of an evaluation have their nominal coverage, also at the edges."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ from mancala_env.evaluation.regret import (
 )
 from tools.interval_coverage import CASES, coverage, main
 
-# Where mistakes are rare or agents nearly always alike, an interval of 200 cannot but be too wide.
+# If mistakes are rare or agents nearly equal, an interval from 200 games is too wide.
 WIDE = {
     "win rate below 10 or above 90 %",
     "mean regret, a mistake in 50 moves",
@@ -43,7 +43,7 @@ WIDE = {
 def test_95_percent_intervals_hold_the_truth(case):
     trials = 800
     share = coverage(case, 200, trials, seed=1)
-    # Three standard errors of the measurement beside a point.
+    # Three standard errors of the measurement, plus 1 %.
     room = 0.01 + 3 * (0.95 * 0.05 / (trials / case.cost)) ** 0.5
     assert 0.95 - room <= share <= (1.0 if case.name in WIDE else 0.95 + room)
 
@@ -56,7 +56,7 @@ def test_the_table_has_a_row_a_kind_of_interval(capsys):
 
 
 def test_games_that_are_the_same_again_narrow_no_interval():
-    """There are 153 balanced openings of the ruleset, and two agents that draw no lots play them alike."""
+    """The ruleset has 153 balanced openings, and two deterministic agents repeat the same games on them."""
     name = "gabata_five_holes"
     first = agents.from_function(lambda position: position.legal_actions[0], name, name="first")
     second = agents.from_function(
@@ -94,7 +94,7 @@ def test_a_round_robin_knows_the_openings_of_games_it_takes_from_its_file(tmp_pa
     assert played.num_openings == taken.num_openings == 153
     assert played.interval == taken.interval
     assert taken.repeats > 1
-    # Which opening came again is told by the openings themselves.
+    # Repeated openings are found from the openings themselves.
     which = which_openings(np.array([[7, 1], [3, 1], [7, 1]], np.uint64))
     assert which is not None
     assert which.tolist() == [1, 0, 1]
@@ -130,7 +130,7 @@ def test_the_design_effect_of_a_few_groups_is_the_one_worked_out_by_hand():
 
 
 def test_the_design_effect_of_groups_of_two_sizes():
-    """At most what a value's group has on average, (4 * 4 + 1 + 1) / 6; sizes 4, 1 and 1."""
+    """At most the average group size of a value, (4 * 4 + 1 + 1) / 6 for sizes 4, 1 and 1."""
     groups = np.array([0, 0, 0, 0, 1, 2])
     assert design_effect(np.ones(6), groups) == pytest.approx(3)
     assert design_effect(np.array([1, 1, 1, 1, 0, 0]), groups) == pytest.approx(
@@ -140,14 +140,14 @@ def test_the_design_effect_of_groups_of_two_sizes():
 
 
 def test_equal_margins_have_a_narrow_interval():
-    """Forty games at +20: plus and minus all seeds are not what such margins could have been."""
+    """Forty games at +20: the interval is not from minus all seeds to plus all seeds."""
     match = MatchResult("a", "b", "leyla", np.full((20, 2), 20, np.int16))
     low, high = match.margin_interval
     assert 18 < low < 20 < high < 22
     assert low + high == pytest.approx(40)
 
 
-def test_a_match_of_a_ruleset_of_ones_own_has_a_margin_interval():
+def test_a_match_of_a_custom_ruleset_has_a_margin_interval():
     mine = rulesets.Ruleset(row_width=3, seeds_per_hole=2)
     match = play_matches("greedy", "random", mine, games=4, seed=1)
     for one in (match, match.flipped()):
@@ -167,7 +167,7 @@ def test_zero_regret_is_not_certain():
 def test_one_mistake_says_little_but_not_that_anything_may_be():
     none, one, two = (regret_interval(np.array([2.0] * n + [0.0] * (300 - n)), 12.0, 96.0) for n in range(3))
     assert 0 == none[0] < one[0] < two[0]
-    # 0.15, 0.52 and 0.47: the second mistake tells that they are cheap.
+    # 0.15, 0.52 and 0.47: the second mistake shows that mistakes cost little.
     assert none[1] < two[1] < one[1] < 4 * none[1]
 
 
@@ -201,7 +201,7 @@ def test_the_expansion_of_students_quantiles_errs_by_its_next_term(freedom):
 
 
 def test_intervals_of_means_are_students_with_a_moderated_variance():
-    """Worked out with scipy; the expected spread counts as two values."""
+    """Values computed with scipy. The expected spread counts as two values."""
     values = np.array([3.0, -1, 4, 1, -5, 9, 2, -6])
     variance = (((values - values.mean()) ** 2).sum() + 2 * 5**2) / 9
     for repeats, count in ((1.0, 8), (2.0, 4), (8.0, 1)):
@@ -215,7 +215,7 @@ def test_intervals_of_means_are_students_with_a_moderated_variance():
 
 
 def wilson(share, count):
-    """The shares whose score test does not refuse the one found: roots of a quadratic."""
+    """The shares that the score test does not reject: roots of a quadratic equation."""
     z = stats.norm.ppf(0.975)
     return np.sort(np.roots([1 + z**2 / count, -2 * share - z**2 / count, share**2]))
 
@@ -236,7 +236,7 @@ def test_intervals_of_shares_are_wilsons_at_the_effective_number():
 
 @pytest.mark.parametrize("mistakes", [(2,), (2, 9), (1, 1, 3, 4, 6, 20)], ids=str)
 def test_intervals_of_regret_are_put_together_from_mistakes_and_their_cost(mistakes):
-    """Worked out with scipy: Wilson's share, Student's cost of at least four degrees of freedom, MOVER."""
+    """Values computed with scipy: Wilson for the share, Student with at least 4 degrees of freedom, MOVER."""
     count, expected = 40, 8.0
     regrets = np.array([*mistakes, *[0] * (count - len(mistakes))])
     share, all_costs = len(mistakes) / count, np.array([*mistakes, expected])
@@ -251,7 +251,7 @@ def test_intervals_of_regret_are_put_together_from_mistakes_and_their_cost(mista
 
 
 def test_a_difference_of_ratings_knows_the_games_the_agents_have_in_common():
-    """Two agents that are equal against a third and met each other often are known to be close."""
+    """If two agents play each other often, their difference has a narrow interval."""
     matches = [
         PairCounts("a", "random", [1, 0, 4, 0, 15]),
         PairCounts("b", "random", [1, 0, 4, 0, 15]),
@@ -266,7 +266,7 @@ def test_a_difference_of_ratings_knows_the_games_the_agents_have_in_common():
     assert ratings.difference("a", "random") == pytest.approx(of_a)
     mean = ratings.difference("a", "b", "random")
     assert mean[0] == pytest.approx(of_a[0] - of_b[0] / 2)
-    # Against the mean of two others the width is not that of the rating alone.
+    # A difference from the mean of two others has another width than the rating.
     assert mean[2] - mean[1] < of_a[2] - of_a[1]
 
 

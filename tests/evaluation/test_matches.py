@@ -41,7 +41,7 @@ from mancala_env.observations import num_features
 
 
 class FirstLegal(Agent):
-    """Plays the lowest legal action: deterministic, and easy to follow by hand."""
+    """Plays the lowest legal action: deterministic and easy to follow."""
 
     def act(self, games):
         return np.array(
@@ -59,17 +59,17 @@ class LastLegal(Agent):
 
 
 class Unlawful(Agent):
-    """Plays action 0 whether or not it is legal."""
+    """Plays action 0 even if it is illegal."""
 
     def act(self, games):
         return np.zeros(len(games), np.int64)
 
 
-# --- matches
+# Matches
 
 
 def test_each_opening_is_played_from_both_seats():
-    """The games of a pair, replayed one by one with Position, from the same opening."""
+    """Replay the games of a pair with Position, from the same opening."""
     ruleset = rulesets.lookup("leyla")
     drawn = openings(ruleset, 12, 4, seed=5)
     first, second = FirstLegal(ruleset, spec="first"), LastLegal(ruleset, spec="last")
@@ -128,7 +128,7 @@ def test_a_seed_repeats_a_match():
 
 
 def test_a_seed_decides_what_agents_play_that_were_passed():
-    """They may have played before, and both draw lots."""
+    """Agents may have played before, and both are random."""
     ruleset = "leyla"
     one, other = (agents.make("random", ruleset, seed=seed) for seed in (11, 12))
     as_specs = play_matches("random", "random", ruleset, games=20, seed=7).margins.tolist()
@@ -139,7 +139,7 @@ def test_a_seed_decides_what_agents_play_that_were_passed():
 
 
 def test_both_agents_of_a_match_draw_lots_of_their_own():
-    """Of one seed, agents that are alike would play the same wherever they meet the same position."""
+    """With one seed, equal agents would play the same actions in equal positions."""
 
     class Seeds(FirstLegal):
         def seed(self, seed):
@@ -185,7 +185,7 @@ def test_without_opening_turns_every_game_starts_at_the_start():
 
 def test_greedy_beats_random_everywhere_but_in_the_decided_game():
     for name in rulesets.names():
-        if name != "gabata_3":  # South wins it whoever plays
+        if name != "gabata_3":  # South always wins it
             assert play_matches("greedy", "random", name, games=1000, seed=1).interval[0] > 0.5
 
 
@@ -194,7 +194,7 @@ def test_matches_of_rounds_end_by_the_rules_of_the_match():
     assert result.games == 40
     single = play_matches("greedy", "random", "layli_goobalay", games=40, rounds=1, seed=1)
     assert (result.margins != single.margins).any()
-    # A match that ends by the rules leaves the loser fewer seeds than they have holes.
+    # After a match that ends by the rules, the loser has fewer seeds than holes.
     assert np.abs(result.margins).min() > 48 - 2 * 6
 
 
@@ -248,7 +248,7 @@ def test_opening_turns_out_of_range(turns):
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1"])
-def test_a_seed_that_is_none_is_refused_before_anybody_plays(seed, tmp_path):
+def test_an_invalid_seed_is_refused_before_anybody_plays(seed, tmp_path):
     results = tmp_path / "results.jsonl"
     with raises(InvalidArgument, "seed"):
         play_matches("random", "greedy", "leyla", games=2, seed=seed)
@@ -272,7 +272,7 @@ def test_agents_of_two_rulesets_cannot_meet():
         play_openings(one, other, openings("leyla", 1, 0, 0))
 
 
-# --- the round robin and its file
+# The round robin and its file
 
 
 def lines_of(path):
@@ -280,7 +280,7 @@ def lines_of(path):
 
 
 def played(path):
-    """Openings in a results file: (agents, index) -> margins; fails where one is there twice."""
+    """Return the margins of a results file by (agents, index); fails for a duplicate."""
     found = {}
     for line in lines_of(path):
         assert line["stop"] - line["start"] == len(line["margins"])
@@ -319,7 +319,7 @@ def test_games_in_the_file_are_not_played_again_and_more_can_be_asked_for(tmp_pa
     path = tmp_path / "results.jsonl"
     before = round_robin(["random", "greedy"], "leyla", games=20, results=path)[0]
     content = path.read_bytes()
-    again = round_robin(["greedy", "random"], "leyla", games=20, results=path)[0]  # the other way round
+    again = round_robin(["greedy", "random"], "leyla", games=20, results=path)[0]  # in the other order
     assert path.read_bytes() == content
     assert (again.flipped().margins == before.margins).all()
     more = round_robin(["random", "greedy"], "leyla", games=100, results=path)[0]
@@ -397,21 +397,21 @@ def test_two_processes_cannot_write_one_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_arena_resumes_without_losing_or_doubling_a_game(tmp_path):
+def test_a_killed_evaluation_resumes_without_lost_or_duplicate_games(tmp_path):
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     specs, games = ["random", "greedy", "minimax:1"], 30 * 2 * PAIRS_PER_CHUNK
     code = (
         "from mancala_env.evaluation import round_robin\n"
         f"round_robin({specs!r}, 'leyla', games={games}, results={str(path)!r}, num_threads=1,\n"
-        # Slowed down, so that the kill finds it at work.
+        # Slow, so that the kill comes while it plays.
         "            progress=lambda *counts: __import__('time').sleep(0.01))"
     )
     for lines in (5, 40):
-        arena = subprocess.Popen([sys.executable, "-c", code])
-        while arena.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+        evaluation = subprocess.Popen([sys.executable, "-c", code])
+        while evaluation.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < lines):
             time.sleep(0.005)
-        arena.send_signal(signal.SIGKILL)
-        assert arena.wait() == -signal.SIGKILL
+        evaluation.send_signal(signal.SIGKILL)
+        assert evaluation.wait() == -signal.SIGKILL
     kept = played_whole_lines(path)
     assert 0 < len(kept) < 3 * games // 2
     resumed = round_robin(specs, "leyla", games=games, results=path)
@@ -432,9 +432,9 @@ def played_whole_lines(path):
 def test_openings_and_who_plays_them_are_checked():
     greedy: Any = agents.make("greedy", "leyla")
     drawn: Any = openings("leyla", 2, 4, 1)
-    nobody: Any = "random"
+    spec: Any = "random"
     with raises(InvalidArgument, "agents", "agents.make", "random"):
-        play_openings(greedy, nobody, drawn)
+        play_openings(greedy, spec, drawn)
     wrongs: list[Any] = [None, 5, [], "x", drawn.astype(np.int64), drawn[:, :3]]
     for wrong in wrongs:
         with raises(InvalidPosition, "games", "uint64"):
@@ -468,7 +468,7 @@ def test_a_spec_taken_apart_is_taken_wherever_its_text_is() -> None:
     assert rated[0] == rated[1] == rated[2]
 
 
-# --- the ladder
+# The ladder
 
 
 def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
@@ -493,8 +493,8 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
 
 
 @pytest.mark.parametrize("spec", ["perfect", "perfect+traps", "minimax:6"])
-def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
-    """perfect and perfect+traps had the ladder's own rating, whatever they had just played."""
+def test_an_agent_is_rated_by_the_games_that_it_plays_now(spec):
+    """perfect and perfect+traps used to get the rating of the ladder, whatever their games."""
 
     def lose(chunks):
         for chunk in chunks:
@@ -507,7 +507,7 @@ def test_whoever_is_asked_about_is_rated_by_the_games_it_plays_now(spec):
     assert found.ratings.of(spec)[2] < 0
 
 
-def test_an_anchor_that_there_is_not_cannot_be_left_out():
+def test_an_unknown_anchor_cannot_be_excluded():
     with raises(InvalidMatch, "perfct"):
         ladder.play_ladder("leyla", games=2, excluded={"perfct": "takes hours"})
 
@@ -539,7 +539,7 @@ def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeyp
     assert [2 * sum(match.counts) for match in by_default.matches] == [8, 64]
 
 
-def test_a_ruleset_of_ones_own_has_no_ladder():
+def test_a_custom_ruleset_has_no_ladder():
     with raises(NoLadder, "custom", "layli_goobalay"):
         stored_ladder(rulesets.Ruleset(row_width=3))
 
@@ -551,11 +551,11 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-# --- records
+# Records
 
 
 def test_recorded_games_are_the_games_that_were_played(tmp_path):
-    """Margins of the records are those of the match, from the openings, both of an opening together."""
+    """Records have the margins and openings of the match, both games of an opening together."""
     file = tmp_path / "games.txt"
     words: Any = {
         "seed": 3,
@@ -580,7 +580,7 @@ def test_recorded_games_are_the_games_that_were_played(tmp_path):
         assert (as_played[opening, "random"], as_played[opening, "greedy"]) == (as_south, as_north)
     for one, other in zip(games[::2], games[1::2], strict=True):
         assert (one.start, one.opening, one.south) == (other.start, other.opening, other.north)
-    # Games of the results file are not played again, and so not recorded again.
+    # Games of the results file are not played again, so they are not recorded again.
     round_robin(["random", "greedy"], "leyla", games=84, **words)
     assert len(list(records.read_games(file))) == 84
 
@@ -608,7 +608,7 @@ def test_records_are_refused_where_they_cannot_be_written(tmp_path):
 
 
 def test_win_rates_stand_in_the_row_of_the_agent():
-    """Of the match seen from both sides: the rates of a row against a column, and the other way round."""
+    """The table has the win rate of each agent against the other, from both sides."""
     margins = np.array([[3, 1], [2, -1], [0, 1], [5, 4]], np.int16)  # 6.5 of 8
     match = MatchResult("greedy", "random", "leyla", margins)
     figure = plot_win_rates([match], ["greedy", "random"], ("greedy", "random"))

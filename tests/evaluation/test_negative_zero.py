@@ -1,4 +1,4 @@
-"""What rounds to nothing is printed without a minus."""
+"""A number that rounds to zero is printed without a minus sign."""
 
 import re
 
@@ -20,7 +20,7 @@ MINUS_NOTHING = re.compile(r"-0(\.0+)?(?![\d.])")
 
 @pytest.fixture
 def nearly_nothing(monkeypatch) -> None:
-    """Let `mancala evaluate` find numbers a little below 0."""
+    """Make `mancala evaluate` return numbers just below 0."""
     margins = np.array([[1, -1]] * 20 + [[-1, 0]], np.int16)
     little = np.array([-0.3, 0.0])
     names = ("greedy", "random")

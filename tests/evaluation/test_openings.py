@@ -66,10 +66,8 @@ MINE = Ruleset(row_width=4, seeds_per_hole=3)
         (MINE, None, "evaluation", 4),
     ],
 )
-def test_the_arena_takes_balanced_openings_unless_told_otherwise(
-    ruleset, turns, opening_set, played_turns, tmp_path
-):
-    """Whoever says how many random turns gets so many; where nothing balanced is shipped they are four."""
+def test_matches_use_balanced_openings_by_default(ruleset, turns, opening_set, played_turns, tmp_path):
+    """A number of random turns can be set. Without balanced openings the default is four."""
     path = tmp_path / "games.jsonl"
     both = ["greedy", "random"]
     match = round_robin(both, ruleset, games=20, opening_turns=turns, results=path)[0]
@@ -106,7 +104,7 @@ def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns):
 
 
 def test_self_play_starts_from_openings_for_training():
-    """A fifth of all openings is not: of some hundred games none."""
+    """20 % of all openings are not in the set; among the games there are none."""
     ruleset = rulesets.lookup("layli_goobalay")
     env = SelfPlayEnv(
         ruleset,
@@ -157,7 +155,7 @@ def test_about_a_fifth_is_held_out():
 
 
 def test_the_seat_and_the_stores_do_not_matter():
-    """The mirror image of an opening, the other player to move, is the same to an agent."""
+    """The mirror image of an opening with the other player to move is the same opening for an agent."""
     ruleset = rulesets.lookup("leyla")
     games = openings(ruleset, 500, 4, seed=1)
     mirrored = games.copy()
@@ -189,7 +187,7 @@ def test_few_openings_are_listed_and_dealt_like_a_deck():
     ruleset = rulesets.lookup("layli_goobalay")
     listed = every_opening(ruleset, 4)
     assert listed is not None
-    assert len(listed) == len(rows(listed)) == 607  # all that 20,000 draws found
+    assert len(listed) == len(rows(listed)) == 607  # all openings that 20,000 draws found
     assert rows(openings(ruleset, 4000, 4, seed=1)) <= rows(listed)
     deck = int(rows_in_set(ruleset, listed, "evaluation").sum())
     dealt = openings(ruleset, 2 * deck, 4, seed=3, opening_set="evaluation")
@@ -265,7 +263,7 @@ def test_games_of_a_set_are_filed_apart(tmp_path):
     assert (again.margins == held_out.margins).all()
 
 
-def test_games_of_balanced_openings_that_were_made_anew_are_others(tmp_path, monkeypatch):
+def test_games_of_balanced_openings_that_were_made_again_are_others(tmp_path, monkeypatch):
     results = tmp_path / "results.jsonl"
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
     round_robin(["random", "greedy"], "leyla", games=2, results=results)
@@ -338,7 +336,7 @@ def test_balanced_openings_are_held_out_and_even_as_far_as_the_book_knows(name):
         assert (~np.isnan(margins)).any() or book.depths.max() < TURNS[0]
 
 
-def test_the_stored_ladders_are_of_the_balanced_openings_that_are_shipped():
+def test_the_stored_ladders_are_of_the_balanced_openings_that_are_bundled():
     ladders = [(name, stored_ladder(name)) for name in rulesets.names()]
     assert {name for name, ladder in ladders if ladder.openings} == set(rulesets_with("openings"))
     for name, ladder in ladders:

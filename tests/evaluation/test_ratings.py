@@ -1,4 +1,4 @@
-"""Ratings recover known strengths, and intervals contain the truth about as often as they say."""
+"""Ratings recover known strengths, and their intervals have the nominal coverage."""
 
 import itertools
 from typing import Any
@@ -17,13 +17,13 @@ STRENGTHS = {"random": 0.0, "a": 120.0, "b": 300.0, "c": 420.0, "d": 800.0}
 
 
 def simulated(strengths, pairs, rng, draw_share=0.1, seat_elo=0.0):
-    """Matches between agents of known strength: draws, and a seat that is worth something."""
+    """Simulate matches between agents of known strength, with draws and an advantage of a seat."""
     matches = []
     for first, second in itertools.combinations(strengths, 2):
         outcomes = np.zeros((pairs, 2), np.int16)
         for seat, lead in enumerate((seat_elo, -seat_elo)):
             expected = win_probability(strengths[first] - strengths[second] + lead)
-            # A draw is half a win, so draws are taken evenly from both sides.
+            # A draw counts as half a win, so draws replace as many wins as losses.
             draws = min(draw_share, 2 * expected, 2 * (1 - expected))
             luck = rng.random(pairs)
             outcomes[:, seat] = np.where(luck < expected - draws / 2, 1, -1)
@@ -61,7 +61,7 @@ def test_95_percent_intervals_of_ratings_hold_the_truth():
 
 
 def test_errors_of_a_newcomer_do_not_go_with_those_of_the_anchors():
-    """The bootstrap of both had one seed, so alike matches were drawn alike: half the width, or less."""
+    """Both bootstraps used to have one seed, so equal matches had equal draws and half the width or less."""
     counts = [0, 0, 40, 0, 0]
     anchors = fit_ratings([PairCounts("random", "a", counts), PairCounts("random", "b", counts)], seed=0)
     own = [PairCounts("new", name, counts) for name in ("random", "a", "b")]
@@ -83,7 +83,7 @@ def test_95_percent_intervals_of_win_rates_hold_the_truth(truth):
 
 
 def test_matches_of_one_pair_add_up():
-    """Each had a prior of its own: fifty pairs that were won were worth 280 Elo one by one, 920 at once."""
+    """Each match used to have its own prior: fifty won pairs gave 280 Elo one by one and 920 together."""
     counts = np.array([10, 2, 4, 2, 2])
     whole = fit_ratings([PairCounts("random", "a", tuple(3 * counts))])
     parts = [PairCounts("random", "a", tuple(counts)), PairCounts("a", "random", tuple(counts[::-1]))]
@@ -97,7 +97,7 @@ def test_wrong_numbers_of_a_fit_are_named(wrong):
 
 
 def test_intervals_respect_pairs():
-    """A hundred pairs of one win and one loss say more than two hundred games that fell as they would."""
+    """100 pairs with a win and a loss each carry more information than 200 independent games."""
     split = MatchResult("a", "b", "leyla", np.tile(np.array([4, -4], np.int16), (100, 1)))
     rng = np.random.default_rng(5)
     loose = MatchResult("a", "b", "leyla", rng.choice(np.array([4, -4], np.int16), (100, 2)))
@@ -112,7 +112,7 @@ def test_the_estimate_is_choix_maximum_likelihood():
     wins = np.zeros((5, 5))
     for match in matches:
         i, j = ratings.names.index(match.first), ratings.names.index(match.second)
-        # A quarter of a pair won and one lost are in every match.
+        # Every match has a prior of a quarter of a won pair and of a lost pair.
         wins[i, j] += match.games * match.win_rate + 0.5
         wins[j, i] += match.games * (1 - match.win_rate) + 0.5
         scale = match.games / (match.games + 1)
@@ -123,14 +123,14 @@ def test_the_estimate_is_choix_maximum_likelihood():
 
 
 def test_matches_weigh_as_many_games_as_they_have():
-    """Of three agents that beat each other in a circle, the match of most games decides."""
+    """If three agents beat each other in a circle, the match with the most games decides."""
     sizes = {("random", "a"): 400, ("a", "b"): 40, ("b", "random"): 8}
     matches = [PairCounts(*names, (pairs / 4, 0, 0, 0, 3 * pairs / 4)) for names, pairs in sizes.items()]
     ratings = fit_ratings(matches, num_replicates=5)
     wins = np.zeros((3, 3))
     for first, second, counts, _ in matches:
         i, j = ratings.names.index(first), ratings.names.index(second)
-        # A quarter of a pair won and one lost are in every match, whose weight is that of its games alone.
+        # Every match has a prior of a quarter of a won and a lost pair. Its weight depends on its games only.
         total = sum(counts)
         wins[i, j] = 2 * (counts[4] + 0.25) * total / (total + 0.5)
         wins[j, i] = 2 * (counts[0] + 0.25) * total / (total + 0.5)
@@ -141,7 +141,7 @@ def test_matches_weigh_as_many_games_as_they_have():
 
 @pytest.mark.parametrize("pairs", [1, 3, 50])
 def test_the_prior_says_something_where_games_say_little(pairs):
-    """At the best difference d, games * (score - expected) is what a normal prior of 25 logits pulls by."""
+    """At the best difference, games * (score - expected) is the gradient of a normal prior of 25 logits."""
     d = (
         fit_ratings([PairCounts("a", "random", (0, 0, 0, 0, pairs))], num_replicates=1).of("a")[0]
         / ELO_PER_LOGIT
@@ -184,7 +184,7 @@ def test_fixed_ratings_stand_and_a_newcomer_is_placed_among_them():
 
 
 def test_a_fit_has_a_thousand_replicates_unless_told_otherwise():
-    """Of a thousand 25 lie beyond either end of an interval."""
+    """Of 1,000 values, 25 are beyond each end of an interval."""
     matches = [PairCounts("a", "random", [5, 2, 3, 4, 9])]
     ratings = fit_ratings(matches)
     assert ratings.replicates.shape == (1000, 2)
@@ -194,7 +194,7 @@ def test_a_fit_has_a_thousand_replicates_unless_told_otherwise():
 
 
 def test_a_newcomer_is_placed_among_the_replicates_of_the_others():
-    """Each replicate takes one of the fixed ratings, from the first on."""
+    """Each replicate uses one of the fixed ratings, in order."""
     ladder = fit_ratings([PairCounts("a", "random", [5, 2, 3, 4, 9])], num_replicates=3)
     placed = fit_ratings([PairCounts("new", "a", [3, 0, 1, 0, 9])], fixed=ladder, num_replicates=7)
     known = [placed.names.index(name) for name in ladder.names]

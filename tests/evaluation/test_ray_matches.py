@@ -1,4 +1,4 @@
-"""What travels to the machines of a cluster: every file that a spec names, not its path."""
+"""Ray receives the contents of every file that a spec names, not its path."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents
 
 @pytest.mark.parametrize("form", ["{}.zip", "sample:{}.zip", "policy+mcts:20:{}.zip", "python:{}.py:make"])
 def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> None:
-    """Finding A1: only the path of sample:, policy+...: was sent."""
+    """For sample: and policy+...: only the path used to be sent."""
     write_checkpoint(tmp_path / "agent.zip", identity_of())
     (tmp_path / "agent.py").write_text(OWN.format("lambda position: position.legal_actions[0]"))
     spec = form.format(tmp_path / "agent")
@@ -37,7 +37,7 @@ def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> 
 
 
 def test_an_own_network_travels(tmp_path: Path) -> None:
-    """It is filed under its weights, too; that was taken for a change of the file."""
+    """Its identity contains its weights too, which used to look like a change of the file."""
     path = tmp_path / "mine.py"
     path.write_text(
         "import torch\n\nfrom mancala_env import agents\n\n\nclass Judge(torch.nn.Module):\n"

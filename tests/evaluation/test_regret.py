@@ -32,7 +32,7 @@ RULESET = "layli_goobalay"
 
 
 class Best(Agent):
-    """Plays the exact positions by their exact values, or as badly as they allow."""
+    """Plays exact positions by their exact values: the best or the worst action."""
 
     def __init__(self, ruleset, sign=1):
         super().__init__(ruleset, spec="best" if sign > 0 else "worst", seed=0)
@@ -94,7 +94,7 @@ def test_intervals_hold_the_mean():
             assert 0 <= part.optimal_interval[0] < part.optimal_share < part.optimal_interval[1] <= 1
 
 
-def test_a_ruleset_of_ones_own_has_no_exact_positions():
+def test_a_custom_ruleset_has_no_exact_positions():
     mine = rulesets.Ruleset(row_width=3)
     assert not has_exact_positions(mine)
     assert has_exact_positions(RULESET)
@@ -102,7 +102,7 @@ def test_a_ruleset_of_ones_own_has_no_exact_positions():
 
 @pytest.mark.slow
 def test_regret_over_its_own_games():
-    """On a small board everything is solved, and perfect play has no regret in any game."""
+    """On a small board every position is solved, and perfect play has zero regret."""
     small = rulesets.Ruleset(row_width=3, seeds_per_hole=2, landing="weg", round_end="both_stuck")
     random = agents.make("random", small, seed=1)
     options: dict[str, Any] = {"opening_turns": 1, "memory_mb": 16, "seed": 2, "time_limit": 60}
@@ -120,7 +120,7 @@ def test_regret_over_its_own_games():
 
 
 def test_against_itself_no_game_is_played_twice():
-    """From the other seat it would be the same game: twice the positions, and intervals too narrow."""
+    """The other seat would give the same game again: duplicate positions and too narrow intervals."""
     first = agents.from_function(lambda position: position.legal_actions[0], "leyla")
     drawn = openings("leyla", 6, 4, 1, opening_set="balanced")
     met, actions = _moves_of(first, first, drawn)
@@ -163,7 +163,7 @@ def test_an_unsolved_position_is_counted_not_guessed():
 
 
 class Told:
-    """A solver that says what a test tells it, and keeps what it was asked."""
+    """A solver with fixed answers that records its questions."""
 
     def __init__(self, bounds):
         self.bounds, self.asked = bounds, []
@@ -186,15 +186,15 @@ def first_legal(ruleset: str = RULESET) -> Agent:
         ((2, 2), (1, 1), 0),
         ((2, 2), (2, 2), 0),
         ((2, 2), (5, 5), 3),
-        ((2, 2), (-7, 2), 0),  # at best as good
-        ((2, 2), (-7, 3), None),  # perhaps better
+        ((2, 2), (-7, 2), 0),  # at most as good
+        ((2, 2), (-7, 3), None),  # may be better
         ((2, 2), (3, 5), None),  # better by an unknown number of seeds
         ((1, 2), (5, 5), None),
         ((1, 2), (0, 0), None),
     ],
 )
 def test_a_regret_is_known_where_no_better_move_is_open(monkeypatch, played, other, lost):
-    """The other moves beside these two are worth -9 at most."""
+    """The other moves have a value of at most -9."""
     solver = Told(lambda legal: dict.fromkeys(legal, (-20, -9)) | {legal[0]: played, legal[1]: other})
     monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
     regret = own_games_regret(first_legal(), games=2, max_positions=7, seed=1)
@@ -223,11 +223,11 @@ def test_a_move_without_a_choice_has_no_regret_to_measure(monkeypatch):
 
 
 def test_compiling_takes_no_time_from_a_position(monkeypatch):
-    """With an empty kernel cache the first positions were counted as not solved."""
+    """With an empty kernel cache, the first positions used to count as not solved."""
 
     def bounds(legal):
         if len(solver.asked) in (1, 2, 5):
-            numba.njit(lambda: 0)()  # a kernel that no cache has
+            numba.njit(lambda: 0)()  # a kernel that is in no cache
             return dict.fromkeys(legal, (-9, 9))
         return dict.fromkeys(legal, (0, 0))
 
@@ -239,7 +239,7 @@ def test_compiling_takes_no_time_from_a_position(monkeypatch):
 
 
 def test_a_seed_decides_what_agents_play_in_their_own_games(monkeypatch):
-    """An agent that was passed may have played before."""
+    """An agent that is passed may have played before."""
     solver = Told(lambda legal: {action: (action, action) for action in legal})
     monkeypatch.setattr("mancala_env.evaluation.regret.Solver", solver)
     agent, opponent = (agents.make("random", RULESET, seed=seed) for seed in (1, 2))
@@ -274,7 +274,7 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
     assert boards >= 4
     assert page.count("<svg") == 4 + boards  # ratings, win rates, regret of each source, worst moves
     assert page.count("How to read it: ") == 4
-    # The same position, judged in both sources, is the same picture.
+    # The same position in both sources has the same picture.
     pictures = set(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     names = [name for picture in pictures for name in re.findall(r' id="([^"]+)"', picture)]
     assert len(names) == len(set(names)), "two pictures of a page share a name"
@@ -289,7 +289,7 @@ def test_a_report_is_one_page_or_one_picture(evaluation, tmp_path):
 
 
 class Candlemas(date):
-    """A day that does not end while a test runs."""
+    """Fix the date during a test."""
 
     @classmethod
     def today(cls):
@@ -442,7 +442,7 @@ def test_the_worst_moves_are_those_that_gave_most_away():
     ]
     for move in regret.worst:
         assert set(move.values) == set(move.position.legal_actions)
-        bounds = solve(move.position, time_limit=60).action_bounds  # exact but on a very busy machine
+        bounds = solve(move.position, time_limit=60).action_bounds  # exact unless the machine is very busy
         assert all(lower <= move.values[action] <= upper for action, (lower, upper) in bounds.items())
     told = regret.as_dict()["worst"][0]
     assert Position.from_text(told["position"]) == regret.worst[0].position

@@ -1,4 +1,4 @@
-"""What was measured is kept when an agent raises, a disk is full, or a process is killed or has a rival."""
+"""Results are kept if an agent raises, a disk is full, a process is killed, or two processes share a file."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ GAMES = 2 * PAIRS_PER_CHUNK * CHUNKS
 
 
 class Mine(Agent):
-    """Plays the lowest legal action, and raises when it was asked so many times."""
+    """Plays the lowest legal action, and raises after a number of calls."""
 
     def __init__(self, error: BaseException | None = None, after: int = 0) -> None:
         super().__init__(RULESET, spec="mine")
@@ -40,14 +40,14 @@ class Mine(Agent):
 
 
 def play(agent: Agent, results: Path, games: int = GAMES, **options: Any) -> list[list[int]]:
-    """Play against greedy; returns the margins of greedy, whose side the file takes."""
+    """Play against greedy; returns the margins of greedy, as in the file."""
     (match,) = round_robin([agent, "greedy"], RULESET, games=games, results=results, **options)
     return match.flipped().margins.tolist()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of games that nothing disturbed."""
+    """Results of games without a failure."""
     path = tmp_path_factory.mktemp("whole") / "results.jsonl"
     play(Mine(), path)
     assert len(path.read_bytes().splitlines()) == CHUNKS
@@ -55,7 +55,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def margins_in(path: Path, pairs: int = GAMES // 2) -> tuple[list[bool], list[list[int]]]:
-    """Return which openings are in a file, and their margins."""
+    """Return the openings in a file and their margins."""
     lines = path.read_text().splitlines()
     if not lines:
         return [False] * pairs, [[0, 0]] * pairs
@@ -103,7 +103,7 @@ def test_an_agent_that_raises_costs_no_match_of_others(tmp_path) -> None:
 
 
 class Unlucky(Agent):
-    """Plays matches, and raises when it is asked about many positions at once, as regrets do."""
+    """Plays matches, but raises for many positions at once, as a regret measurement asks."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         if len(games) > 8:
@@ -166,7 +166,7 @@ def test_a_disk_that_is_full_at_the_last_line_costs_that_line_alone(missing, tmp
     last = content.rindex(b"\n", 0, -1) + 1
     path = tmp_path / "results.jsonl"
     path.write_bytes(content[:last])
-    # The seconds a chunk took are a few bytes more or less.
+    # The length of a chunk's seconds varies by a few bytes.
     size = len(content) - 20 - missing if missing else last
     with largest_file(size), pytest.raises(OSError, match="results") as caught:
         play(Mine(), path)
@@ -177,7 +177,7 @@ def test_a_disk_that_is_full_at_the_last_line_costs_that_line_alone(missing, tmp
 
 
 def test_a_line_that_was_not_written_does_not_spoil_the_next(tmp_path) -> None:
-    """A disk may have room again while the program still runs."""
+    """The disk may have free space again while the program runs."""
     path = tmp_path / "results.jsonl"
     key = MatchKey("0", RULESET, "", 1, 0, 0, "a", "b")
     margins = np.ones((40, 2), np.int16)
@@ -217,7 +217,7 @@ def test_a_file_cut_off_anywhere_keeps_every_whole_line(tmp_path, whole) -> None
         num_lines = content[:length].count(b"\n")
         is_kept = np.arange(pairs) < num_lines * PAIRS_PER_CHUNK
         read = ResultsFile.read(path)
-        assert path.stat().st_size == length, "who reads changes nothing"
+        assert path.stat().st_size == length, "reading does not change the file"
         with ResultsFile(path) as opened:
             for file in (read, opened):
                 found, kept = file.margins(key, pairs)
@@ -231,7 +231,7 @@ def test_a_file_cut_off_anywhere_keeps_every_whole_line(tmp_path, whole) -> None
 
 def test_a_second_program_is_refused_before_it_plays_and_changes_nothing(tmp_path, whole) -> None:
     path = tmp_path / "results.jsonl"
-    path.write_bytes(whole.read_bytes()[:-10])  # half a line, which the first program still writes
+    path.write_bytes(whole.read_bytes()[:-10])  # an incomplete line that the first program is still writing
     idle = Mine(AssertionError("this agent does not play"))
     with path.open("a+b") as first:
         import fcntl
@@ -245,7 +245,7 @@ def test_a_second_program_is_refused_before_it_plays_and_changes_nothing(tmp_pat
 
 
 def test_games_of_two_programs_are_recorded_whole(tmp_path) -> None:
-    """Both found the file empty, and add to it in turn."""
+    """Both find the file empty, and append to it in turn."""
     path = tmp_path / "games.txt"
     one, other = (records.GameRecord("leyla", [(0, hole), (1, 0)], south=f"{hole}") for hole in (2, 3))
 

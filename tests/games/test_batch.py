@@ -115,7 +115,7 @@ def test_the_state_is_written_out():
 # The end of an episode
 
 
-def test_a_finished_game_starts_anew_and_its_end_stays_readable():
+def test_a_finished_game_starts_over_and_its_end_stays_readable():
     batch = loaded(ONE_TURN_FROM_THE_END, Position("layli_goobalay"))
     batch.step([0, 3])
     assert batch.done.tolist() == [True, False]
@@ -181,7 +181,7 @@ def test_an_episode_is_so_many_rounds_at_most(ruleset, rounds):
 
 
 @pytest.mark.parametrize("ruleset", ["layli_goobalay", "leyla"])
-def test_a_match_goes_on_until_a_player_can_no_longer_set_up(ruleset):
+def test_a_match_continues_until_a_player_can_no_longer_set_up(ruleset):
     ends = 0
     for batch, b in play_episodes(ruleset, "match"):
         last = Position.from_games(ruleset, batch.final_games, b)
@@ -310,7 +310,7 @@ def test_a_reset_of_some_games_leaves_the_others_alone():
     batch.reset(where=np.array([False, True, False]))
     assert (batch.games[1] == Position("layli_goobalay").games[0]).all()
     assert tuple(batch.counts[1]) == (24, 24)
-    assert_unchanged(batch, before, rows=[0, 2])  # the final counts of game 0 among them
+    assert_unchanged(batch, before, rows=[0, 2])  # including the final counts of game 0
 
 
 def test_a_reset_clears_reward_and_done():
@@ -329,7 +329,7 @@ def test_a_reset_clears_reward_and_done():
 def test_a_step_can_play_in_some_games_only():
     batch = Batch("leyla", 3, seed=1)
     before = kept(batch)
-    batch.step([99, 2, -5], where=np.array([False, True, False]))  # the others' actions are not looked at
+    batch.step([99, 2, -5], where=np.array([False, True, False]))  # actions of the other rows are ignored
     assert_unchanged(batch, before, rows=[0, 2])
     game = Position("leyla")
     game.play(2)
@@ -415,7 +415,7 @@ def test_play_random_returns_the_number_of_turns(num_games):
     assert [batch.play_random(turns) for turns in (0, 1, 100)] == [0, num_games, 100 * num_games]
 
 
-def test_play_random_goes_on_from_where_it_stopped():
+def test_play_random_resumes_from_where_it_stopped():
     one, two = Batch("leyla", 10, seed=3), Batch("leyla", 10, seed=3)
     one.play_random(40)
     for _ in range(4):
@@ -485,7 +485,7 @@ def test_an_unknown_ruleset_is_refused():
 
 
 @pytest.mark.parametrize("width", [2, 5, 8, 9, 12])
-def test_a_ruleset_of_ones_own_plays(width):
+def test_a_custom_ruleset_plays(width):
     ruleset = Ruleset(name="own", row_width=width, seeds_per_hole=255 // (2 * width))
     batch = Batch(ruleset, 4, seed=1)
     batch.play_random(300)
@@ -521,19 +521,19 @@ def test_both_players_rewards_are_offered():
     assert ended > 50
 
 
-def test_a_batch_told_not_to_start_anew_keeps_the_end():
-    anew, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
+def test_a_batch_told_not_to_start_over_keeps_the_end():
+    restarted, kept = (Batch("leyla", 100, seed=4, autoreset=autoreset) for autoreset in (True, False))
     for _ in range(200):
         running = ~kept.done
         if not running.any():
             break
         actions = kept.legal_mask.argmax(axis=1)
-        anew.load(kept.games, running)
-        anew.step(actions, running)
+        restarted.load(kept.games, running)
+        restarted.step(actions, running)
         kept.step(actions, running)
         ended = kept.done & running
-        np.testing.assert_array_equal(kept.games[ended], anew.final_games[ended])
-        np.testing.assert_array_equal(kept.rewards[ended], anew.rewards[ended])
+        np.testing.assert_array_equal(kept.games[ended], restarted.final_games[ended])
+        np.testing.assert_array_equal(kept.rewards[ended], restarted.rewards[ended])
         assert not kept.legal_mask[kept.done].any()
     assert kept.done.all()
     with raises(IllegalMove, "game 0"):
@@ -546,7 +546,7 @@ def test_a_batch_told_not_to_start_anew_keeps_the_end():
 
 def test_a_match_that_never_ends_is_truncated_after_a_thousand_rounds():
     batch = Batch("leyla", 1, "match", seed=1, autoreset=False)
-    while not batch.done[0]:  # both always sow their first legal hole: round 5 starts like round 3
+    while not batch.done[0]:  # both always sow their first legal hole, so round 5 starts like round 3
         batch.step(batch.legal_mask.argmax(axis=1))
     assert batch.truncated[0]
     assert batch.state.round[0] == 1000

@@ -57,7 +57,7 @@ def test_spaces_between_the_parts_may_be_any():
     assert Position.from_text("  leyla\t4,4,4,4,4,4/4,4,4,4,4,4   0-0 S\n") == Position("leyla")
 
 
-def test_a_ruleset_of_ones_own_is_given_beside_the_text():
+def test_a_custom_ruleset_is_given_beside_the_text():
     mine = Ruleset(name="mine", row_width=2)
     text = Position(mine).to_text()
     assert text == "mine 4,4/4,4 0-0 S"
@@ -95,7 +95,7 @@ def test_a_ruleset_of_ones_own_is_given_beside_the_text():
         ("leyla 4s,4,4,4,4,4/4,4,4,4,4,4 0-0 S", "owned holes"),
     ],
 )
-def test_a_text_that_is_no_position_is_refused_with_the_part(text, why):
+def test_a_text_that_is_not_a_position_is_refused_with_the_part(text, why):
     with raises(InvalidPosition, why):
         Position.from_text(text)
 
@@ -120,7 +120,7 @@ def test_turns():
 
 
 @pytest.mark.parametrize("word", ["X1", "S", "S0", "s1", "N-1", "S1.5", "10", "S٣", "S1\u00a0N1", "S1\x1f"])
-def test_a_word_that_is_no_turn_is_refused(word):
+def test_a_word_that_is_not_a_turn_is_refused(word):
     with raises(InvalidPosition, repr(word)):
         notation.parse_turns(f"S1 {word}")
     with raises(InvalidPosition, "S999999999999999999999999999999999999999..."):

@@ -104,9 +104,9 @@ def test_a_wrong_set_up_is_refused_with_the_value(arguments, why):
 @pytest.mark.parametrize(
     "territory",
     [
-        [0] * 6 + [1, 0] + [1] * 4,  # not the first of the row
-        [0] * 12,  # all of them
-        [1] + [0] * 6 + [1] * 5,  # both have gained
+        [0] * 6 + [1, 0] + [1] * 4,  # not the first hole of the row
+        [0] * 12,  # all holes
+        [1] + [0] * 6 + [1] * 5,  # both players have gained
         [0] * 5 + [1] * 7,  # the wrong end
     ],
 )
@@ -269,7 +269,7 @@ def test_a_finished_board_says_why():
     assert str(finished("leyla", (24, 24))).splitlines()[0] == "Leyla (Wegi), round 1: round over (stuck)"
 
 
-def test_a_ruleset_of_ones_own_plays():
+def test_a_custom_ruleset_plays():
     mine = Ruleset(name="mine", row_width=3, seeds_per_hole=2)
     game = Position(mine)
     assert game.legal_actions == (0, 1, 2)

@@ -1,4 +1,4 @@
-"""Game records: written, read back, and refused at the first thing that does not fit."""
+"""Game records: writing, reading, and errors at the first invalid part."""
 
 import itertools
 import random
@@ -47,7 +47,7 @@ def played(start, rounds, rng, most_turns):
 
 @st.composite
 def worded_rulesets(draw):
-    """Draw a ruleset, perhaps with a name and words that need care in a text."""
+    """Draw a ruleset, sometimes with a name and title that need escaping."""
     ruleset = draw(any_ruleset)
     if ruleset.name != "own" or draw(st.booleans()):
         return ruleset
@@ -59,7 +59,7 @@ def worded_rulesets(draw):
 
 @st.composite
 def any_record(draw):
-    """Draw a game of any ruleset and length, from anywhere, with everything a record can hold."""
+    """Draw a game of any ruleset, length and start, with everything that a record can hold."""
     ruleset = draw(worded_rulesets())
     start = draw(st.just(None) | reached(st.just(ruleset)))
     rounds = draw(st.sampled_from((1, 2, 7, "match")))
@@ -95,7 +95,7 @@ def test_games_of_any_ruleset_are_read_back_as_they_were_written(games):
 
 
 @given(own_rulesets())
-def test_every_field_of_a_ruleset_of_ones_own_comes_back(ruleset):
+def test_every_field_of_a_custom_ruleset_comes_back(ruleset):
     (again,) = parse_games(GameRecord(ruleset).to_text())
     assert {one.name: getattr(again.ruleset, one.name) for one in fields(Ruleset)} == {
         one.name: getattr(ruleset, one.name) for one in fields(Ruleset)
@@ -232,7 +232,7 @@ def test_a_text_written_by_hand_may_be_loose():
     )
 
 
-# What a record tells
+# Contents of a record
 
 
 def test_rounds_are_numbered_and_the_margin_is_the_matchs():
@@ -299,7 +299,7 @@ def test_values_in_a_comment():
     assert RecordedTurn(1, 0, "[%values N1=x]").values == {}
 
 
-# What does not fit
+# Invalid records
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a player sees: named parts, their ranges, and nothing hidden."""
+"""The board observation: its named parts and their ranges. It is complete."""
 
 from itertools import pairwise
 

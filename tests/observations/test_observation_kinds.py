@@ -1,4 +1,4 @@
-"""What the observation kinds show equals what Position plays."""
+"""The observation kinds with a row per action equal what Position plays."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ NUM_GAMES = 24
 
 
 def seen_of(batch: Batch, kind: str, num_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the players to move see, and their legal actions, over rubbish that must vanish."""
+    """Return observations and legal actions of the players to move, written over rubbish."""
     observer = Observer(batch.ruleset, kind, batch.num_actions)
     seen = observer.empty(batch.num_games)
     seen[:] = 7
@@ -46,7 +46,7 @@ def test_every_action_is_shown_as_position_plays_it(kind: str, ruleset: str) -> 
         if kind == "board":
             assert (seen == batch.observation).all()
             continue
-        # Four turns ahead are ten thousand lines on the long board.
+        # On the long board, four turns ahead are ten thousand lines.
         for b in range(0, NUM_GAMES, 12 if kind in FOUR_TURNS else 3):
             position = Position.from_games(batch.ruleset, batch.games, b)
             for action in range(batch.num_actions):
@@ -74,7 +74,7 @@ def test_of_more_replies_than_columns_the_best_are_shown(kind: str) -> None:
     board = "gabata_i 4,4,4,4,4,4/4,4,4,4,4,4 0-0 {} round=2 territory=SSSSSSSSSSSN"
     observer = Observer("gabata_i", kind)
     for position in (Position.from_text(board.format(player)) for player in "SN"):
-        rows = observer.empty(2)  # what is behind the game's row must stay as it is
+        rows = observer.empty(2)  # the rows after the game's row must not change
         observer.write(position.games, rows[:1])
         assert not rows[1].any()
         for action in range(6):
@@ -111,13 +111,13 @@ def test_the_version_of_values_tells_value_networks_apart() -> None:
         version("values")
 
 
-def test_values_need_a_shipped_network() -> None:
+def test_values_need_a_bundled_network() -> None:
     mine = replace(rulesets.lookup("layli_goobalay"), name="mine", seeds_per_hole=6)
     with raises(NoValueNetwork, "mine", "leyla"):
         Observer(mine, "values")
     assert kinds_of(mine) == KINDS[:-1]
     assert kinds_of("leyla") == KINDS
-    # How the next round is set up is nothing to a network of rounds.
+    # A network of single rounds does not depend on the set-up of the next round.
     matched = replace(rulesets.lookup("gabata_i"), name="mine", match="single")
     assert version("values", matched) == version("values", "gabata_i")
 

@@ -1,4 +1,4 @@
-"""The wheel: what it holds, and that one can train and evaluate from it in an empty folder.
+"""The wheel: its contents, and training and evaluation from it in an empty folder.
 
 Its environment holds the wheel alone; the packages it needs are seen in the environment of the tests, for
 installing them takes minutes. With CLEAN_INSTALL=1 they are installed (nox session `wheel`).
@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = os.environ.get("CLEAN_INSTALL") == "1"
-# Seconds instead of minutes; what they leave out has tests of its own.
+# Short runs; other tests cover the rest.
 QUICKLY = ("--distillation.positions", "0", "--network.hidden", "16", "--evaluation.games", "20")
 MY_YAML = """\
 ruleset: leyla
@@ -31,7 +31,7 @@ evaluation: {games: 20}
 
 
 def files_of(folder: str) -> set[str]:
-    """Files of a folder of the checkout, as paths below it."""
+    """Return the files of a folder of the checkout, as paths below it."""
     top = ROOT / folder
     return {
         path.relative_to(top).as_posix()
@@ -42,7 +42,7 @@ def files_of(folder: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the source distribution, and the wheel from that, as a release does."""
+    """Build the source distribution, and the wheel from it, as a release does."""
     out = tmp_path_factory.mktemp("dist")
     subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
@@ -60,20 +60,20 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def members(wheel: Path) -> list[str]:
-    """Names of the files in the wheel."""
+    """Return the names of the files in the wheel."""
     return zipfile.ZipFile(wheel).namelist()
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel in it, and an empty folder to work in."""
+    """An environment with the wheel, and an empty working folder."""
 
     scripts: Path
     folder: Path
     variables: dict[str, str]
 
     def run(self, program: str, *words: str) -> str:
-        """Run a program of the environment in the folder; returns what it printed."""
+        """Run a program of the environment in the folder; returns its output."""
         command = [str(self.scripts / program), *words]
         done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True)
         assert done.returncode == 0, f"{program} {' '.join(words)}\n{done.stdout}\n{done.stderr}"
@@ -93,8 +93,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     subprocess.run(pip, check=True, env=variables)
     if not CLEAN:
-        # Folders named in a .pth file are searched, but .pth files that lie there are not read: the checkout,
-        # which the environment of the tests knows by one, stays unseen.
+        # Folders named in a .pth file are searched, but .pth files in them are not read. So the
+        # checkout, which the environment of the tests finds by a .pth file, stays hidden.
         seen = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         Path(paths["purelib"], "dependencies.pth").write_text("\n".join(seen))
     variables |= {"OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
@@ -121,7 +121,7 @@ def test_what_it_says_of_itself(wheel, members):
     assert (ROOT / "mancala_env" / "version.py").read_text().rstrip().endswith(f'"{said["Version"]}"')
     extras = set(said.get_all("Provides-Extra", []))
     assert {"arena", "train", "ray"} <= extras
-    # Those are dependency groups: nobody but us has to install them.
+    # These are dependency groups, which only developers install.
     assert not extras & {"dev", "test", "lint", "bench"}
     needed = {need.partition(";")[0].strip() for need in said.get_all("Requires-Dist", [])}
     assert {need for need in needed if need.startswith("torch")} == {"torch>=2.6"}

@@ -1,4 +1,4 @@
-"""The colours of pictures can be told apart: by contrast, and by the colour-blind."""
+"""Colours of pictures have enough contrast, also for colour-blind users."""
 
 from itertools import combinations
 
@@ -33,7 +33,7 @@ MACHADO = {
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 PAIRS = [*combinations(("south", "north", "mark", "best"), 2)]
 TEXT, SHAPE = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11, level AA
-# CIE 1976: a difference of 2.3 is just noticeable; ten is seen at a glance.
+# CIE 1976: a difference of 2.3 is just noticeable; 10 is obvious.
 APART = 10.0
 
 
@@ -50,7 +50,7 @@ def contrast(one, other):
 
 
 def lab(colour, matrix):
-    """Return what somebody sees of a colour, in CIE L*a*b*."""
+    """Return a colour as a type of colour vision perceives it, in CIE L*a*b*."""
     seen = np.clip(np.array(matrix) @ linear(colour), 0, 1)
     relative = XYZ @ seen / (XYZ @ np.ones(3))
     f = np.where(relative > (6 / 29) ** 3, np.cbrt(relative), relative / (3 * (6 / 29) ** 2) + 4 / 29)
@@ -62,7 +62,7 @@ def distance(one, other, matrix):
 
 
 def box_of(shape):
-    """Return what a shape covers, left, top, right, bottom."""
+    """Return the bounding box of a shape: left, top, right, bottom."""
     match shape:
         case Disc():
             return shape.x - shape.r, shape.y - shape.r, shape.x + shape.r, shape.y + shape.r
@@ -75,7 +75,7 @@ def box_of(shape):
 
 
 def ground_of(shapes, x, y):
-    """Return the role of what lies under a point."""
+    """Return the role of the shape under a point."""
     filled = [shape for shape in shapes if not isinstance(shape, Words) and shape.fill]
     return next(
         shape.fill
@@ -85,7 +85,7 @@ def ground_of(shapes, x, y):
 
 
 def scenes():
-    """Yield pictures that show everything that there is to see."""
+    """Yield scenes that contain every kind of shape."""
     owned = Position(
         "gabata_i", seeds=[4, 13, 2, 0, 7, 4, 3, 5, 9, 1, 0, 0], owner=[0, 1] + [-1] * 8 + [1, 0]
     )
@@ -101,21 +101,21 @@ def lying_on():
     """Return (role, role under it, whether it is text) of everything in the pictures."""
     found = set()
     for scene in scenes():
-        shapes = [shape for shape in scene.shapes if shape.name != "arrow"]  # lies on its own rim
+        shapes = [shape for shape in scene.shapes if shape.name != "arrow"]  # an arrow is on its own rim
         for i, shape in enumerate(shapes):
             below = shapes[:i]
             if isinstance(shape, Words):
                 found.add((shape.fill, ground_of(below, shape.x, shape.y - shape.size / 3), True))
             elif below:
                 left, top, right, bottom = box_of(shape)
-                # What it meets outside: just beyond its left edge and its upper one.
+                # The role just outside: beyond its left edge and its upper edge.
                 for x, y in ((left - 2, (top + bottom) / 2), ((left + right) / 2, top - 2)):
                     found.add((shape.stroke or shape.fill, ground_of(below, x, y), False))
     return found
 
 
 LYING = sorted(lying_on())
-# Surfaces: what they are is told by their edges and by what lies on them.
+# Surfaces, which are recognized by their edges and contents.
 SURFACES = ("board", "paper", "badge")
 
 
@@ -137,7 +137,7 @@ def test_what_lies_on_something_can_be_seen(theme, role, ground, is_text):
 def test_seeds_can_be_seen_and_counted(theme):
     palette = PALETTES[theme]
     assert contrast(palette["seed"], palette["hole"]) >= SHAPE
-    assert contrast(palette["seed"], palette["seed_edge"]) >= SHAPE  # where one lies on another
+    assert contrast(palette["seed"], palette["seed_edge"]) >= SHAPE  # one seed on another
 
 
 @pytest.mark.parametrize("theme", PALETTES)
@@ -158,7 +158,7 @@ def test_the_colour_blind_can_tell_colours_apart(theme, one, other, eyes):
 
 
 def test_shape_tells_what_colour_tells():
-    """Who reads no colour at all sees owner, territory, mover, mark and best value by shape."""
+    """Without colours, owner, territory, mover, mark and best value differ by shape."""
     first = next(scenes())
     owned = {shape.name: type(shape) for shape in first.shapes if shape.name.startswith("owned-")}
     assert owned["owned-0"] is Box
@@ -175,4 +175,4 @@ def test_shape_tells_what_colour_tells():
     assert len({line for _, line in values}) == 2
     south = [s for s in first.shapes if isinstance(s, Box) and s.fill == "south"]
     north = [s for s in first.shapes if isinstance(s, Box) and s.fill == "north"]
-    assert len(north) == 2 * len(south) == 12  # one bar a hole, or two
+    assert len(north) == 2 * len(south) == 12  # one bar per hole, or two

@@ -1,4 +1,4 @@
-"""Pictures in pixels, looked at: seeds are counted, numbers compared, films followed."""
+"""Pictures in pixels: the tests count seeds, compare numbers and follow animations."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ from mancala_env.render.scene import HOLE, MAX_SEEDS_DRAWN, layout_of
 
 
 def seeds_seen(pixels, position, hole, theme="light"):
-    """Count the seeds that lie in a hole of a picture."""
+    """Count the seeds in a hole of a picture."""
     layout = layout_of(position.ruleset)
     scale = pixels.shape[1] / layout.width
     x, y = (scale * value for value in layout.hole(hole))
@@ -62,7 +62,7 @@ def test_every_width_and_both_directions(width, direction):
 
 
 def test_a_clockwise_board_is_mirrored():
-    """Hole 0 lies at South's left where they sow anticlockwise, at their right where clockwise."""
+    """Hole 0 is at South's left in anticlockwise rulesets and at South's right in clockwise ones."""
     for name, left in (("gabata_i", True), ("leyla", False)):
         position = Position(name, seeds=[1] + [0] * 11)
         pixels = pixels_of(position.scene()).astype(int)
@@ -83,7 +83,7 @@ def test_a_picture_is_drawn_the_same_and_is_the_callers():
 
 
 def test_numbers_are_told_apart_and_stand_where_they_should():
-    """A hole's number changes with its seeds, and nothing else does but the hole and the score."""
+    """A change of seeds changes the number of the hole, the hole and the score, and nothing else."""
     position = Position("gabata_i")
     layout = layout_of(position.ruleset)
     pictures_of = [
@@ -131,7 +131,7 @@ def test_a_grid_holds_its_pictures():
     assert whole.shape[0] == 2 * len(one)
 
 
-# Films
+# Animations
 
 
 def frames_of_gif(path):
@@ -148,7 +148,7 @@ def test_a_turn_as_a_gif(name, action, tmp_path):
     pictures.save(tmp_path / "turn.gif", position, action=action, width=400)
     frames = list(frames_of_gif(tmp_path / "turn.gif"))
     shown = [event for event in timeline.events if event.kind not in ("relay", "next", "end")]
-    assert len(frames) == len(shown) + 1  # a relay looks as the last drop does
+    assert len(frames) == len(shown) + 1  # a relay looks like the drop before it
     assert [round(seconds) for _, seconds in frames[:2]] == [270, 180]  # a lift, a drop
     after = position.copy()
     after.play(action)

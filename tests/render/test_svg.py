@@ -15,7 +15,7 @@ from mancala_env.render.scene import MAX_SEEDS_DRAWN, Disc, describe, layout_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG_TURN = Position("layli_goobalay", seeds=[3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1])
-"""Its action 5 never ends (RULES 8)."""
+"""A position in which action 5 is an endless relay (RULES 8)."""
 
 
 def texts(svg):
@@ -134,7 +134,7 @@ def test_what_cannot_be_drawn_is_refused(wrong):
 
 
 @pytest.mark.parametrize("width", [0, float("nan"), float("inf"), True, "300", [300]])
-def test_a_width_that_is_none_is_refused(width):
+def test_an_invalid_width_is_refused(width):
     for draw in (Position("leyla").to_svg, Batch("leyla", 2).to_svg):
         with raises(InvalidArgument, "width"):
             draw(width=width)
@@ -180,7 +180,7 @@ def test_a_title_is_text_and_nothing_else():
 
 @pytest.mark.parametrize("name", ["layli_goobalay", "leyla", "gabata_i", "layli_goobalay_long"])
 def test_a_moving_turn_ends_as_the_engine_does(name):
-    """Without motion the picture is the position after the turn: seeds, numbers, who is next."""
+    """Without animation the picture is the position after the turn: seeds, numbers, player to move."""
     for position in random_positions(name, 12, seed=3):
         action = position.legal_actions[-1]
         svg = position.to_svg(action=action)

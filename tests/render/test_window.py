@@ -1,4 +1,4 @@
-"""The window: shows, keeps still, is closed, and says where there is no display."""
+"""The window: shows pictures, can be closed, and raises an error without a display."""
 
 import shutil
 import signal
@@ -34,7 +34,7 @@ def test_it_opens_at_the_first_picture_and_closes(window):
     window.close()
     assert not window.is_open
     assert process.returncode == 0
-    window.show(PICTURE)  # and opens again
+    window.show(PICTURE)  # opens the window again
     assert window.is_open
 
 
@@ -53,7 +53,7 @@ def test_it_stays_while_the_program_thinks_and_its_time_is_kept(window):
     assert window.is_open
 
 
-def test_a_program_goes_on_when_its_window_is_closed(window):
+def test_a_program_continues_after_its_window_is_closed(window):
     window.show(PICTURE)
     window._process.send_signal(signal.SIGTERM)
     window._process.wait()
@@ -75,7 +75,7 @@ def test_it_ends_with_the_program_that_opened_it(monkeypatch):
         "print(window._process.pid, flush=True)\n"
         "os._exit(0)\n"
     )
-    # Its output goes on to the window's process, so it is not read to its end.
+    # The window's process inherits the output, so it is not read to its end.
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         pid = int(program.stdout.readline())
@@ -109,7 +109,7 @@ def test_a_missing_pygame_is_named(window, monkeypatch):
 
 @pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed here")
 def test_what_is_on_the_screen_is_the_picture(monkeypatch, tmp_path):
-    """Really opened, on a display in memory that is read back."""
+    """Opens a real window on a virtual display and reads it back."""
     command = ["Xvfb", "-displayfd", "1", "-screen", "0", "640x480x24", "-fbdir", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as screen:
         try:
@@ -130,7 +130,7 @@ def test_what_is_on_the_screen_is_the_picture(monkeypatch, tmp_path):
 
 
 def _is_on(screen, picture):
-    """Tell whether a picture is somewhere on a screen of 640 x 480 in a file of the form XWD."""
+    """Return whether a picture is on a screen of 640 x 480 in an XWD file."""
     seen = np.frombuffer(screen.read_bytes()[-640 * 480 * 4 :], np.uint8).reshape(480, 640, 4)[:, :, 2::-1]
     height, width = picture.shape[:2]
     corners = np.argwhere((seen[: 480 - height, : 640 - width] == picture[0, 0]).all(axis=2))

@@ -1,4 +1,4 @@
-"""The soak's own attacks, a little of each: what falls here would fall there."""
+"""A few cases of each attack of the soak test."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def _falls_at_three(seed: int) -> int:
     return 5
 
 
-def test_a_campaign_goes_on_where_it_was_stopped_and_names_what_fell(tmp_path: Path) -> None:
+def test_a_campaign_resumes_and_names_its_failures(tmp_path: Path) -> None:
     stages = [Stage("thing", "it stands", "cases", 30, _falls_at_three)]
     path = tmp_path / "soak.json"
     first = Campaign(path, stages)

@@ -1,4 +1,4 @@
-"""The opening book: its values are exact, found at once, and belong to the rules they were made for."""
+"""The opening book: its values are exact, need no search, and are for one ruleset only."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_the_last_turns_positions_give_all_before_them(small_book: book.Book) ->
     assert (backwards.rests == small_book.rests).all()
 
 
-def test_a_book_that_was_interrupted_goes_on_from_its_file(small_book: book.Book, tmp_path: Path) -> None:
+def test_a_book_that_was_interrupted_resumes_from_its_file(small_book: book.Book, tmp_path: Path) -> None:
     file = tmp_path / "book_small.npz"
     stopped = draft_of(3)
     exact = solver.Solver(SMALL, memory_mb=1, use_book=False)
@@ -111,7 +111,7 @@ def test_no_book_where_the_seat_matters() -> None:
 
 
 @pytest.mark.parametrize("name", book.rulesets_with_book())
-def test_the_shipped_books_answer_at_once(name: str) -> None:
+def test_the_bundled_books_answer_at_once(name: str) -> None:
     shipped = book.load_book(lookup(name))
     assert shipped is not None
     assert len(shipped) >= 7
@@ -123,8 +123,8 @@ def test_the_shipped_books_answer_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", book.rulesets_with_book())
-def test_shipped_values_agree_with_the_values_after_each_turn(name: str) -> None:
-    """A position's value is the best of its actions', and the book has both."""
+def test_bundled_values_agree_with_the_values_after_each_turn(name: str) -> None:
+    """The book has a position's value and those of its actions, whose best is equal to it."""
     ruleset = lookup(name)
     shipped = book.load_book(ruleset)
     assert shipped is not None
@@ -173,14 +173,14 @@ BOOKS_OF_TERRITORY = [name for name in book.rulesets_with_book() if lookup(name)
 
 @pytest.mark.parametrize("name", BOOKS_OF_TERRITORY)
 def test_a_book_does_not_know_games_in_which_territory_has_changed_hands(name: str) -> None:
-    """Their boards are those of the book, but other holes may be sown."""
+    """Boards of the book, but with other legal holes."""
     shipped, start = book.load_book(lookup(name)), Position(name)
     assert shipped is not None
     assert BOOKS_OF_TERRITORY
     width = start.ruleset.row_width
     exact = solver.Solver(name, memory_mb=1)
     for player in (0, 1):
-        # Another round is known where the rows are the players' own.
+        # The book holds for other rounds if territory has not changed.
         same = Position(name, start.seeds, player=player, round=2)
         assert shipped.rest(same.games) == shipped.rest(start.games)
         assert shipped.action(same.games) == shipped.action(start.games)

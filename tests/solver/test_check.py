@@ -1,4 +1,4 @@
-"""The command that solves anew what the data files say."""
+"""The command that solves the positions of the data files again."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from mancala_env import Position, solver
 from tools import check_solved
 
 
-def test_the_shipped_values_agree_without_sharing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bundled_values_agree_without_sharing(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["gabata_3", "--sample", "12", "--seconds_each", "5", "--memory_mb", "64"]
     assert check_solved.main([*arguments, "--parts", "positions"]) == 0
     assert " 0 differ" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Books and position sets of strangers: refused before they cost anything; nothing in them runs."""
+"""Malicious books and position sets are rejected at little cost, and none of their code runs."""
 
 import io
 import os
@@ -20,7 +20,7 @@ DATA = Path(__file__).parent.parent.parent / "mancala_env" / "data"
 
 
 class Planted:
-    """Unpickled, it makes a folder."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,7 +34,7 @@ def arrays_of(name: str) -> dict[str, Any]:
         return {key: data[key] for key in data.files}
 
 
-def test_the_shipped_files_are_read_as_numpy_reads_them() -> None:
+def test_the_bundled_files_are_read_as_numpy_reads_them() -> None:
     data, book = arrays_of("book_gabata_five_holes"), load_book(GABATA)
     assert book is not None
     assert (book.rests == data["rests"]).all()

@@ -1,4 +1,4 @@
-"""Time limits mean time, and a solve whose output goes to a file still says how far it is."""
+"""Time limits of the solver, and progress messages if the output is a file."""
 
 import subprocess
 import sys
@@ -27,10 +27,10 @@ def hard_positions(count: int) -> list[Position]:
 
 def test_a_solve_of_a_hundredth_of_a_second_ends_soon_after() -> None:
     positions = hard_positions(9)
-    solver.solve(positions[0], time_limit=0.01)  # compiles
+    solver.solve(positions[0], time_limit=0.01)  # compile
     taken = []
     for position in positions:
-        started = time.thread_time()  # what other programs take does not count
+        started = time.thread_time()  # time of other programs does not count
         assert not solver.solve(position, time_limit=0.01).is_exact
         taken.append(time.thread_time() - started)
     assert np.median(taken) < 0.04
@@ -67,7 +67,7 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     for other_found, other_table in others:
         assert other_found == found
         assert np.array_equal(other_table, table)
-    assert solving.value_within(easy, 0) == found[3][0]  # the table has it
+    assert solving.value_within(easy, 0) == found[3][0]  # the table holds it
     assert solver.Solver("gabata_seven_holes", memory_mb=1).value_within(easy, 0) is None
     assert solving.value(easy) == found[3][0]
     wrongs: list[Any] = [-1, 1.5, None]
@@ -77,7 +77,7 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     solving.cancel()
     with pytest.raises(exact.OutOfTime):
         solving.value_within(positions[0], 1_000_000)
-    with pytest.raises(exact.OutOfTime):  # for good, also where time would be left
+    with pytest.raises(exact.OutOfTime):  # permanently, even if time is left
         solving.solve(positions[0], time_limit=60, with_line=False)
     assert solving.sibling().value(easy) == found[3][0]
 

@@ -1,4 +1,4 @@
-"""How sets of solved positions are made."""
+"""The creation of sets of solved positions."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_a_set_that_is_gone_on_with_keeps_its_positions() -> None:
     assert len(made(4, small, 0.0).games) >= len(small.games)
 
 
-def test_keep_goes_on_from_the_file_of_the_folder_and_fills_no_phase_too_full(tmp_path: Path) -> None:
+def test_keep_resumes_from_the_file_of_the_folder_and_fills_no_phase_too_full(tmp_path: Path) -> None:
     shipped = position_sets.positions("leyla")
     few = slice(0, 3)
     np.savez(
@@ -43,5 +43,5 @@ def test_keep_goes_on_from_the_file_of_the_folder_and_fills_no_phase_too_full(tm
     assert make_positions.main(["leyla", *options, "--memory_mb", "16"]) == 0
     made = PositionSet.of_file(shipped.ruleset, tmp_path / "positions_leyla.npz")
     assert {games.tobytes() for games in shipped.games[few]} < {games.tobytes() for games in made.games}
-    assert np.bincount(made.phase)[0] == 5  # the book knows more
+    assert np.bincount(made.phase)[0] == 5  # the book has more
     assert np.bincount(made.phase).max() <= 5

@@ -1,4 +1,4 @@
-"""Keys and conditions of proofs: a proof is found where its conditions hold, and nowhere else."""
+"""Keys and conditions of proofs: a proof is used only if its conditions hold."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def look_up_at(rules, games, scope, words):
 
 
 def pairs(seed: int, count: int) -> list[tuple[Position, Position]]:
-    """Pairs of positions that differ in contents and stall counter alone, same player to move."""
+    """Pairs of positions that differ only in contents and stall counter."""
     rng = np.random.default_rng(seed)
     found: list[tuple[Position, Position]] = []
     while len(found) < count:
@@ -44,7 +44,7 @@ def contents(position: Position, player: int) -> np.ndarray:
 
 
 def holds(at: Position, proved: Position, is_lower: bool, chain: int, need: int, drain: int) -> bool:
-    """Say it as the module's docstring does: may a proof of one position serve another?"""
+    """Return whether a proof of one position holds for another, as the module's docstring defines it."""
     is_for = proved.player if is_lower else 1 - proved.player
     if proved.stall + chain >= STALL_LIMIT:
         if at.stall != proved.stall:

@@ -1,4 +1,4 @@
-"""The solver against values from an independent solver, and against plain minimax on small boards."""
+"""The solver compared with an independent solver, and with plain minimax on small boards."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from mancala_env.errors import InvalidArgument
 
 EXACT = json.loads((Path(__file__).parent.parent / "data" / "exact.json").read_text())
 
-# Small boards that exercise every dial a turn or the end of a round reads.
+# Small boards with every rule option of a turn and of the end of a round.
 SMALL = {
     "uur 2x3": Ruleset(row_width=3, seeds_per_hole=2, landing="uur"),
     "uur 2x4": Ruleset(row_width=4, seeds_per_hole=2, landing="uur"),
@@ -76,7 +76,7 @@ def naive_game(position: Position) -> naive.Game:
 
 
 class Brute:
-    """Plain minimax over everything the rules ask for, the stall counter included.
+    """Plain minimax over complete states, including the stall counter.
 
     The counter only rises while the number of free seeds stays, and that number never rises, so
     positions with their counter never repeat, and remembering them is exact.
@@ -87,7 +87,7 @@ class Brute:
         self.most_positions = most_positions
 
     def south_margin(self, game: naive.Game) -> int:
-        """Return South's final count less North's, stores counted from zero here."""
+        """Return South's final lead, stores counted from zero here."""
         if game.end:
             south, north = naive.counts(game)
             return south - north - game.stores[0] + game.stores[1]
@@ -136,7 +136,7 @@ def with_stall(position: Position, stall: int) -> Position:
 
 
 def random_positions(ruleset: Ruleset, seed: int, count: int) -> list[Position]:
-    """Positions from random play, most of them with a stall counter that play would seldom show."""
+    """Positions from random play, most of them with an unusual stall counter."""
     rng = np.random.default_rng(seed)
     positions = []
     while len(positions) < count:
@@ -153,7 +153,7 @@ def random_positions(ruleset: Ruleset, seed: int, count: int) -> list[Position]:
 
 
 def run_deep(work) -> None:
-    """Run with a stack that thousands of nested turns fit on."""
+    """Run with a stack for thousands of nested calls."""
     failure = []
 
     def guarded() -> None:
@@ -187,7 +187,7 @@ def test_equals_plain_minimax_with_every_stall_counter(name: str) -> None:
                 expected = brute_action_values(position, Brute(6_000))
             except TooLarge:
                 continue
-            # The shared table carries proofs from one stall counter and one set of contents to others.
+            # The shared table reuses proofs for other stall counters and contents.
             for solution in (shared.solve(position), solver.solve(position, memory_mb=0.1)):
                 assert solution.action_values == expected, position.to_text()
                 assert solution.value == max(expected.values())
@@ -200,7 +200,7 @@ def test_equals_plain_minimax_with_every_stall_counter(name: str) -> None:
 
 
 def with_contents(position: Position, rng: np.random.Generator) -> Position:
-    """The position with other seeds in its owned holes, none in many of them, and empty stores."""
+    """Return the position with other seeds in its owned holes, many of them empty, and empty stores."""
     ruleset, owned = position.ruleset, position.owner >= 0
     seeds = np.where(owned, rng.choice([0, 0, 1, 1, 2, 3, 5], owned.size), position.seeds)
     while seeds.sum() > ruleset.total_seeds:
@@ -254,7 +254,7 @@ def test_equals_the_independent_solver(example: dict) -> None:
 
 
 def line_value(position: Position, line: tuple[tuple[int, int], ...]) -> int:
-    """Play a line to the end of the round; return the value for the player to move at its start."""
+    """Play a line to the end of the round; returns the value for the player to move at its start."""
     after = position.copy()
     for player, action in line:
         assert after.player == player
@@ -269,7 +269,7 @@ def line_value(position: Position, line: tuple[tuple[int, int], ...]) -> int:
 def test_the_principal_variation_ends_with_the_value(name: str) -> None:
     played = 0
     for position in random_positions(SMALL[name], seed=9, count=12):
-        # Full of cycles, a few of these small boards are hard; what is not solved is not judged.
+        # A few of these small boards have many cycles and are hard; unsolved ones are skipped.
         solution = solver.solve(position, memory_mb=8, time_limit=1.0)
         if solution.is_exact and solution.nodes and solution.principal_variation:
             after = position.copy()
@@ -338,7 +338,7 @@ def test_south_and_north_differ_where_only_souths_first_turn_is_restricted() -> 
 
 @pytest.mark.slow
 def test_two_threads_find_what_one_finds() -> None:
-    # 20 free seeds, too many for one thread to answer before the second starts.
+    # 20 free seeds: one thread cannot finish before the second starts.
     position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
     together = solver.Solver("layli_goobalay", memory_mb=64, num_threads=2)
     assert together.value(position) == 4
@@ -359,7 +359,7 @@ def test_the_time_limit_gives_bounds_that_hold() -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_a_solver_that_goes_on() -> None:
+def test_an_interrupt_leaves_a_solver_that_continues() -> None:
     position = Position("layli_goobalay", [4, 0, 5, 3, 2, 1, 1, 0, 1, 1, 1, 1])
     for num_threads in (1, 2):
         interrupted = solver.Solver("layli_goobalay", memory_mb=64, num_threads=num_threads)

@@ -1,4 +1,4 @@
-"""A solver that is kept for many positions answers each as one made for it alone would."""
+"""A solver that has solved many positions gives the same answers as a new one."""
 
 import pytest
 from solver_campaign import run

@@ -1,6 +1,6 @@
-"""Bad inputs, generated: every argument of what users call, given values of the wrong type, shape or range.
+"""Generate invalid inputs: values of the wrong type, shape or range for every argument of public functions.
 
-Each has to be a ValueError (IllegalMove, InvalidArgument, ...) with a message, within a second.
+Each must raise a ValueError (IllegalMove, InvalidArgument, ...) with a message within a second.
 """
 
 import random
@@ -17,7 +17,7 @@ from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.games import notation
 from mancala_env.observations import Observer
 
-_MOST_SECONDS = 5.0  # the aim is one; a busy machine is given more
+_MOST_SECONDS = 5.0  # the aim is one second; a busy machine needs more
 
 NUMBERS: tuple[Any, ...] = (
     -1,
@@ -188,17 +188,17 @@ CASES: tuple[Case, ...] = (
     ("MancalaVectorEnv.step", lambda v: _vector().step(v), ACTIONS),
     ("layli_goobalay_v0.env", lambda v: cast(Any, layli_goobalay_v0.env)(v), TEXTS[:4] + TEXTS[6:]),
     (
-        "arena.play_matches(games)",
+        "evaluation.play_matches(games)",
         lambda v: evaluation.play_matches("random", "greedy", "leyla", games=v),
         (1, 3, *NUMBERS),
     ),
     (
-        "arena.play_matches(opening_turns)",
+        "evaluation.play_matches(opening_turns)",
         lambda v: evaluation.play_matches("random", "greedy", "leyla", games=2, opening_turns=v),
         (13, *[value for value in NUMBERS if value is not None]),
     ),
     (
-        "arena.round_robin",
+        "evaluation.round_robin",
         lambda v: evaluation.round_robin(v, "leyla", games=2),
         ([], ["random"], ["random"] * 2, [7, 8]),
     ),
@@ -213,13 +213,13 @@ CASES: tuple[Case, ...] = (
 
 
 def try_bad_inputs(seed: int) -> int:
-    """Give some arguments bad values; raises for the first that is not refused as it should be."""
+    """Pass invalid values to some arguments; raises for the first that is not rejected correctly."""
     rng = random.Random(seed)
     tried = 0
     for name, call, values in rng.sample(CASES, 12):
         value = rng.choice(values)
         spent = _seconds_to_refuse(name, call, value)
-        if spent >= _MOST_SECONDS:  # the first call of a kernel may have compiled it
+        if spent >= _MOST_SECONDS:  # the first call may include the compilation of a kernel
             spent = _seconds_to_refuse(name, call, value)
         assert spent < _MOST_SECONDS, f"{name} with {value!r} took {spent:.1f} s to be refused"
         tried += 1
@@ -227,7 +227,7 @@ def try_bad_inputs(seed: int) -> int:
 
 
 def _seconds_to_refuse(name: str, call: Callable[[Any], Any], value: Any) -> float:
-    """Give an argument a bad value; raises where it is not refused as it should be."""
+    """Pass an invalid value; returns the seconds until the error, and raises if there is no correct one."""
     began = time.monotonic()
     try:
         call(value)
@@ -241,7 +241,7 @@ def _seconds_to_refuse(name: str, call: Callable[[Any], Any], value: Any) -> flo
 
 
 def every_bad_input() -> list[str]:
-    """Return what is wrong with each case that is not refused as it should be."""
+    """Return a message for each case that is not rejected correctly."""
     found = []
     for name, call, values in CASES:
         for value in values:

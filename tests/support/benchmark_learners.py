@@ -1,4 +1,4 @@
-"""Learners for tests, as the text of an entry's file, and a benchmark of them that takes a moment."""
+"""Learners for tests, as texts of entry files, and a short benchmark of them."""
 
 from mancala_env.benchmark import limit_of_steps, plan, read_entry, run_plan
 from mancala_env.benchmark.results import RESULTS, Results
@@ -30,7 +30,7 @@ HONEST = """
             yield Point(player(ruleset), steps)
     yield Point(player(ruleset), steps)
 """
-# Stores itself where it is measured and goes on from there; is killed once, where the text says.
+# Stores its state at each measurement and resumes from it. It is killed once, at the step in the text.
 STORING = """
     file, steps = folder / "steps.json", 0
     if file.exists():
@@ -63,7 +63,7 @@ def plan_of(entries, folder, **options):
 
 
 def run(entries, folder, **options):
-    """Run a benchmark; returns what was said, and the results."""
+    """Run a benchmark; returns its messages and results."""
     said = []
     wanted = plan_of(entries, folder, **options)
     broken = run_plan(wanted, said.append)

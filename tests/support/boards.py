@@ -1,9 +1,9 @@
-"""Boards drawn in tests, read and compared.
+"""Read boards drawn in tests, and compare positions with them.
 
-A drawing has North's row above South's, each player's first hole on their left: the numbers stand in the
-order 11 10 9 8 7 6 over 0 1 2 3 4 5, and seeds run to the right below and to the left above. Direction
-never enters the rules, so clockwise games are drawn so as well. ``4s`` is a hole that South owns, ``4n``
-one of North's.
+A drawing has North's row above South's. Each player's first hole is on their left: holes 11 10 9 8 7 6 over 0
+1 2 3 4 5. Seeds move right in the lower row and left in the upper one. Clockwise games are drawn in the same
+way, because the rules do not depend on the direction. ``4s`` is a hole that South owns, ``4n`` one that North
+owns.
 """
 
 from typing import Any
@@ -23,13 +23,13 @@ def holes(drawing: str) -> tuple[list[int], list[int]]:
 
 
 def position(ruleset: str | Ruleset, drawing: str, **fields: Any) -> Position:
-    """Return the position drawn, South to move unless `player` says otherwise."""
+    """Return the position drawn, by default with South to move."""
     seeds, owner = holes(drawing)
     return Position(ruleset, seeds, owner, **fields)
 
 
 def finished(ruleset: str | Ruleset, counts: tuple[int, int], **fields: Any) -> Position:
-    """Return a round that is over with these counts: all seeds in the stores."""
+    """Return the end of a round with these counts and all seeds in the stores."""
     return Position(ruleset, [0] * rulesets.lookup(ruleset).num_holes, stores=counts, **fields)
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: a server of its files, and what its tests share."""
+"""Helpers for tests of the page in a real browser, with a file server."""
 
 import functools
 import http.server
@@ -31,7 +31,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
 
 class Site:
-    """A server of the folder on loopback."""
+    """A file server of a folder on the loopback interface."""
 
     def __init__(self) -> None:
         handler = functools.partial(_Files, directory=str(FOLDER))
@@ -50,7 +50,7 @@ def status(page: "Page") -> Any:
 
 
 def wait_for_you(page: "Page") -> bool:
-    """Wait for the user's turn or the end; returns whether the game is still running."""
+    """Wait for the user's turn or the end; returns whether the game is running."""
     page.wait_for_function(
         "() => /Your turn|has won|draw|is over/.test(document.querySelector('.status').textContent)"
     )

@@ -1,12 +1,12 @@
-"""Plain minimax over whole positions: what the solver's values are held against.
+"""Plain minimax with a table of whole positions: a reference for the solver's values.
 
-A position is remembered by all that decides how it goes on: the seeds of every hole, the owners, the
-territories, the player to move and the stall counter. No proof is carried from one position to another, no
-turn is left out, and of the solver nothing is used. (That the rules themselves are right is tested elsewhere,
-against ``naive.py``.)
+The key of a position is everything that determines its continuation: the seeds in every hole, the owners, the
+territories, the player to move and the stall counter. No proof is reused for another position, every legal
+turn is tried, and no code of the solver is used. (Other tests compare the rules themselves with
+``naive.py``.)
 
-The counter only rises while the number of free seeds stays, and that number never rises, so a position with
-its counter never comes back, and remembering it is exact.
+The stall counter rises only while the number of free seeds is constant, and that number never rises. So a
+position with its counter never repeats, and the table is exact.
 """
 
 import numba
@@ -17,14 +17,14 @@ from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load, nth
 from mancala_env.engine.turn import legal_holes, play_turn
 
 UNKNOWN = -10_000
-"""What a position is worth that would need more memory."""
+"""The value of a position that needs more memory."""
 
 _ROOM = 1 << 21
 _PRIME, _U31 = np.uint64(0x9E3779B97F4A7C15), np.uint64(31)
 
 
 class TooLarge(Exception):
-    """More positions follow than the memory holds."""
+    """The table is too small for the positions after a position."""
 
 
 @numba.njit
@@ -37,7 +37,7 @@ def _is_there(facts, keys, row):
 
 @numba.njit
 def _place_of(facts, keys):
-    """Return the row of the memory that holds a position, or the empty one where it belongs."""
+    """Return the row of a position in the table, or the empty row for it."""
     word = np.uint64(0)
     for fact in facts:
         word = (word ^ fact) * _PRIME
@@ -50,7 +50,7 @@ def _place_of(facts, keys):
 
 @numba.njit
 def _south_margin(rules, game, keys, values, used):
-    """Return by how much South's final count exceeds North's, seeds in the stores left out."""
+    """Return South's final lead without the seeds in the stores."""
     stored = game.store_south - game.store_north
     if game.end != RUNNING:
         return count_of(rules, game, 0) - count_of(rules, game, 1) - stored
@@ -58,7 +58,9 @@ def _south_margin(rules, game, keys, values, used):
         game.board.low,
         game.board.middle,
         game.board.high,
-        np.uint64(game.owned_south | (game.owned_north << 24) | (1 << 48)),  # never 0, as an empty row is
+        np.uint64(
+            game.owned_south | (game.owned_north << 24) | (1 << 48)
+        ),  # never 0, which marks an empty row
         np.uint64(game.territory | (game.player << 24) | (game.stall << 25)),
     )
     row = _place_of(facts, keys)
@@ -86,7 +88,7 @@ def _south_margin(rules, game, keys, values, used):
 
 @numba.njit
 def _action_margins(rules, games, keys, values, used, margins):
-    """Write what each action of the game in row 0 is worth to South; UNKNOWN where it is not legal."""
+    """Write South's value of each action of the game in row 0; UNKNOWN if it is not legal."""
     game = load(games, 0)
     holes = legal_holes(rules, game)
     for n in range(num_bits(holes)):
@@ -101,24 +103,24 @@ def _action_margins(rules, games, keys, values, used, margins):
 
 
 class Brute:
-    """Values of positions of one ruleset, remembered from one to the next."""
+    """Computes values of positions of one ruleset, with one table for all."""
 
     def __init__(self, room: int = _ROOM) -> None:
-        """Make room for half as many positions; `room` is a power of two."""
+        """Make a table of `room` rows, a power of two, for half as many positions."""
         self._keys = np.zeros((room, 5), np.uint64)
         self._values = np.zeros(room, np.int16)
         self._used = np.zeros(1, np.int64)
 
     def clear(self) -> None:
-        """Forget everything, such as for another ruleset."""
+        """Empty the table, for example for another ruleset."""
         self._keys[:] = 0
         self._used[:] = 0
 
     def action_values(self, position: Position) -> dict[int, int]:
-        """Return what each legal action is worth to the player to move.
+        """Return the value of each legal action for the player to move.
 
         Raises:
-            TooLarge: More positions follow than there is room for.
+            TooLarge: If the table is too small.
         """
         rules = encode(position.ruleset)
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Mutated checkpoints, and what comes of loading them."""
+"""Mutate checkpoints and load them."""
 
 import io
 import json
@@ -49,17 +49,17 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def mutated(honest: bytes, draw: random.Random) -> bytes:
-    """Return a checkpoint with something wrong in it: bytes, members, values of the identity, tensors."""
+    """Return a damaged checkpoint: changed bytes, members, values of the identity or tensors."""
     content = bytearray(honest)
     how = draw.randrange(6)
-    if how == 0:  # bytes that are others
+    if how == 0:  # changed bytes
         for _ in range(draw.randrange(1, 8)):
             content[draw.randrange(len(content))] = draw.randrange(256)
-    elif how == 1:  # a piece cut out, or put in twice
+    elif how == 1:  # a piece removed or duplicated
         start, size = draw.randrange(len(content)), draw.randrange(1, 2000)
         piece = content[start : start + size]
         content[start : start + size] = draw.choice((b"", piece + piece, draw.randbytes(size)))
-    elif how == 2:  # headers of the directory, where the sizes are
+    elif how == 2:  # headers of the zip directory, with the sizes
         at = content.find(b"PK\x01\x02")
         for _ in range(draw.randrange(1, 4)):
             content[draw.randrange(at, len(content))] = draw.randrange(256)
@@ -73,7 +73,7 @@ def mutated(honest: bytes, draw: random.Random) -> bytes:
         else:
             place[key] = draw.choice(ODD_VALUES)
         return packed(members(honest) | {"identity.json": json.dumps(fields).encode()})
-    else:  # inside the weights, whole again outside
+    else:  # inside the weights, in a valid zip file
         outer = members(honest)
         inner = members(outer["policy.pth"])
         name = draw.choice([each for each in inner if "data.pkl" in each or draw.random() < 0.3])
@@ -86,10 +86,10 @@ def mutated(honest: bytes, draw: random.Random) -> bytes:
 
 
 def fuzz(seed: int, count: int, folder: Path) -> Counter[str]:
-    """Load so many mutated checkpoints; each plays a legal action or is refused as a checkpoint should be.
+    """Load mutated checkpoints; each must play a legal action or be rejected with the right error.
 
     Returns:
-        How many were "played" and how many "refused"; anything else is a fault.
+        Number of checkpoints "played" and "refused"; anything else raises.
     """
     honest = write_checkpoint(folder / "honest.zip", identity_of()).read_bytes()
     draw, path, position = random.Random(seed), folder / "agent.zip", Position(LAYLI)

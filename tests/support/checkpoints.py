@@ -1,4 +1,4 @@
-"""Checkpoints for tests: small networks with random weights, and what runs code when it is unpickled."""
+"""Checkpoints for tests: small networks with random weights, and an object that runs code when unpickled."""
 
 import io
 import os

@@ -14,7 +14,7 @@ ALL = [*rulesets.names(), CUSTOM]
 FAMILY_OF = {family.landing: family for family in FAMILIES.values()}
 MODULE_OF = {"uur": layli_goobalay_v0, "pair": leyla_v0, "weg": gabata_v0}
 IDS = [family.gym_id for family in FAMILIES.values()]
-# Every ruleset shows the board; one of each game shows everything else there is to see.
+# The board observation of every ruleset, and all other kinds for one ruleset of each game.
 SHOWN = [
     *((ruleset, "board") for ruleset in ALL),
     *((family.default, kind) for family in FAMILIES.values() for kind in KINDS if kind != "board"),

@@ -1,4 +1,4 @@
-"""How tests check errors: the type and the values that the message names, never its wording."""
+"""Check errors by their type and the values in the message, not by the wording."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Error = TypeVar("Error", bound=BaseException)
 
 
 def names(message: str, value: object) -> bool:
-    """Return whether a message names a value, and not only as a part of a longer word or number.
+    """Return whether a message contains a value as a whole word or number.
 
     A list or a tuple stands for all of its values.
     """
@@ -27,7 +27,7 @@ def names(message: str, value: object) -> bool:
 def raises(
     kind: type[Error] | tuple[type[Error], ...], *values: object
 ) -> Iterator[pytest.ExceptionInfo[Error]]:
-    """Expect an error of this type whose message names each of the values.
+    """Expect an error of this type with each of the values in its message.
 
     Example:
         >>> with raises(ValueError, "seed", -1):

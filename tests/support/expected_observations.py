@@ -25,7 +25,7 @@ def judge(ruleset: Ruleset) -> np.ndarray:
 
 
 def judged(position: Position, player: int) -> int:
-    """What the shipped value network says, in sixteenths of a seed."""
+    """Return the value of the bundled value network, in sixteenths of a seed."""
     (value,) = UNIT * position_values(position.ruleset, position.games, judge(position.ruleset))
     return int(value if position.player == player else -value)
 
@@ -34,7 +34,7 @@ Worth = Callable[[Position, int], int]
 
 
 def best_line(position: Position, player: int, depth: int, worth: Worth) -> tuple[int, Position]:
-    """Plain minimax of what leaves are worth, and where the first of the best lines ends."""
+    """Return the plain minimax value of a position and the leaf of the first best line."""
     if depth == 0 or position.is_over:
         return worth(position, player), position
     lines = []
@@ -46,7 +46,7 @@ def best_line(position: Position, player: int, depth: int, worth: Worth) -> tupl
 
 
 def expected(position: Position, action: int, kind: str, num_actions: int) -> list[float]:
-    """The features of an action, from Position alone."""
+    """Return the features of an action, from Position alone."""
     size = Observer(position.ruleset, kind, num_actions).shape[1]
     if action not in position.legal_actions:
         return [0] * size

@@ -1,13 +1,13 @@
-"""Run the tests as on a machine where nothing was ever run before.
+"""Run the tests as on a new machine.
 
-python tests/support/fresh.py                           # every test, with one process and then with two
+python tests/support/fresh.py                           # all tests, with one process and then with two
 python tests/support/fresh.py tests/engine tests/evaluation  # some of them
 python tests/support/fresh.py --seed 7 tests/evaluation      # in the order of an earlier run
 
-The tests of the last commit run in a clone whose path holds a space and a letter that is not ASCII, far from
-UTC, in random order. The home, the temporary folder and the kernel cache are empty before the first run; the
-second run finds what the first one left. Started as root, the tests run as a user without its rights. They
-use this Python and the packages that are installed for it.
+The tests of the last commit run in random order in a clone. Its path contains a space and a letter that is
+not ASCII, and its time zone is far from UTC. The home directory, the temporary folder and the kernel cache
+are empty before the first run; the second run keeps them. If you are root, the tests run without root rights.
+They use this Python and its installed packages.
 """
 
 import argparse
@@ -25,15 +25,15 @@ _CHECK = "import pytest_randomly, numba, mancala_env; print(mancala_env.__file__
 
 
 def private_folders(path: Path) -> list[Path]:
-    """Return the folders above a path that other users may not enter."""
+    """Return the parent folders of a path that other users may not enter."""
     return [folder for folder in path.parents if not folder.stat().st_mode & 0o001]
 
 
 def as_nobody(folder: Path) -> list[str]:
-    """Return the words before a command that let it run without root rights.
+    """Return the prefix of a command that runs it without root rights.
 
-    An interpreter may lie where only root may look, such as /root/.pyenv. A mount namespace of the command's
-    own then shows it, and nothing else that is there; the machine does not change.
+    The interpreter may be in a folder of root's, such as /root/.pyenv. Then a mount namespace shows the
+    command the interpreter and hides the rest of that folder. The machine itself does not change.
     """
     words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
     script, hidden = [], []
@@ -53,17 +53,17 @@ def as_nobody(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run both rounds; returns the status of the first that fails."""
+    """Run the tests twice; returns the exit status of the first run that fails."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="seed of the random order")
     parser.add_argument("--keep", action="store_true", help="keep the clone and its folders")
-    parser.add_argument("tests", nargs="*", help="folders or files of tests, every test by default")
+    parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     options = parser.parse_args()
     base = Path(
         tempfile.mkdtemp(prefix="fresh-", dir="/tmp")
-    )  # short: a socket's path has 107 letters at most
+    )  # short, because a socket's path has at most 107 characters
     base.chmod(0o755)
     clone = base / "mancala env é"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)

@@ -1,6 +1,7 @@
-"""Books, position sets, results files and configurations with something wrong in them.
+"""Damaged and malicious books, position sets, results files and configurations.
 
-Each is taken or refused with one message, in about a second and 200 MB, and nothing in it runs.
+Each must be accepted or rejected with one message, within about a second and 200 MB, without running its
+code.
 """
 
 import io
@@ -25,7 +26,7 @@ from mancala_env.solver.position_sets import PositionSet
 from mancala_env.training.config import CONFIGS, read_config
 
 _DATA = CONFIGS.parent / "mancala_env" / "data"
-_MOST_SECONDS = 5.0  # of processor time; the aim is one
+_MOST_SECONDS = 5.0  # of processor time; the aim is one second
 _MOST_MB = 200
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (1, 1), (0, 16), (3, 16), (10**6,), (2, 2, 2))
 _DTYPES = ("int8", "int64", "float64", "bool", "U3", "S9", ">i2", "complex64", "M8[s]", "i4,f8")
@@ -33,7 +34,7 @@ _ODD: tuple[Any, ...] = (None, True, -1, 2**70, 0.5, float("nan"), "", "\x1b[31m
 
 
 class Planted:
-    """Unpickled, it makes a folder named in the environment."""
+    """Creates a folder named in the environment when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return os.mkdir, (os.environ["PLANTED"],)
@@ -54,7 +55,7 @@ def _saved(array: np.ndarray) -> bytes:
 
 
 def _scrambled(content: bytes, rng: random.Random) -> bytes:
-    """Change some bytes, cut a piece out, or put one in."""
+    """Change some bytes, or remove or insert a piece."""
     changed = bytearray(content)
     if rng.random() < 0.5:
         for _ in range(rng.randrange(1, 8)):
@@ -68,14 +69,14 @@ def _scrambled(content: bytes, rng: random.Random) -> bytes:
 
 @lru_cache
 def _bomb() -> bytes:
-    """A member of 300 MB in some 300 KB."""
+    """Return a zip member of 300 MB, compressed to about 300 KB."""
     zeros = b"\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': False, 'shape': (157286400,), }"
     zeros = zeros.ljust(127) + b"\n" + bytes(300 << 20)
     return _packed({"rests.npy": zeros, "games.npy": zeros}, zipfile.ZIP_DEFLATED)
 
 
 def _other_array(array: np.ndarray, rng: random.Random) -> bytes:
-    """An array of another shape or type, of a pickle, or with a header that lies."""
+    """Return an array of another shape or type, a pickle, or an array with a false header."""
     how = rng.randrange(5)
     if how == 0:
         return _saved(np.array([Planted()], object))
@@ -155,14 +156,14 @@ def _configuration(rng: random.Random) -> bytes:
         value = rng.choice((*map(json.dumps, _ODD), *_YAML)).replace("PLANTED", os.environ["PLANTED"])
         lines[n] = lines[n].partition(":")[0] + ": " + value
         return "\n".join(lines).encode()
-    if how == 2:  # each line ten times the one before
+    if how == 2:  # each line is ten times as long as the one before
         laughs = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
         return "\n".join(laughs).encode()
     return rng.choice((rng.choice(_YAML).encode(), b"x" * 10**6, b"a: 1\n" * 10**5, rng.randbytes(1000)))
 
 
 def _kinds(rng: random.Random) -> tuple[str, bytes, Callable[[Path], object]]:
-    """Draw a kind of file, its content, and what reads it."""
+    """Draw a kind of file, its content, and the function that reads it."""
     how = rng.randrange(4)
     if how == 0:
         name = rng.choice(("gabata_five_holes", "ludii_leyla", "leyla_gobale_ii"))
@@ -183,11 +184,11 @@ def _read_results(path: Path) -> None:
 
 
 def try_files(seed: int, count: int, folder: Path) -> int:
-    """Read so many files; raises for the first that does harm or is not refused as it should be."""
+    """Read a number of files; raises for the first that does harm or is not rejected correctly."""
     rng = random.Random(seed)
     planted = folder / "planted"
     os.environ["PLANTED"] = str(planted)
-    _bomb()  # what it costs to make is not held against who reads it
+    _bomb()  # make it now, because its cost does not count for the reader
     for number in range(count):
         name, content, read = _kinds(rng)
         path = folder / name

@@ -4,9 +4,8 @@
         --tests "python -m pytest tests/web/test_modules.py -x -q"
 
 Each mutant runs on a copy of the checkout, so the working tree never changes. Regular expressions find the
-operators,
-outside of comments and texts. `--tests PATTERN=COMMAND` gives the files that match a pattern their own
-tests. Results are appended to a file, and an interrupted run resumes there.
+operators outside of comments and texts. `--tests PATTERN=COMMAND` sets the tests of the files that match a
+pattern. Results are appended to a file, and an interrupted run resumes.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-# What is replaced in masked code, and what by.
+# Replacements in masked code: (pattern, replacements).
 OPERATORS = [
     (r" === ", " !== "),
     (r" !== ", " === "),
@@ -76,7 +75,7 @@ class Mutant(NamedTuple):
         return source[: self.start] + self.after + source[self.end :]
 
     def describe(self, source: str) -> str:
-        """Return where the change is and what it does, in a line."""
+        """Return a line that describes the change and its place."""
         line = source.count("\n", 0, self.start) + 1
         low, high = source.rfind("\n", 0, self.start) + 1, source.find("\n", self.end)
         low, high = max(low, self.start - 40), min(high, self.end + 40)
@@ -85,12 +84,12 @@ class Mutant(NamedTuple):
 
 
 def masked(source: str) -> str:
-    """Return the source with comments, texts and regular expressions blanked, at the same places."""
+    """Return the source with comments, texts and regular expressions blanked out, with the same length."""
     return UNSEEN.sub(lambda found: re.sub(r"[^\n]", "\x00", found[0]), source)
 
 
 def closing(code: str, start: int) -> int:
-    """Return the place of the parenthesis that closes the one at `start`."""
+    """Return the index of the parenthesis that closes the one at `start`."""
     depth = 0
     for place in range(start, len(code)):
         depth += {"(": 1, ")": -1}.get(code[place], 0)
@@ -121,7 +120,7 @@ def _changes(source: str, code: str) -> Iterator[tuple[int, int, str]]:
 
 
 def copy_checkout() -> Path:
-    """Copy what git tracks, and what it does not ignore, to a path that is the same at each run."""
+    """Copy all files that git does not ignore to a fixed path."""
     name = f"javascript-mutations-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
     to = Path(tempfile.gettempdir()) / name
     shutil.rmtree(to, ignore_errors=True)
@@ -156,7 +155,7 @@ def selected_tests(selections: list[str], file: str) -> str:
 
 
 def main() -> None:
-    """Sample mutants, run the tests on each and print which were noticed."""
+    """Sample mutants, run the tests on each and print which ones they detect."""
     parser = argparse.ArgumentParser()
     option = parser.add_argument
     option("files", nargs="+", type=Path, help="JavaScript files to mutate.")

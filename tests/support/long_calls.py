@@ -1,6 +1,6 @@
 """Calls that take hours, for tests that interrupt them."""
 
-# What a child process does: make ready (which compiles), say so, and work until Ctrl-C.
+# The program of a child process: prepare (which compiles), print a line, and work until Ctrl-C.
 CHILD = """
 import sys
 import signal

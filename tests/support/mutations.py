@@ -3,8 +3,8 @@
     python tests/support/mutations.py mancala_env/envs/*.py --number 40 --seed 0 --tests "tests/envs -x -q"
 
 Each mutant runs on a copy of the checkout, at the same path each time, so the working tree never changes and
-numba's cache keeps the kernels that a mutant does not touch. Results are appended to a file, and an
-interrupted run resumes there. Docstrings, annotations and messages are not mutated.
+numba's cache keeps the kernels that a mutant does not change. Results are appended to a file, and an
+interrupted run resumes. Docstrings, annotations and messages are not mutated.
 """
 
 import argparse
@@ -37,7 +37,7 @@ COPIES = ("array", "list", "dict", "deepcopy", "copy", "ascontiguousarray")
 
 
 class Mutant(NamedTuple):
-    """A change of a file; the place is line and column (in bytes) of its start and its end."""
+    """A change of a file. Its place is the line and column (in bytes) of its start and its end."""
 
     file: str
     place: tuple[int, int, int, int]
@@ -54,7 +54,7 @@ class Mutant(NamedTuple):
 
 
 def changes(node: Any) -> Iterator[str]:
-    """Yield what a node may be replaced by."""
+    """Yield the replacements of a node."""
     match node:
         case ast.Compare():
             for i, operator in enumerate(node.ops):
@@ -117,7 +117,7 @@ def mutants_of(file: str, source: str, kernels: str = "all") -> list[Mutant]:
 
 
 def copy_checkout() -> Path:
-    """Copy what git tracks, and what it does not ignore, to a path that is the same at each run."""
+    """Copy all files that git does not ignore to a fixed path."""
     to = Path(tempfile.gettempdir()) / f"mutations-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
     shutil.rmtree(to, ignore_errors=True)
     command = "git ls-files -z --cached --others --exclude-standard"
@@ -152,7 +152,7 @@ def selected_tests(selections: list[str], file: str) -> str:
 
 
 def main() -> None:
-    """Sample mutants, run the tests on each and print which were noticed."""
+    """Sample mutants, run the tests on each and print which ones they detect."""
     parser = argparse.ArgumentParser()
     option = parser.add_argument
     option("files", nargs="+", type=Path, help="Python files to mutate.")
@@ -183,7 +183,7 @@ def main() -> None:
         path.write_text(mutant.apply(original))
         results[key] = run_tests(checkout, selected_tests(given.tests, mutant.file), given.timeout)
         path.write_text(original)
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # numba's cache looks at the time
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # numba's cache checks the time
         with given.results.open("a") as out:
             out.write(json.dumps({"key": key, "result": results[key], **mutant._asdict()}) + "\n")
         print(f"{i} of {len(todo)}: {results[key]}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The rules in slow, obvious Python: what the engine has to equal on every game.
+"""The rules in slow, obvious Python: a reference that the engine has to equal in every game.
 
 Written from docs/rules.md alone, section by section and in its order, with its words. One position at a
 time, lists and loops, nothing clever. Imports nothing from the package, so that a mistake there cannot
@@ -16,7 +16,7 @@ STALL_TURNS = 50  # section 4: turns without a change in the number of free seed
 
 @dataclass(frozen=True)
 class Rules:
-    """What one ruleset says (section 6, and 7 for Ludii's programs)."""
+    """A ruleset (section 6, and 7 for Ludii's programs)."""
 
     width: int  # W
     seeds: int  # in each hole at the start
@@ -40,7 +40,7 @@ class Game:
     territory: list[int]  # who may sow from the hole
     stores: list[int]
     player: int
-    stall: int = 0  # turns in a row that left the number of free seeds as it was
+    stall: int = 0  # turns in a row that did not change the number of free seeds
     round: int = 1
     starter: int = SOUTH
     debts: list[int] = field(default_factory=lambda: [0, 0])  # section 5.2
@@ -49,7 +49,7 @@ class Game:
 
 @dataclass
 class Turn:
-    """What a turn did."""
+    """The result of a turn."""
 
     laps: int = 0
     captured: int = 0  # seeds that went to the mover's store
@@ -152,7 +152,7 @@ def sow_lap(game: Game, hole: int) -> int:
 
 
 def land(game: Game, turn: Turn, j: int) -> bool:
-    """Section 3, 3: do what the last seed does at j, by the table's lines; tell whether to relay."""
+    """Section 3, 3: apply the table's line for the last seed at j; return whether to relay."""
     rules, mover = game.rules, game.player
     b = game.seeds[j] - 1
     is_opponents_side = game.territory[j] != mover
@@ -295,7 +295,7 @@ def bare_game(rules: Rules, starter: int) -> Game:
 
 
 def weaker_player(count: Sequence[int]) -> int:
-    """Return who holds fewer seeds (South of equals: every set-up then treats both alike)."""
+    """Return the player with fewer seeds, South if equal (every set-up then treats both alike)."""
     return SOUTH if count[SOUTH] <= count[NORTH] else NORTH
 
 
@@ -353,7 +353,7 @@ def set_up_territory(new: Game, count: Sequence[int], _debts: Sequence[int]) -> 
 
 
 def match_winner(game: Game) -> int:
-    """Section 5.4: return who has won after the last round, NOBODY for a draw.
+    """Section 5.4: return the winner after the last round, NOBODY for a draw.
 
     By 5.1 to 5.3 the player who cannot set up is the one with fewer seeds, so the last count decides
     whether the match ended by the rules or by a limit on rounds.

@@ -1,4 +1,4 @@
-// What the page's modules say of what Python asks, as JSON: node page_in_node.mjs FOLDER < questions > answers
+// Answer questions of Python with the page's modules, as JSON: node page_in_node.mjs FOLDER < questions > answers
 import fs from "node:fs";
 import { pathToFileURL } from "node:url";
 

@@ -1,4 +1,4 @@
-"""Questions to the page's modules, answered by node."""
+"""Call the page's modules in node."""
 
 import dataclasses
 import json

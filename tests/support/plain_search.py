@@ -1,7 +1,7 @@
-"""The plainest search there is: every line of play to its end, nothing remembered, nothing left out.
+"""A plain search: it plays every line to its end, without a table and without pruning.
 
-It shares no idea with the solver: no table, no window, no order of turns, no proof. It plays through the
-engine's own turns, many positions at a call, and gives a position up that has too many turns after it.
+It has nothing in common with the solver: no table, no window, no move ordering, no proofs. It plays the
+engine's turns, many positions per call. It stops at a position that needs too many turns.
 """
 
 import numba
@@ -12,12 +12,12 @@ from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load, nth
 from mancala_env.engine.turn import legal_holes, play_turn, settled
 
 UNKNOWN = -10_000
-"""Stands for the value of a position that has been given up."""
+"""The value of a position that needed too many turns."""
 
 
 @numba.njit
 def _south_lead(rules, game, turns_left):
-    """Return South's final count less North's after best play, or UNKNOWN where the turns do not suffice."""
+    """Return South's final lead after best play, or UNKNOWN if it needs too many turns."""
     if game.end != RUNNING:
         return count_of(rules, game, 0) - count_of(rules, game, 1)
     best = UNKNOWN
@@ -56,20 +56,20 @@ def _settle_all(rules, games):
 
 
 def settle(ruleset: Ruleset, games: np.ndarray) -> None:
-    """Let who moves, or why the round is over, follow from the seeds, in place."""
+    """Set the player to move, or the end of the round, from the seeds, in place."""
     _settle_all(encode(ruleset), games)
 
 
 def plain_values(ruleset: Ruleset, games: np.ndarray, most_turns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what running games are worth to the player to move, stores counted from zero.
+    """Return the values of running games for the player to move, stores counted from zero.
 
     Args:
         ruleset: Their ruleset.
         games: uint64 `[B, NUM_COLUMNS]`.
-        most_turns: Turns that are played for one game at most.
+        most_turns: Most turns to play for one game.
 
     Returns:
-        int64 `[B]`, UNKNOWN where the turns did not suffice; and the turns played, int64 `[B]`.
+        The values, int64 `[B]`, UNKNOWN if a game needs too many turns; and the turns played, int64 `[B]`.
     """
     values, turns = np.empty((2, len(games)), np.int64)
     _write_values(encode(ruleset), games, most_turns, values, turns)

@@ -1,11 +1,11 @@
-"""Texts that are positions, and texts that are not: one list for Python and for the page."""
+"""Valid and invalid texts of positions, for the tests of Python and of the page."""
 
 import random
 
 START = "leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S"
 _NINES = "9" * 5000
 
-# Text -> how it is written afterwards.
+# Text -> the text that is written after reading it.
 VALID = {
     START: START,
     f"  {START}\n": START,
@@ -34,15 +34,15 @@ INVALID = [
     "",
     " \n",
     "\ufeff",
-    # Bytes order marks are skipped before the text only, and once.
+    # Only one byte order mark, at the start, is skipped.
     f"\ufeff\ufeff{START}",
     f" \ufeff{START}",
     f"{START}\ufeff",
     START.replace("leyla ", "leyla\ufeff "),
-    # Spaces of Unicode are part of a word.
+    # Unicode spaces are part of a word.
     *(START.replace(" ", space) for space in "\u00a0\u1680\u2003\u2028\u2029\u202f\u3000\x85\x1c\x1f\u200b"),
     *(f"{START}{space}" for space in "\u00a0\u2028\x85\x1c\x1f\u200b\0"),
-    # Digits of other scripts, and what else looks like a number.
+    # Digits of other scripts, and other text that looks like a number.
     *(START.replace("4,", f"{digit},", 1) for digit in "٤४４④⁴፬"),
     *(
         START.replace("0-0", stores)

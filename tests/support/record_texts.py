@@ -1,4 +1,4 @@
-"""Records that are read, and records that are refused: one list for Python and for the page."""
+"""Valid and invalid records, for the tests of Python and of the page."""
 
 _LEYLA = '[Ruleset "leyla"]\n'
 _OWN = '[Ruleset "mine"]\n'

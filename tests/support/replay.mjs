@@ -1,4 +1,4 @@
-/** Compare mancala.wasm with what the native engine said (reference.py): in node and in a browser. */
+/** Compare mancala.wasm with results of the native engine (wasm_reference.py), in node or in a browser. */
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -7,7 +7,7 @@ function wordsOf(text) {
   return new Uint32Array(bytes.buffer);
 }
 
-/** Returns {differences, counts}: texts, and how many of each kind were compared. */
+/** Returns {differences, counts}: the differences as texts, and the number of comparisons of each kind. */
 export function replay(engine, reference) {
   const differences = [];
   const counts = { games: 0, turns: 0, rounds: 0, random: 0, searches: 0, nodes: 0, solved: 0, proved: 0 };

@@ -1,4 +1,4 @@
-"""A disk that is full or read-only, as far as a test can have one."""
+"""Simulate a disk that is full or read-only."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pytest
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Let the system refuse to write past so many bytes of any file, as it does past the end of a disk."""
+    """Limit the size of any file to a number of bytes, so that writes fail as on a full disk."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -18,7 +18,7 @@ def largest_file(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-# What a script begins with that may write nothing under NUMBA_CACHE_DIR. Permissions do not bind root.
+# The start of a script that may not write under NUMBA_CACHE_DIR. Permissions would not stop root.
 READ_ONLY = """
 import errno, os, sys
 

@@ -1,11 +1,11 @@
-"""The soak: everything that claims to hold is attacked for as long as it is given.
+"""The soak test: attack every claim about reliability for a given time.
 
-python tests/support/soak.py --minutes 10            # goes on where it was stopped
+python tests/support/soak.py --minutes 10            # resumes where it was stopped
 python tests/support/soak.py --stages engine solver --minutes 2
-python tests/support/soak.py --again --minutes 120   # forget what was tried before
+python tests/support/soak.py --again --minutes 120   # discards earlier results
 
-Each stage draws its cases from a seed that counts up, so a case that falls can be tried again by its seed.
-What was tried and what fell is kept after every slice, and docs/reliability.md is written from it.
+Each stage draws its cases from an increasing seed, so that a failed case can be repeated by its seed. The
+results are saved after every slice, and docs/reliability.md is generated from them.
 """
 
 import json
@@ -26,30 +26,27 @@ from soak_system import end_long_training
 
 from mancala_env._util.command_line import Parser, in_one_line
 
-# Said on the page for good: what fell in campaigns whose record was forgotten, and what came of it.
+# Permanent notes of the page: failures in campaigns whose results were discarded, and their fixes.
 NOTES = """
 ## Failures found and fixed
 
-- ctrl-c, on 22 November 2026: `Batch('leyla', 64).play_random(10**9)` seemed deaf for 20 s, while a fresh
-  checkout was still compiling and other tests kept both cores busy. A Ctrl-C that came while LLVM compiled
-  was handled inside a callback of ctypes, which ignores what is raised there: of 34 at random moments of a
-  compilation 8 were lost. Now it waits until that kernel is compiled
+- ctrl-c, on 22 November 2026: `Batch('leyla', 64).play_random(10**9)` ignored Ctrl-C for 20 s while kernels
+  were compiled on a busy machine. A signal during LLVM's compilation was handled inside a callback of ctypes,
+  which ignores exceptions: 8 of 34 signals at random moments were lost. Now a signal waits until the kernel
+  is compiled
   (`mancala_env/engine/jit/interrupts.py`).
-- ctrl-c, on 22 November 2026, seed 12: `perfect` on two threads on a long board went on for 18 s, on two
-  cores that fifteen programs shared: more than 2 s on a core. A search without a time limit looked up every
-  20,000 nodes, however long those took while its table was taken from the system; now every 20 ms. The same
-  seed then ends after 1.2 s on a core, most of them to give the table back, and the attack counts these
-  seconds only.
-- ctrl-c, on 22 November 2026, seeds 79 and 97: the attack asked `mcts` for more simulations than a spec may
-  name, and was refused before Ctrl-C came. It asks for the most there is now. Both seeds, and seed 12, were
-  tried again and hold.
-- bad-inputs, on the same day, seed 1484: what was measured was a kernel being compiled. Only a second call
-  that is slow as well counts now.
+- ctrl-c, on 22 November 2026, seed 12: `perfect` on two threads on a long board ended only
+  after 18 s on a busy machine, more than 2 s of processor time. A search without a time limit checked for
+  signals every 20,000 nodes. Now it checks every 20 ms. The same seed then ends after 1.2 s of processor
+  time, mostly to free the table. The attack now counts processor time only.
+- ctrl-c, on 22 November 2026, seeds 79 and 97: the attack asked `mcts` for more simulations than a spec
+  allows, so the call failed before Ctrl-C. It now asks for the maximum. Seeds 12, 79 and 97 now pass.
+- bad-inputs, on the same day, seed 1484: the slow call included the compilation of a kernel. Now a
+  case fails only if a second call is slow too.
 - training-killed, while the attack was written: a run that was killed between an update and its checkpoint
-  had the figures of that update twice once it was resumed. They are cut off now.
-- files, while the attack was written: some sixty of 1,500 mutated books, position sets, results files and
-  configurations were refused with a traceback, too late, or with pages of text. All are refused in one line
-  now.
+  had duplicate metrics of that update after it resumed. Now they are removed.
+- files, while the attack was written: about 60 of 1,500 mutated books, position sets, results files and
+  configurations caused a traceback, a late error or a very long message. Now each gives an error of one line.
 """
 PAGE = ROOT / "docs" / "reliability.md"
 _SLICE_SECONDS = 10.0
@@ -57,13 +54,13 @@ _SLICE_SECONDS = 10.0
 
 @dataclass
 class Record:
-    """What a stage has come to.
+    """The results of a stage.
 
     Attributes:
         seed: The next seed.
-        tried: Cases tried.
-        seconds: Seconds it took.
-        fallen: What fell, by seed.
+        tried: Number of cases tried.
+        seconds: Total time in seconds.
+        fallen: Failures, by seed.
     """
 
     seed: int = 0
@@ -73,7 +70,7 @@ class Record:
 
 
 class Campaign:
-    """What was tried so far, kept in a file after every slice."""
+    """The results of all stages, saved in a file after every slice."""
 
     def __init__(self, path: Path, stages: Sequence[Stage]) -> None:
         self.path, self.stages = path, stages
@@ -86,7 +83,7 @@ class Campaign:
                 self.records[name] = Record(**record)
 
     def keep(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
         kept = {name: asdict(record) for name, record in self.records.items()}
@@ -94,7 +91,7 @@ class Campaign:
         part.replace(self.path)
 
     def run(self, seconds: float, console: Console) -> None:
-        """Give every stage slices in turn, the one furthest from its goal first, until the time is over."""
+        """Run slices of stages until the time is over. The stage furthest from its goal is next."""
         columns = (
             TextColumn("{task.description:<14}"),
             BarColumn(),
@@ -116,11 +113,11 @@ class Campaign:
                 bars.update(
                     tasks[stage.name],
                     completed=record.tried,
-                    fell=f"{len(record.fallen)} fell" if record.fallen else "",
+                    fell=f"{len(record.fallen)} failed" if record.fallen else "",
                 )
 
     def _furthest_from_its_goal(self) -> Stage:
-        """Return the stage that has reached the smallest part of its goal."""
+        """Return the stage that has reached the smallest share of its goal."""
         able = [stage for stage in self.stages if not stage.missing]
         return min(able, key=lambda stage: self.records[stage.name].tried / stage.goal)
 
@@ -132,7 +129,7 @@ class Campaign:
             before = time.monotonic()
             try:
                 record.tried += stage.attack(seed)
-            except Exception as error:  # whatever falls is what this is for
+            except Exception as error:  # any exception is a failure of the claim
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 said = " ".join(f"{type(error).__name__}: {error}".split())[:500]
                 record.fallen[str(seed)] = f"{said} ({Path(last.filename).name}:{last.lineno})"
@@ -149,7 +146,7 @@ class Campaign:
             record = self.records[stage.name]
             fell = f"**{len(record.fallen)}**" if record.fallen else "0"
             if stage.missing and not record.tried:
-                rows.append(f"| {stage.name} | {stage.claim} | left out: {stage.missing} | | | |")
+                rows.append(f"| {stage.name} | {stage.claim} | skipped: {stage.missing} | | | |")
                 continue
             rows.append(
                 f"| {stage.name} | {stage.claim} | {record.tried:,} {stage.unit} | {stage.goal:,} | {fell} | "
@@ -162,11 +159,11 @@ class Campaign:
         ]
         return (
             "# Reliability: what was tried to break it\n\n"
-            "Made by `make soak`, which attacks every claim below for as long as it is given and goes on "
-            f"where it was stopped. So far {self.seconds / 60:.0f} minutes, last on "
+            "Made by `make soak`, which attacks every claim below for a given time and resumes "
+            f"where it was stopped. In all it ran {self.seconds / 60:.0f} minutes, last on "
             f"{time.strftime('%Y-%m-%d')} at revision "
-            f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. A case is drawn from a seed; "
-            "`python tests/support/soak.py --stages NAME` tries more of one kind.\n\n"
+            f"{_revision()}, {platform.machine()}, {os.cpu_count()} cores. Each case is drawn from a seed. "
+            "`python tests/support/soak.py --stages NAME` runs one kind of attack.\n\n"
             "| attack | claim | tried | goal | failures | minutes |\n|---|---|---|---|---|---|\n"
             + "\n".join(rows)
             + "\n\n"
@@ -182,18 +179,22 @@ def _revision() -> str:
     return said.stdout.strip() or "unknown"
 
 
-@in_one_line("soak", "what was tried is kept; the same command goes on")
+@in_one_line("soak", "results are kept; the same command resumes")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Attack as the command line says; returns 0 where nothing fell, else 1."""
+    """Run the command; returns 0 if no claim failed, else 1."""
     parser = Parser(
         prog="tests/support/soak.py",
         description=__doc__,
     )
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long, in all")
-    parser.add_argument("--stages", nargs="+", choices=[stage.name for stage in STAGES], help="only these")
-    parser.add_argument("--record", type=Path, default=ROOT / "runs" / "soak.json", help="what was tried")
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes in all")
+    parser.add_argument(
+        "--stages", nargs="+", choices=[stage.name for stage in STAGES], help="stages to run (default: all)"
+    )
+    parser.add_argument(
+        "--record", type=Path, default=ROOT / "runs" / "soak.json", help="file of the results"
+    )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
-    parser.add_argument("--again", action="store_true", help="forget what was tried before")
+    parser.add_argument("--again", action="store_true", help="discard earlier results")
     words = parser.parse_args(arguments)
     if words.again:
         words.record.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Attacks on what a user made: signals, readers that go away, full disks, odd names, failing opponents.
+"""Attacks on a user's results: signals, closed pipes, full disks, odd names, failing opponents.
 
-Each starts the real command, does something to it, and reads what is left with the package.
+Each attack starts the real command, disturbs it, and reads the remaining files with the package.
 """
 
 import os
@@ -28,7 +28,7 @@ NAMES = (
     "tab\there",
     "x" * 20_000,
 )
-"""Names of players that a record, a report or a terminal cannot hold as they are."""
+"""Names of players that a record, a report or a terminal has to escape."""
 TIRED = """
 from mancala_env import agents
 
@@ -48,7 +48,7 @@ def tired(ruleset):
 
 @contextmanager
 def folder_of_work() -> Iterator[Path]:
-    """Make a folder for programs to work in, which goes away."""
+    """Make a temporary working folder for programs."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "work"
         folder.mkdir()
@@ -61,13 +61,13 @@ def mancala(folder: Path, *words: str, **given: object) -> Program:
 
 
 def training(updates: int, *words: str) -> tuple[str, ...]:
-    """Return the command line of a training of some milliseconds an update, in the folder run."""
+    """Return the arguments of a training in the folder run, with updates of some milliseconds."""
     steps = str(updates * UPDATE)
     return ("train", *TINY, "--folder", ".", "--environment_steps", steps, *words)
 
 
 def evaluation(games: int, *words: str, others: tuple[str, ...] = ("random", "greedy")) -> tuple[str, ...]:
-    """Return the command line of an evaluation that writes records, results and a report."""
+    """Return the arguments of an evaluation that writes records, results and a report."""
     return (
         "evaluate", *others, "--ruleset", GAME, "--games", str(games), "--no_regret", "--num_threads", "1",
         "--records", "games.txt", "--results", "results.jsonl", "--report", "report.html", *words,
@@ -75,7 +75,7 @@ def evaluation(games: int, *words: str, others: tuple[str, ...] = ("random", "gr
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for something that a program does."""
+    """Wait until a condition holds."""
     began = time.monotonic()
     while not is_so():
         assert time.monotonic() - began < 300, f"waited in vain for {what}"
@@ -83,12 +83,12 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 
 
 def games_in(path: Path) -> list[records.GameRecord]:
-    """Return the games of a file; raises where one is torn or does not fit the rules."""
+    """Return the games of a file; raises if one is incomplete or breaks the rules."""
     return list(records.read_games(path)) if path.exists() else []
 
 
 def results_in(path: Path) -> int:
-    """Return how many games are in a results file; raises where a line is torn."""
+    """Return the number of games in a results file; raises if a line is incomplete."""
     found = ResultsFile.read(path)
     return sum(2 * len(margins) for chunks in found._chunks.values() for _, margins in chunks)
 
@@ -101,7 +101,7 @@ def check_run(run: Path, updates: int) -> None:
 
 
 def check_evaluation(folder: Path, games: int) -> None:
-    """See that an evaluation has written its records, results and report."""
+    """Check that an evaluation has written its records, results and report."""
     assert len(games_in(folder / "games.txt")) == games
     assert results_in(folder / "results.jsonl") == games
     assert (folder / "report.html").read_text().endswith("</html>\n")
@@ -109,7 +109,7 @@ def check_evaluation(folder: Path, games: int) -> None:
 
 @contextmanager
 def a_game(folder: Path, *words: str, **given: object) -> Iterator[tuple[Program, int]]:
-    """Start a game in lines of text that is recorded; yields it, and what its lines are written to."""
+    """Start a recorded game in text mode; yields the program and the file descriptor of its input."""
     lines = folder.parent / "lines"
     os.mkfifo(lines)
     program = mancala(
@@ -123,7 +123,7 @@ def a_game(folder: Path, *words: str, **given: object) -> Iterator[tuple[Program
 
 
 def leave(pipe: Path, read: int) -> None:
-    """Read some bytes of what a program writes into a pipe, and go away."""
+    """Read some bytes of a pipe and close it."""
     reader = os.open(pipe, os.O_RDONLY)
     if read:
         os.read(reader, read)
@@ -131,7 +131,7 @@ def leave(pipe: Path, read: int) -> None:
 
 
 def stopped_game(seed: int) -> int:
-    """Stop a game by a signal: its record is kept, and the status says which signal it was."""
+    """Stop a game by a signal: its record is kept, and the status says the signal."""
     rng = random.Random(seed)
     number = STOPS[seed % len(STOPS)]
     with folder_of_work() as folder, a_game(folder, "--north", "minimax:1") as (program, hand):
@@ -150,7 +150,7 @@ def stopped_game(seed: int) -> int:
 
 
 def stopped_evaluation(seed: int) -> int:
-    """Stop an evaluation by a signal: games are whole, and the same command goes on."""
+    """Stop an evaluation by a signal: no game is damaged, and the same command resumes."""
     rng = random.Random(seed)
     number = STOPS[seed % len(STOPS)]
     with folder_of_work() as folder:
@@ -169,7 +169,7 @@ def stopped_evaluation(seed: int) -> int:
 
 
 def stopped_training(seed: int) -> int:
-    """Stop a training by a signal: it saves what it learned and writes its report."""
+    """Stop a training by a signal: it saves a checkpoint and writes its report."""
     rng = random.Random(seed)
     number = STOPS[seed % len(STOPS)]
     with folder_of_work() as folder:
@@ -185,7 +185,7 @@ def stopped_training(seed: int) -> int:
 
 
 def no_reader(seed: int) -> int:
-    """Let the reader of the output go away: the work is done to its end."""
+    """Close the reader of the output: the work is finished."""
     rng = random.Random(seed)
     with folder_of_work() as folder:
         pipe = folder.parent / "pipe"
@@ -204,7 +204,7 @@ def no_reader(seed: int) -> int:
 
 
 def full_output(seed: int) -> int:
-    """Let the disk that the output goes to be full: the work is done to its end, and the status tells."""
+    """Write the output to a full disk: the work is finished, and the status reports the failure."""
     with folder_of_work() as folder:
         is_training = random.Random(seed).random() < 0.5
         words = training(4) if is_training else evaluation(64)
@@ -218,7 +218,7 @@ def full_output(seed: int) -> int:
 
 
 def odd_name(seed: int) -> int:
-    """Record a game of a person, and an evaluation of an agent, whose name is odd."""
+    """Record a game of a person and an evaluation of an agent with odd names."""
     rng = random.Random(seed)
     name = rng.choice(NAMES)
     with folder_of_work() as folder:
@@ -240,7 +240,7 @@ def odd_name(seed: int) -> int:
 
 
 def failing_agent(seed: int) -> int:
-    """Let an agent raise an exception in the middle: a game, results and a training are kept."""
+    """Let an agent raise an exception: a game, results and a training are kept."""
     rng = random.Random(seed)
     with folder_of_work() as folder:
         (folder / "tired.py").write_text(TIRED.format(after=rng.randrange(1, 4)))
@@ -268,10 +268,10 @@ def failing_agent(seed: int) -> int:
 
 
 def full_record(seed: int) -> int:
-    """Let the disk of the record be full at the end of a game: the game is printed."""
+    """Fill the disk of the record before the end of a game: the game is printed."""
     largest = random.Random(seed).randrange(0, 200)
     with folder_of_work() as folder:
-        # What it prints goes into a pipe, which the limit on files does not concern.
+        # The output goes into a pipe, to which the limit on file sizes does not apply.
         pipe = folder.parent / "pipe"
         os.mkfifo(pipe)
         (folder / "games.txt").write_bytes(b"")
@@ -287,7 +287,7 @@ def full_record(seed: int) -> int:
 
 
 def two_records(seed: int) -> int:
-    """Let two programs add games to one file at the same time: all of them are there."""
+    """Let two programs add games to one file at the same time: the file holds all of them."""
     rng = random.Random(seed)
     with folder_of_work() as folder:
         words = ("play", "--ruleset", GAME, "--plain", "--south", "random", "--record", "games.txt")
@@ -311,5 +311,5 @@ ATTACKS: tuple[Callable[[int], int], ...] = (
 
 
 def losses(seed: int) -> int:
-    """Try one of the attacks; returns how many cases it was."""
+    """Run one of the attacks; returns its number of cases."""
     return ATTACKS[seed % len(ATTACKS)](seed // len(ATTACKS))

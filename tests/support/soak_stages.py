@@ -1,4 +1,4 @@
-"""The attacks of the soak, one function a stage: it draws cases from a seed, tries them and says how many.
+"""The stages of the soak test. An attack draws cases from a seed, tries them and returns their number.
 
 Each raises where a case falls, with the case in the message.
 """
@@ -22,7 +22,7 @@ from soak_system import (
     forks,
     full_disk,
     interrupted,
-    killed_arena,
+    killed_evaluation,
     killed_training,
     may_mount,
     memory_mb,
@@ -38,20 +38,20 @@ from mancala_env import Position, Ruleset, agents, layli_goobalay_v0, rulesets
 from mancala_env.games.batch import Batch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_GROWTH_MB = 64  # more than an allocator's moods, far less than a leak of a buffer a step
+_GROWTH_MB = 64  # more than an allocator's noise, much less than a leak of one buffer per step
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One claim and the attack on it.
+    """A claim and the attack on it.
 
     Attributes:
-        name: What the command line calls it.
-        claim: What should hold, in words.
-        unit: What is counted.
-        goal: How many of them are enough.
-        attack: Called with a seed; tries some cases, returns how many, and raises where one falls.
-        missing: What this system lacks for it, in words; the stage is then left out.
+        name: Name on the command line.
+        claim: The claim, in words.
+        unit: What a case is.
+        goal: Number of cases to try in all.
+        attack: Function of a seed that tries some cases and returns their number. It raises if one fails.
+        missing: What the stage needs and this system lacks, in words; such a stage is skipped.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Stage:
 
 
 def own_ruleset(rng: random.Random) -> Ruleset:
-    """Draw a ruleset of any width, number of seeds and combination of dials."""
+    """Draw a ruleset of any width, number of seeds and combination of rule options."""
     dials = rng.choice(POSSIBLE_DIALS)
     width = rng.randint(2, 12)
     most = 255 // (2 * width)
@@ -73,7 +73,7 @@ def own_ruleset(rng: random.Random) -> Ruleset:
 
 
 def engine(seed: int) -> int:
-    """Play matches and set-ups on both sides, of the catalogue and of rulesets of one's own."""
+    """Compare matches and set-ups with the twin, for the catalogue and for custom rulesets."""
     rng = random.Random(seed)
     turns = 0
     for _ in range(10):
@@ -89,7 +89,7 @@ def engine(seed: int) -> int:
 
 
 def plain_minimax(position: Position, depth: int) -> int:
-    """Return the lead of the player to move after best play of so many turns, by plain recursion."""
+    """Return the lead of the player to move after `depth` turns of best play, by plain recursion."""
     south, north = position.counts
     if depth == 0 or position.is_over:
         return south - north if position.player == 0 else north - south
@@ -103,7 +103,7 @@ def plain_minimax(position: Position, depth: int) -> int:
 
 
 def searches(seed: int) -> int:
-    """Compare what minimax finds, with its table and windows, with plain recursion."""
+    """Compare minimax, which has a table and windows, with plain recursion."""
     rng = random.Random(seed)
     ruleset: Any = rng.choice(rulesets.names()) if rng.random() < 0.5 else own_ruleset(rng)
     tried, depth = 0, rng.randint(1, 3)
@@ -124,7 +124,7 @@ def searches(seed: int) -> int:
 
 
 def environment_steps(seed: int) -> int:
-    """Step the environments and a batch, and see that memory does not grow."""
+    """Step environments and a batch, and check that memory does not grow."""
     rng = np.random.default_rng(seed)
     env: Any = gymnasium.make("mancala/LayliGoobalay-v0", opponent="greedy")
     aec: Any = layli_goobalay_v0.env()
@@ -156,14 +156,14 @@ def environment_steps(seed: int) -> int:
 
 
 def exact_values(seed: int) -> int:
-    """Compare a solver that is kept from one position to the next with brute force."""
+    """Compare a solver that has solved other positions with brute force."""
     tally = compare_with_brute_force(seed, 5_000, room=1 << 16)
     assert not tally.faults, tally.faults
     return tally.compared
 
 
 def hostile_checkpoints(seed: int) -> int:
-    """Load mutated checkpoints: each plays a legal action or is refused."""
+    """Load mutated checkpoints: each plays a legal action or is rejected."""
     with tempfile.TemporaryDirectory() as place:
         outcomes = fuzz(seed, 50, Path(place))
     wrong = set(outcomes) - {"played", "refused"}
@@ -180,20 +180,28 @@ def hostile_files(seed: int) -> int:
 _NEEDS_ROOT = "needs to mount disks and to become another user: run as root on Linux"
 
 STAGES = (
-    Stage("engine", "plays as the plain-Python twin of the rules", "turns", 10_000_000, engine),
-    Stage("solver", "a kept solver is exact, against brute force", "positions", 1_000_000, exact_values),
-    Stage("searches", "minimax finds what plain recursion finds", "positions", 20_000, searches),
+    Stage("engine", "plays the same games as the plain-Python twin", "turns", 10_000_000, engine),
+    Stage(
+        "solver", "a used solver is exact, compared with brute force", "positions", 1_000_000, exact_values
+    ),
+    Stage("searches", "minimax finds the same values as plain recursion", "positions", 20_000, searches),
     Stage(
         "training-killed",
-        "kill -9 loses at most the interval, tears nothing",
+        "kill -9 loses at most one interval and damages no file",
         "kills",
         100,
         killed_training,
     ),
-    Stage("arena-killed", "kill -9 doubles no game and loses none written", "kills", 100, killed_arena),
+    Stage(
+        "evaluation-killed",
+        "kill -9 duplicates no game and loses no written one",
+        "kills",
+        100,
+        killed_evaluation,
+    ),
     Stage(
         "full-disk",
-        "one line; every file whole; goes on when there is room",
+        "one error line, no damaged file, resumes when there is space",
         "disks",
         50,
         full_disk,
@@ -201,34 +209,42 @@ STAGES = (
     ),
     Stage(
         "read-only",
-        "one line; every file whole; goes on when it may write",
+        "one error line, no damaged file, resumes when it may write",
         "folders",
         50,
         read_only,
         "" if may_mount() else _NEEDS_ROOT,
     ),
-    Stage("two-programs", "the second on a run or on results is refused", "pairs", 50, two_programs),
-    Stage("forks", "a child plays on, whatever its parent's threads did", "forks", 500, forks),
+    Stage(
+        "two-programs", "a second program on the same run or results is rejected", "pairs", 50, two_programs
+    ),
+    Stage("forks", "a forked child works, whatever its parent's threads do", "forks", 500, forks),
     Stage(
         "failing-opponents",
-        "an exception or Ctrl-C there leaves the episode whole",
+        "an exception or Ctrl-C in its turn does not change the episode",
         "steps",
         20_000,
         failing_opponents,
     ),
-    Stage("checkpoints", "mutated ones play or are refused", "files", 10_000, hostile_checkpoints),
-    Stage("files", "so are books, position sets, results, configurations", "files", 10_000, hostile_files),
-    Stage("bad-inputs", "each a ValueError that names the value", "inputs", 2_000, try_bad_inputs),
-    Stage("environments", "a million steps without growth of memory", "steps", 1_000_000, environment_steps),
+    Stage("checkpoints", "a mutated checkpoint plays or is rejected", "files", 10_000, hostile_checkpoints),
     Stage(
-        "training-memory", "half an hour of it without growth of memory", "seconds", 1_800, training_memory
+        "files", "mutated books, position sets, results, configurations too", "files", 10_000, hostile_files
+    ),
+    Stage("bad-inputs", "each raises a ValueError that names the value", "inputs", 2_000, try_bad_inputs),
+    Stage("environments", "memory does not grow in a million steps", "steps", 1_000_000, environment_steps),
+    Stage(
+        "training-memory",
+        "memory does not grow in half an hour of training",
+        "seconds",
+        1_800,
+        training_memory,
     ),
     Stage(
         "losses",
-        "signals, closed pipes, full disks, odd names, failing opponents: what was made is kept",
+        "signals, closed pipes, full disks, odd names and failing opponents lose no result",
         "cases",
         300,
         losses,
     ),
-    Stage("ctrl-c", "Ctrl-C is heard in every kind of kernel", "signals", 100, interrupted),
+    Stage("ctrl-c", "Ctrl-C ends every kind of kernel", "signals", 100, interrupted),
 )

@@ -1,7 +1,7 @@
-"""A process that has imported everything and starts programs by forking itself, in milliseconds.
+"""A process that has imported the package and starts programs by forking, in milliseconds.
 
-Most attacks start a training or an arena in order to kill it; from scratch that is some seconds of imports
-each. The starter has one thread, so that its forks are as good as new processes.
+Most attacks start a training or an evaluation and kill it. A new process would spend seconds on imports. The
+starter has one thread, so that its forks behave like new processes.
 """
 
 import atexit
@@ -20,9 +20,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOBODY = 65534
-"""A user that owns nothing, where this process may become another."""
+"""A user without rights, for a process that may change its user."""
 
-# A training whose updates take milliseconds, with a checkpoint after each.
+# A training whose updates take milliseconds, with a checkpoint after each update.
 UPDATE = 256
 TINY = (
     "--config", str(ROOT / "configs" / "smoke.yaml"), "--name", "run", "--threads", "1",
@@ -31,7 +31,7 @@ TINY = (
 )  # fmt: skip
 
 
-def _arena(results: str, games: str) -> int:
+def _evaluation(results: str, games: str) -> int:
     from mancala_env.evaluation import round_robin
 
     specs = ["random", "greedy", "minimax:3"]
@@ -44,10 +44,10 @@ def _program(name: str, words: list[str]) -> int:
         from mancala_env.training import run
 
         return run.main(words)
-    if name == "arena":
+    if name == "evaluation":
         from mancala_env._util import command_line
 
-        return command_line.run("arena", lambda: _arena(*words))
+        return command_line.run("evaluation", lambda: _evaluation(*words))
     if name == "mancala":
         from mancala_env import cli
 
@@ -63,7 +63,7 @@ def _program(name: str, words: list[str]) -> int:
 
 
 def _child(order: dict[str, Any]) -> None:
-    """Become the program that was asked for; never returns."""
+    """Run the program of an order in this process; never returns."""
     status = 1
     try:
         if order["reads"] is not None:
@@ -92,12 +92,12 @@ def _child(order: dict[str, Any]) -> None:
 
 
 def serve() -> None:
-    """Warm up, then start what each line asks for, and wait for it where a line says so."""
+    """Warm up, then carry out the order in each line: start a program or wait for one."""
     with tempfile.TemporaryDirectory() as place:
         said = sys.stdout
         sys.stdout = sys.stderr
         _program("train", [*TINY, "--folder", place, "--environment_steps", str(UPDATE)])
-        _program("arena", [str(Path(place) / "games.jsonl"), "2"])
+        _program("evaluation", [str(Path(place) / "games.jsonl"), "2"])
         sys.stdout = said
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
@@ -113,31 +113,31 @@ def serve() -> None:
 
 
 class Program:
-    """A program that was started.
+    """A started program.
 
     Attributes:
-        pid: Its process.
+        pid: Its process id.
     """
 
     def __init__(self, starter: "Starter", pid: int, says: Path) -> None:
         self.pid, self._starter, self._says = pid, starter, says
 
     def send(self, number: int) -> None:
-        """Send it a signal; it has not been waited for, so its number is its own."""
+        """Send it a signal. Its process id cannot be reused before `wait`."""
         os.kill(self.pid, number)
 
     def wait(self) -> int:
-        """Return its exit status; that of a signal is negative."""
+        """Wait for its end; returns the exit status, negative for a signal."""
         return self._starter.ask({"wait": self.pid})
 
     @property
     def said(self) -> str:
-        """What it has written to both streams."""
+        """Its output so far, of both streams."""
         return self._says.read_text(errors="replace")
 
 
 class Starter:
-    """The other process, from this side."""
+    """The client of the starter process."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -156,7 +156,7 @@ class Starter:
         return json.loads(self._process.stdout.readline())
 
     def ask(self, order: dict[str, Any]) -> Any:
-        """Give an order and return the answer."""
+        """Send an order; returns the answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
@@ -175,13 +175,13 @@ class Starter:
         """Start a program in a folder.
 
         Args:
-            program: "mancala", "mancala in a thread", "train", "arena" or "book".
-            words: Its command line.
-            folder: The folder it works in.
-            user: The user it works as.
-            says: The file or pipe that it writes its output to; None makes one.
-            reads: The file or pipe that is its standard input.
-            largest: Bytes that it may write into a file, as on a disk that is full then.
+            program: "mancala", "mancala in a thread", "train", "evaluation" or "book".
+            words: Its arguments.
+            folder: Its working folder.
+            user: Its user id.
+            says: File or pipe of its output; by default a new file.
+            reads: File or pipe of its standard input.
+            largest: Maximum size in bytes of a file that it writes, to simulate a full disk.
         """
         if says is None:
             handle, name = tempfile.mkstemp(dir=folder.parent if user is None else None, suffix=".said")
@@ -201,7 +201,7 @@ class Starter:
 
 @lru_cache
 def starter() -> Starter:
-    """Return the one starter of this process."""
+    """Return the starter, which this process shares."""
     return Starter()
 
 

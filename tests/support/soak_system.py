@@ -1,4 +1,4 @@
-"""Attacks from the side of the system: kills, full disks, read-only folders, forks, signals, time."""
+"""Attacks by the operating system: kills, full disks, read-only folders, forks, signals, time."""
 
 import ctypes
 import itertools
@@ -28,12 +28,12 @@ from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.networks.checkpoint import read_identity
 
 STEPS = "environment_steps"
-_GROWTH_MB = 64  # more than an allocator's moods, far less than a leak of a buffer an update
+_GROWTH_MB = 64  # more than an allocator's noise, much less than a leak of one buffer per update
 
 
 @contextmanager
 def _folder(user: int | None = None) -> Iterator[Path]:
-    """Make a folder for programs to work in, which goes away."""
+    """Make a temporary working folder for programs."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "work"
         folder.mkdir()
@@ -53,7 +53,7 @@ def _resume(run: Path, updates: int, user: int | None = None) -> Program:
 
 
 def _steps(run: Path) -> list[int]:
-    """Return what the lines of figures are after; raises where a whole line is none."""
+    """Return the steps of each line of metrics; raises if a complete line is invalid."""
     content = (run / "metrics.jsonl").read_text()
     return [json.loads(line)[STEPS] for line in content[: content.rfind("\n") + 1].splitlines()]
 
@@ -72,7 +72,7 @@ def _ends_well(program: Program, run: Path, steps: int) -> None:
 
 
 def _refuses(program: Program, *said: str) -> None:
-    """See that a program ends with status 2 and one line that says so."""
+    """Check that a program ends with status 2 and one line with a message."""
     status, line = program.wait(), program.said.strip().splitlines()[-1:]
     assert "Traceback" not in program.said, program.said[-600:]
     assert status == 2, f"status {status}: {program.said[-400:]}"
@@ -81,7 +81,7 @@ def _refuses(program: Program, *said: str) -> None:
 
 
 def killed_training(seed: int) -> int:
-    """Kill a training that saves after each update, resume it, and look at what is left."""
+    """Kill a training that saves after each update, resume it, and check its files."""
     rng = random.Random(seed)
     with _folder() as folder:
         run = folder / "run"
@@ -90,7 +90,7 @@ def killed_training(seed: int) -> int:
         program.send(signal.SIGKILL)
         program.wait()
         if not (run / "config.yaml").exists() or not (saved := _checkpoints(run)):
-            return 1  # killed before there was anything to lose
+            return 1  # killed before its first update
         if (run / "metrics.jsonl").exists() and (logged := _steps(run)):
             lost = max(logged) - max(saved)
             assert lost <= UPDATE, f"{lost} steps lost, more than between two checkpoints"
@@ -107,8 +107,8 @@ def _games(results: Path) -> list[tuple[str, str, int, int]]:
     return [(line["first"], line["second"], line["start"], line["stop"]) for line in lines]
 
 
-def _arena(results: Path, games: int, user: int | None = None) -> Program:
-    return starter().start("arena", str(results), str(games), folder=results.parent, user=user)
+def _evaluation(results: Path, games: int, user: int | None = None) -> Program:
+    return starter().start("evaluation", str(results), str(games), folder=results.parent, user=user)
 
 
 def _holds_every_game_once(results: Path, games: int) -> None:
@@ -117,18 +117,18 @@ def _holds_every_game_once(results: Path, games: int) -> None:
     assert sum(stop - start for _, _, start, stop in lines) == 3 * games // 2
 
 
-def killed_arena(seed: int) -> int:
-    """Kill an arena at a random moment, go on, and count the games."""
+def killed_evaluation(seed: int) -> int:
+    """Kill an evaluation at a random moment, resume it, and count the games."""
     rng, games = random.Random(seed), 600
     with _folder() as folder:
         results = folder / "games.jsonl"
-        program = _arena(results, games)
+        program = _evaluation(results, games)
         time.sleep(rng.uniform(0.05, 2.0))
         program.send(signal.SIGKILL)
         program.wait()
         content = results.read_bytes() if results.exists() else b""
         before = content[: content.rfind(b"\n") + 1]
-        program = _arena(results, games)
+        program = _evaluation(results, games)
         assert program.wait() == 0, program.said
         assert results.read_bytes().startswith(before), "a line that was written is gone"
         _holds_every_game_once(results, games)
@@ -137,7 +137,7 @@ def killed_arena(seed: int) -> int:
 
 @contextmanager
 def _small_disk(kilobytes: int) -> Iterator[Path]:
-    """Mount a disk of so many kilobytes; where that is not allowed, a folder under a shell's file limit."""
+    """Mount a small disk; if that is not allowed, yield a folder with a limit on file sizes."""
     with tempfile.TemporaryDirectory() as place:
         disk = Path(place) / "disk"
         disk.mkdir()
@@ -150,7 +150,7 @@ def _small_disk(kilobytes: int) -> Iterator[Path]:
 
 @lru_cache
 def may_mount() -> bool:
-    """Tell whether this process may mount file systems and become another user."""
+    """Return whether this process may mount file systems and become another user."""
     if os.name != "posix" or os.geteuid() != 0:
         return False
     try:
@@ -161,16 +161,16 @@ def may_mount() -> bool:
 
 
 def full_disk(seed: int) -> int:
-    """Train, or play, on a disk that fills up; give it room, and go on."""
+    """Train or play on a disk that fills up; free space, and resume."""
     rng = random.Random(seed)
     if rng.random() < 0.4:
         with _small_disk(rng.randrange(4, 40)) as disk:
             results, games = disk / "games.jsonl", 4000
             filler = disk / "filler"
-            _refuses(_arena(results, games), "No space left on device")
+            _refuses(_evaluation(results, games), "No space left on device")
             subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
             filler.write_bytes(b"x")
-            program = _arena(results, 600)
+            program = _evaluation(results, 600)
             assert program.wait() == 0, program.said
         return 1
     with _small_disk(rng.randrange(60, 1200)) as disk:
@@ -186,7 +186,7 @@ def full_disk(seed: int) -> int:
 
 
 def read_only(seed: int) -> int:
-    """Let a folder turn read-only while a training of another user than root writes there; let it go on."""
+    """Make a folder read-only while a training without root rights writes there; then let it resume."""
     rng = random.Random(seed)
     with _folder(NOBODY) as folder:
         if rng.random() < 0.3:
@@ -195,7 +195,7 @@ def read_only(seed: int) -> int:
             if how == 0:
                 _refuses(_train(folder, f"--{STEPS}", "512", user=NOBODY), "Permission denied")
             elif how == 1:
-                _refuses(_arena(folder / "games.jsonl", 4, user=NOBODY), "Permission denied")
+                _refuses(_evaluation(folder / "games.jsonl", 4, user=NOBODY), "Permission denied")
             else:
                 words = (
                     "leyla",
@@ -230,14 +230,14 @@ def read_only(seed: int) -> int:
 
 
 def two_programs(seed: int) -> int:
-    """Start a second program on the run, or on the results, of one that is at work: one is refused."""
+    """Start a second program on a run or results file that is in use: one of them is rejected."""
     rng = random.Random(seed)
     with _folder() as folder:
         if rng.random() < 0.5:
             results, games = folder / "games.jsonl", 600
-            programs = [_arena(results, games)]
+            programs = [_evaluation(results, games)]
             time.sleep(rng.choice((0.0, rng.uniform(0.0, 0.5))))
-            programs.append(_arena(results, games))
+            programs.append(_evaluation(results, games))
             ended = [program.wait() for program in programs]
             assert sorted(ended) in ([0, 2], [0, 0]), [program.said for program in programs]
             for status, program in zip(ended, programs, strict=True):
@@ -304,7 +304,7 @@ for worker in workers:
 
 
 def forks(seed: int) -> int:
-    """Fork while other threads are in the middle of kernels: the child plays the same."""
+    """Fork while other threads run kernels: the child plays the same games."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", _FORKS, str(seed)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
@@ -317,7 +317,7 @@ def forks(seed: int) -> int:
 
 
 class _Tired(Agent):
-    """Plays the lowest legal action, but now and then raises an error, or is sent Ctrl-C, if it has one."""
+    """Plays the lowest legal action. If it has an error, it sometimes raises it or sends Ctrl-C."""
 
     def __init__(self, ruleset: Any, error: Any, seed: int) -> None:
         super().__init__(ruleset, spec="tired", num_threads=1)
@@ -336,7 +336,7 @@ class _Tired(Agent):
 
 
 def failing_opponents(seed: int) -> int:
-    """Raise in the opponent's turn: the episode stays as it was, and goes on as if nothing had happened."""
+    """Raise in the opponent's turn: the episode does not change and can continue."""
     rng = random.Random(seed)
     ruleset, rounds = rng.choice(rulesets.names()), rng.choice((1, 2))
     error = rng.choice((RuntimeError("tired"), KeyboardInterrupt(), MemoryError(), signal.SIGINT))
@@ -413,13 +413,13 @@ _WORK = (
 )
 
 
-# Processor seconds that a program may go on for after Ctrl-C. The aim is half a second in all; on a busy
-# machine only this says something. To end an interpreter and its threads takes some of it.
+# Most processor seconds of a program after Ctrl-C. The aim is half a second of wall time, which cannot be
+# measured on a busy machine. The end of an interpreter and its threads takes a part of it.
 _MOST_BUSY = 2.0
 
 
 def interrupted(seed: int) -> int:
-    """Send Ctrl-C into work that is meant to last, in a kernel or on the way there."""
+    """Send Ctrl-C to a long call, in a kernel or before it."""
     rng = random.Random(seed)
     is_from_scratch = rng.random() < 0.3
     if is_from_scratch:
@@ -468,7 +468,7 @@ def interrupted(seed: int) -> int:
 
 
 def _has_ended(pid: int) -> bool:
-    """Tell whether a child has ended; it need not have been waited for."""
+    """Return whether a child process has ended, also before it is waited for."""
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
 
@@ -482,7 +482,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def memory_mb(pid: int | str = "self") -> float:
-    """Return the megabytes a process holds."""
+    """Return the memory of a process in megabytes."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
@@ -492,9 +492,9 @@ def _dies_with_its_parent() -> None:
 
 
 class _LongTraining:
-    """A training that is stopped between slices, and whose memory is looked at after each.
+    """A training that is stopped between slices. Its memory is measured after each slice.
 
-    It saves, and takes snapshots into its pool, some times a minute.
+    It saves checkpoints and adds them to its pool several times per minute.
     """
 
     def __init__(self, seed: int) -> None:
@@ -516,7 +516,7 @@ class _LongTraining:
         self.first: float | None = None
 
     def go_on(self, seconds: float) -> None:
-        """Let it train for so long, and see that it has not grown."""
+        """Let it train for a time, and check that its memory has not grown."""
         self.process.send_signal(signal.SIGCONT)
         time.sleep(seconds)
         assert self.process.poll() is None, f"it ended with {self.process.returncode}"
@@ -542,7 +542,7 @@ _long: list[_LongTraining] = []
 
 
 def training_memory(seed: int) -> int:
-    """Go on with a training for a slice of time; returns the seconds."""
+    """Continue a training for a slice of time; returns the seconds."""
     if _long and _long[0].seconds >= _LONGEST:
         _long.pop().end()
     if not _long:

@@ -2,13 +2,13 @@
 
     python tests/support/solver_campaign.py --seed 1 --count 100000
 
-What is drawn is what proofs could be carried between wrongly: every dial, the owners of holes, what owned
-holes hold (none, few or very many seeds), territories, the stall counter, and few or many free seeds. Groups
-of positions differ in contents, counter and player alone.
+Everything is drawn that could make a proof of one position wrong for another: all rule options, owners, seeds
+in owned holes (none, few or very many), territories, the stall counter, and few or many free seeds. Positions
+of a group differ only in contents, counter and player.
 
-One solver is kept for each ruleset. It is asked about deep positions first, whose every action is compared
-with `brute_force`, which remembers whole positions; then about two hundred whose lines are few enough for
-`plain_search`, which remembers nothing. Some of those are worked out once more by the rules in plain Python.
+One solver is kept for each ruleset. First it solves deep positions, and every action is compared with
+`brute_force`, which stores whole positions. Then it solves about two hundred positions with few lines, which
+are compared with `plain_search`, which stores nothing. The plain-Python rules solve some of them as well.
 """
 
 import sys
@@ -36,18 +36,18 @@ _DIALS = {
     "match": rulesets.Match,
     "opening": rulesets.Opening,
 }
-# Positions drawn for one ruleset, and so for one Solver: deep ones, and flat ones with few lines of play;
-# and how many of them differ in little.
+# Positions drawn for one ruleset and its Solver: deep ones, and flat ones with few lines; and the size of a
+# group.
 _DEEP, _FLAT, _PER_GROUP = 12, 240, 12
 _MOST_FREE = 12
-# What a position may take: seconds of the solver, turns of plain search, turns of plain Python.
+# Limits for a position: seconds of the solver, turns of plain search, turns of plain Python.
 _SECONDS_EACH, _MOST_TURNS, _MOST_NAIVE = 0.1, 4_000, 300
-# Every so many positions are valued action by action, and by the plain-Python rules.
+# One in this many positions is compared by action, and with the plain-Python rules.
 _EVERY_ACTION, _EVERY_NAIVE = 4, 401
 
 
 def random_ruleset(rng: np.random.Generator) -> Ruleset:
-    """Draw every dial of a board of two to four holes a row, until they go together."""
+    """Draw all rule options of a board with two to four holes per row, until the combination is valid."""
     while True:
         dials = {dial: str(rng.choice(get_args(choices))) for dial, choices in _DIALS.items()}
         try:
@@ -65,19 +65,19 @@ def random_ruleset(rng: np.random.Generator) -> Ruleset:
 
 
 def _scattered(rng: np.random.Generator, seeds: int, holes: np.ndarray, num_holes: int) -> np.ndarray:
-    """Drop so many seeds into some holes at random."""
+    """Drop a number of seeds into some holes at random."""
     board = np.zeros(num_holes, np.int64)
     np.add.at(board, rng.choice(holes, seeds), 1)
     return board
 
 
 class Frame(NamedTuple):
-    """What the positions of a group have in common.
+    """The common part of the positions of a group.
 
     Attributes:
-        owner: Who owns each hole, -1 nobody.
-        territory: Who may sow from each hole.
-        free: Seeds of the free holes.
+        owner: Owner of each hole, -1 if it is free.
+        territory: The player in whose territory each hole is.
+        free: Seeds in the free holes.
     """
 
     owner: np.ndarray
@@ -86,12 +86,12 @@ class Frame(NamedTuple):
 
 
 def random_frame(rng: np.random.Generator, ruleset: Ruleset, most: int) -> Frame | None:
-    """Draw owners, territories and free seeds; None where every hole is owned.
+    """Draw owners, territories and free seeds; None if every hole is owned.
 
     Args:
-        rng: What draws.
+        rng: Random generator.
         ruleset: The ruleset.
-        most: Free seeds at most; more where all lie in three holes.
+        most: Most free seeds; more are allowed if three holes or fewer are free.
     """
     num_holes = ruleset.num_holes
     owner = rng.choice([-1, -1, 0, 1] if rng.random() < 0.6 else [-1, -1, -1, 1], num_holes)
@@ -106,7 +106,7 @@ def random_frame(rng: np.random.Generator, ruleset: Ruleset, most: int) -> Frame
         gained = gained if ruleset.direction == "anticlockwise" else gained[::-1]
         gained = gained[: int(rng.integers(len(gained)))]
         territory[gained] = 1 - territory[gained]
-    most = 18 if len(free_holes) <= 3 else most  # many can be looked through only in few holes
+    most = 18 if len(free_holes) <= 3 else most  # more seeds are feasible only in few holes
     free = _scattered(rng, int(rng.integers(1, min(most, ruleset.total_seeds) + 1)), free_holes, num_holes)
     return Frame(owner, territory, free)
 
@@ -144,7 +144,7 @@ def random_games(rng: np.random.Generator, ruleset: Ruleset, frame: Frame, size:
 
 
 def random_group(rng: np.random.Generator, ruleset: Ruleset, size: int) -> Iterator[Position]:
-    """Draw running positions, `size` at most, that differ in contents, counters and players alone."""
+    """Draw running positions, `size` at most, that differ only in contents, counters and players."""
     frame = random_frame(rng, ruleset, _MOST_FREE)
     if frame is not None:
         games = random_games(rng, ruleset, frame, size)
@@ -154,15 +154,15 @@ def random_group(rng: np.random.Generator, ruleset: Ruleset, size: int) -> Itera
 
 @dataclass
 class Tally:
-    """What a campaign found.
+    """The results of a campaign.
 
     Attributes:
         compared: Positions whose value was compared.
-        by_action: Those of them whose every action was.
-        by_naive: Those of them that the plain-Python rules valued too.
-        too_large: Positions that brute force could not look through.
-        unsolved: Positions the solver took too long for; its bounds held.
-        faults: What was wrong, a line each.
+        by_action: Positions of which every action was compared.
+        by_naive: Positions that were also compared with the plain-Python rules.
+        too_large: Positions that were too large for brute force.
+        unsolved: Positions that the solver did not finish in time, with correct bounds.
+        faults: One line for each error.
     """
 
     compared: int = 0
@@ -174,7 +174,7 @@ class Tally:
 
 
 def check(position: Position, kept: solver.Solver, brute: Brute, tally: Tally) -> None:
-    """Compare a kept solver's answer on one position with brute force."""
+    """Compare the answer of a used solver on one position with brute force."""
     try:
         expected = brute.action_values(position)
     except TooLarge:
@@ -197,7 +197,7 @@ def check(position: Position, kept: solver.Solver, brute: Brute, tally: Tally) -
 
 
 def naive_value(game: naive.Game) -> int:
-    """Return South's final count less North's after best play, by the rules in plain Python."""
+    """Return South's final lead after best play, by the rules in plain Python."""
     if game.end:
         south, north = naive.counts(game)
         return south - north
@@ -222,7 +222,7 @@ def _naive_game(position: Position) -> naive.Game:
 
 
 def check_flat(games: np.ndarray, kept: solver.Solver, brute: Brute, tally: Tally, most: int) -> None:
-    """Compare a kept solver's values of games with few lines with plain search, `most` at most."""
+    """Compare the values of a used solver with plain search, for at most `most` games with few lines."""
     ruleset = kept.ruleset
     values, turns = plain_values(ruleset, games, _MOST_TURNS)
     tally.too_large += int((values == UNKNOWN).sum())
@@ -254,13 +254,12 @@ def check_flat(games: np.ndarray, kept: solver.Solver, brute: Brute, tally: Tall
 
 
 def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room: int = 1 << 18) -> Tally:
-    """Compare at least so many positions.
+    """Compare a number of positions.
 
     Args:
-        seed: Decides every position.
-        count: Positions to compare.
-        told: Called after each ruleset.
-        room: Rows of brute force's memory, a power of two; what needs more than half of them is left out.
+        seed: Random seed. count: Number of positions to compare, at least. told: Called after each
+        ruleset. room: Rows of brute force's table, a power of two. Positions that need more than half
+        of them are skipped.
     """
     rng = np.random.default_rng(seed)
     brute, tally = Brute(room), Tally()
@@ -283,8 +282,8 @@ def run(seed: int, count: int, told: Callable[[Tally], None] | None = None, room
 
 @in_one_line("campaign.py")
 def main() -> int:
-    """Run a campaign and say what fell; returns the exit status."""
-    parser = Parser(prog="python tests/solver/campaign.py", description=__doc__)
+    """Run a campaign and print the errors; returns the exit status."""
+    parser = Parser(prog="python tests/support/solver_campaign.py", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000)
     options = parser.parse_args()

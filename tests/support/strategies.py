@@ -1,4 +1,4 @@
-"""Hypothesis strategies: rulesets of one's own, and games."""
+"""Hypothesis strategies for custom rulesets and games."""
 
 import random
 from itertools import product
@@ -21,12 +21,12 @@ POSSIBLE_DIALS = [
     for values in product(*rulesets.CHOICES.values())
     if _possible(dials := dict(zip(rulesets.CHOICES, values, strict=True)))
 ]
-"""Every combination of the dials that goes together, on a 2x6 board with four seeds a hole."""
+"""Every valid combination of rule options, on a 2x6 board with four seeds per hole."""
 
 
 @st.composite
 def own_rulesets(draw) -> Ruleset:
-    """Draw a ruleset that passes validation, of any width, number of seeds and combination of dials."""
+    """Draw a valid ruleset of any width, number of seeds and combination of rule options."""
     dials = draw(st.sampled_from(POSSIBLE_DIALS))
     width = draw(st.integers(2, 12))
     most = 255 // (2 * width)
@@ -36,12 +36,12 @@ def own_rulesets(draw) -> Ruleset:
 
 
 any_ruleset = st.sampled_from(rulesets.names()).map(rulesets.lookup) | own_rulesets()
-"""A ruleset of the catalogue or one of one's own."""
+"""A ruleset of the catalogue or a custom one."""
 
 
 @st.composite
 def reached(draw, of=any_ruleset) -> Position:
-    """Draw a position that random play reaches, in any of the first rounds, over or not."""
+    """Draw a position from random play in one of the first rounds, running or over."""
     position = Position(draw(of), player=draw(st.integers(0, 1)))
     rng = random.Random(draw(st.integers(0, 2**32)))
     for _ in range(draw(st.integers(0, 120))):

@@ -12,7 +12,7 @@ PICTURE = Path(__file__).parent.parent.parent / "docs" / "img" / "play.svg"
 
 
 async def drawn() -> str:
-    """Return the terminal in the middle of a turn, as SVG, without the fonts it would fetch.
+    """Return the terminal in the middle of a turn, as SVG, without links to fonts.
 
     It carries the position before the turn, which the site links to.
     """

@@ -28,7 +28,7 @@ class Digest:
         self._sha = hashlib.sha256()
 
     def add(self, *values: Any) -> None:
-        """Add values: their types, shapes and contents."""
+        """Add the types, shapes and contents of values."""
         for value in values:
             array = np.ascontiguousarray(value)
             self._sha.update(f"{array.dtype.str}{array.shape}".encode())
@@ -159,14 +159,14 @@ PLAYED: dict[str, Play] = {
 
 
 def hash_of(play: Play, ruleset: Ruleset) -> str:
-    """Return the hash of what is played of a ruleset."""
+    """Return the hash of the games of a ruleset."""
     digest = Digest()
     play(ruleset, digest)
     return str(digest)
 
 
 def table() -> dict[str, dict[str, str]]:
-    """Return the hashes by ruleset and by what plays."""
+    """Return the hashes by ruleset and class."""
     return {
         name: {played: hash_of(play, rulesets.lookup(name)) for played, play in PLAYED.items()}
         for name in rulesets.names()

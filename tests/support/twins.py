@@ -1,4 +1,4 @@
-"""The engine's positions and the naive twin's, side by side."""
+"""Compare the engine with its twin, the slow reference implementation of the rules in naive.py."""
 
 import random
 
@@ -8,7 +8,7 @@ from mancala_env import Position, Ruleset, Turn
 
 
 def naive_rules(ruleset: str | Ruleset) -> naive.Rules:
-    """Return the naive twin of a ruleset: from its own catalogue, or from the dials of a custom one."""
+    """Return the twin of a ruleset: from the twin's catalogue, or from the rule options of a custom one."""
     if isinstance(ruleset, str):
         return naive.NAIVE_RULESETS[ruleset]
     return naive.Rules(
@@ -26,7 +26,7 @@ def naive_rules(ruleset: str | Ruleset) -> naive.Rules:
 
 
 def fields_of_position(position: Position) -> dict[str, object]:
-    """Return everything a position says, with what may be played."""
+    """Return all fields of a position and its legal actions."""
     state = position.state
     return {
         "seeds": state.seeds[0].tolist(),
@@ -45,7 +45,7 @@ def fields_of_position(position: Position) -> dict[str, object]:
 
 
 def fields_of_naive(game: naive.Game) -> dict[str, object]:
-    """Return the same of the twin."""
+    """Return the same fields of the twin."""
     return {
         "seeds": game.seeds,
         "owner": game.owner,
@@ -63,12 +63,12 @@ def fields_of_naive(game: naive.Game) -> dict[str, object]:
 
 
 def assert_same(position: Position, game: naive.Game) -> None:
-    """Check that the engine and the twin stand alike."""
+    """Check that the engine and the twin have the same position."""
     assert fields_of_position(position) == fields_of_naive(game), f"\n{position}"
 
 
 def play_both(position: Position, game: naive.Game, action: int) -> Turn:
-    """Play an action on both sides and check that the same has happened."""
+    """Play an action in both and check that the results are equal."""
     before = position.copy()
     turn, twin = position.play(action), naive.play(game, action)
     happened = (turn.laps, turn.captured, list(turn.new_owned), turn.endless)
@@ -78,7 +78,7 @@ def play_both(position: Position, game: naive.Game, action: int) -> Turn:
 
 
 def play_match(ruleset: str | Ruleset, starter: int, rng: random.Random, most_rounds: int) -> int:
-    """Play a random match on both sides; return the number of turns."""
+    """Play a random match in both; returns the number of turns."""
     position, game = Position(ruleset, player=starter), naive.new_game(naive_rules(ruleset), starter)
     assert_same(position, game)
     turns = 0
@@ -100,7 +100,7 @@ def play_match(ruleset: str | Ruleset, starter: int, rng: random.Random, most_ro
 
 
 def random_pair(ruleset: str | Ruleset, rng: random.Random) -> tuple[Position, naive.Game]:
-    """Return a random set-up, reachable or not, on both sides: all the seeds, some holes owned."""
+    """Return a random set-up in both, reachable or not: all the seeds, some holes owned."""
     rules = naive_rules(ruleset)
     width, num_holes = rules.width, 2 * rules.width
     seeds = random_heaps(num_holes, num_holes * rules.seeds, rng)
@@ -133,13 +133,13 @@ def random_pair(ruleset: str | Ruleset, rng: random.Random) -> tuple[Position, n
         starter=game.starter,
         debts=game.debts,
     )
-    game.player = 1 - game.player  # settle hands the turn over
+    game.player = 1 - game.player  # settle passes the turn to the opponent
     naive.settle(game)
     return position, game
 
 
 def random_heaps(num_holes: int, total: int, rng: random.Random) -> list[int]:
-    """Return heaps of at most `total` seeds: sometimes many small ones, sometimes a few great ones."""
+    """Return seeds by hole, at most `total`: sometimes many small numbers, sometimes a few large ones."""
     seeds = [0] * num_holes
     favourites = rng.sample(range(num_holes), rng.randint(1, num_holes))
     for _ in range(rng.randint(1, total)):

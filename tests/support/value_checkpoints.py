@@ -12,7 +12,7 @@ from mancala_env.networks.value import NUM_CODES, NUM_UNITS, ValueNetworkConfig,
 
 
 def weights_of(ruleset: str | Ruleset) -> ValueWeights:
-    """Return random weights of the size that fitted ones have."""
+    """Return random weights of the magnitude of fitted ones."""
     draw = np.random.default_rng(1)
     shape = (rulesets.lookup(ruleset).num_holes, NUM_CODES, NUM_UNITS)
     parts = (draw.normal(0, 0.5, shape), draw.normal(0, 1, NUM_UNITS), draw.normal(0, 1, NUM_UNITS), [0.3])

@@ -1,6 +1,7 @@
 """Compare ``mancala.wasm`` with the native engine for longer: ``wasm_campaign.py --minutes 30``.
 
-Each minute or so another seed: other dials, matches and positions. It ends with status 1 where they differ.
+About every minute it takes a new seed for rule options, matches and positions. It ends with status 1 if they
+differ.
 """
 
 import json
@@ -22,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 @in_one_line("campaign.py")
 def main() -> int:
     """Run until the time is up; returns the exit status."""
-    parser = Parser(prog="python tests/wasm/campaign.py", description=__doc__)
+    parser = Parser(prog="python tests/support/wasm_campaign.py", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=100, help="the first; each part takes the next")
     parser.add_argument("--folder", type=Path, default=build.WEB, help="where mancala.wasm lies")

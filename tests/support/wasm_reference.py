@@ -1,4 +1,4 @@
-"""What the native engine says, for ``replay.mjs`` to compare ``mancala.wasm`` with."""
+"""Results of the native engine, which ``replay.mjs`` compares with those of ``mancala.wasm``."""
 
 import base64
 import gzip
@@ -29,13 +29,13 @@ _CHOICES = {
 
 
 def make(seed: int = 1, dials: int = 30, turns: int = 120, positions: int = 2) -> dict[str, Any]:
-    """Return recorded games, and what the engine, the searches and the solver do on random positions.
+    """Return recorded games, and results of the engine, the searches and the solver on random positions.
 
     Args:
-        seed: Draws everything.
-        dials: Rulesets of random dials beside the catalogue's.
-        turns: Turns of the matches of each ruleset.
-        positions: Positions of each ruleset that are searched.
+        seed: Random seed.
+        dials: Number of custom rulesets with random rule options.
+        turns: Number of turns in the matches of each ruleset.
+        positions: Number of positions to search for each ruleset.
     """
     rng = np.random.default_rng(seed)
     catalogue = [rulesets.lookup(name) for name in rulesets.names()]
@@ -65,7 +65,7 @@ def _random_ruleset(rng: np.random.Generator) -> Ruleset:
 
 
 def _refused_dials(rng: np.random.Generator) -> dict[str, Any]:
-    """Return dials that do not go together."""
+    """Return an invalid combination of rule options."""
     while True:
         dials: dict[str, Any] = {name: values[rng.integers(len(values))] for name, values in _CHOICES.items()}
         try:
@@ -79,7 +79,7 @@ def _text(content: np.ndarray | bytes) -> str:
 
 
 def _match(ruleset: Ruleset, rng: np.random.Generator, turns: int) -> dict[str, Any]:
-    """Play random matches; a step is a turn or the set-up of a next round."""
+    """Play random matches. A step is a turn or the set-up of the next round."""
     starter = int(rng.integers(2))
     game = Position(ruleset, player=starter)
     first, steps = _text(game.games), []
@@ -115,7 +115,7 @@ def _match(ruleset: Ruleset, rng: np.random.Generator, turns: int) -> dict[str, 
 
 
 def _running(ruleset: Ruleset, rng: np.random.Generator, number: int) -> list[Position]:
-    """Return running positions some random turns from the start."""
+    """Return running positions after some random turns."""
     found: list[Position] = []
     for _ in range(50 * number):
         game = Position(ruleset)
@@ -130,7 +130,7 @@ def _running(ruleset: Ruleset, rng: np.random.Generator, number: int) -> list[Po
 
 
 class _Seeds:
-    """Makes an agent draw with a seed that is known."""
+    """Make an agent draw with a known seed."""
 
     def __init__(self, agent: Any, seed: int) -> None:
         agent.random_seeds = lambda count: np.full(count, seed, np.uint64)
@@ -169,14 +169,14 @@ def _searches(ruleset: Ruleset, rng: np.random.Generator, positions: int) -> dic
         case["mcts"] = [int(mcts.act(games)[0]), int(mcts.last_simulations[0])]
         case["greedy"] = int(greedy.act(games)[0])
         cases.append(case)
-    # As plain numbers of a checkpoint, or as a file that names its ruleset.
+    # Plain numbers as in a checkpoint, or a file that names its ruleset.
     file = ValueFile(ruleset, weights, {}).to_bytes() if seed % 2 else weights.to_bytes()
     numbers = _text(file)
     return {"dials": asdict(ruleset), "seed": str(seed), "depth": depth, "network": numbers, "cases": cases}
 
 
 def _solved(name: str, rng: np.random.Generator, positions: int) -> dict[str, Any]:
-    """Solve the positions of few free seeds of a set."""
+    """Solve the positions of a set with the fewest free seeds."""
     ruleset, stored = rulesets.lookup(name), solver.positions(name)
     fewest = sorted(
         (Position.from_games(ruleset, stored.games, b) for b in range(len(stored))),

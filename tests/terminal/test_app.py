@@ -1,4 +1,4 @@
-"""The Textual program: pictures of its screens, and games played by keys and mouse."""
+"""The Textual program: snapshots of its screens, and games played by keys and mouse."""
 
 import threading
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from mancala_env.terminal.game import InteractiveGame
 LATE = "gabata_i 1,5,0,2,8n,0/0,3s,2,1,0,2 9-15 S"
 ONE_TURN = "leyla 0,1,0,0,0,0/0,0,0,0,0,0 20-27 S"
 PICTURES_OF = {"textual": "8.2.8", "pytest-textual-snapshot": "1.0.0"}
-"""The versions the pictures are of: another Textual draws its footer, another plugin its files otherwise."""
+"""Versions of Textual and of the plugin that made the snapshots. Other versions draw differently."""
 
 of_this_version = pytest.mark.skipif(
     any(version(name) != wanted for name, wanted in PICTURES_OF.items()),
@@ -29,7 +29,7 @@ of_this_version = pytest.mark.skipif(
 
 
 async def until(pilot, is_so):
-    """Let the program run until something is so."""
+    """Let the program run until a condition holds."""
     for _ in range(6000):
         if is_so():
             await pilot.pause()
@@ -157,14 +157,14 @@ async def test_a_match_is_played_by_keys_to_its_end():
         assert "The game is over" in status(app)
         assert game.record().verify().rounds == 2
         before = len(game.steps)
-        await pilot.press("u")  # a finished game can be taken back too
+        await pilot.press("u")  # a turn of a finished game can be taken back too
         assert app.stage == "choose"
         assert len(game.steps) < before
         await pilot.press("q")
 
 
 @pytest.mark.asyncio
-async def test_between_rounds_agents_go_on_after_a_stop_and_a_person_with_space(monkeypatch):
+async def test_between_rounds_agents_continue_after_a_stop_and_a_person_with_space(monkeypatch):
     monkeypatch.setattr("mancala_env.terminal.app._WAIT_SECONDS", 0.2)
     app = PlayApp(InteractiveGame("leyla", "greedy", "random", rounds=2, seed=1), 0)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -248,7 +248,7 @@ async def test_a_click_or_enter_skips_to_the_end_of_a_turn():
         assert app.stage == "choose"
         await pilot.press(str(game.position.legal_actions[0] + 1))
         assert app.stage == "move"
-        await pilot.press("u")  # taken back while it moves
+        await pilot.press("u")  # taken back during the animation
         assert app.stage == "choose"
         assert len(game.steps) == 1
 
@@ -365,7 +365,7 @@ SIZES = [
 
 
 def seen(app):
-    """Return what the terminal shows: text and style of every line."""
+    """Return the screen: text and style of every line."""
     strips = app.screen._compositor.render_strips()
     return [[(segment.text, segment.style) for segment in strip.simplify()] for strip in strips]
 
@@ -386,11 +386,11 @@ def seen(app):
 async def test_a_terminal_that_changes_its_size_shows_what_a_new_one_does(
     game, keys, has_colours, monkeypatch
 ):
-    """NO_COLOR's filter raised an error at what was drawn for another size, and the status stayed cut."""
+    """With NO_COLOR, a resize used to raise an error and leave the status cut off."""
 
     def program():
         if not has_colours:
-            monkeypatch.setenv("NO_COLOR", "1")  # Textual takes it out of the environment
+            monkeypatch.setenv("NO_COLOR", "1")  # Textual removes it from the environment
         position = Position.from_text(game) if " " in game else Position(game)
         app = PlayApp(InteractiveGame(position), 0.1 if "space" in keys else 0)
         assert app.no_color != has_colours

@@ -1,4 +1,4 @@
-"""The board in the cells of a terminal: every size, every ruleset, no colour needed."""
+"""The board in terminal cells: every size and ruleset, without colours."""
 
 import pytest
 from hypothesis import given

@@ -82,7 +82,7 @@ def test_a_game_from_a_later_round_goes_up_to_that_round_unless_told():
     assert game.outcome().rounds == 4
 
 
-def test_what_is_wrong_is_said():
+def test_an_error_is_reported():
     with pytest.raises(InvalidRuleset):
         InteractiveGame("leila")
     with pytest.raises(InvalidSpec):
@@ -121,7 +121,7 @@ def test_the_result_is_said():
     assert re.fullmatch(r"(South \(Amina\)|North) wins by \d+\.|The game is a draw\.", game.result())
 
 
-# What perfect play makes of a position
+# Exact values of a position
 
 
 def test_leads_are_what_the_rounds_end_with():
@@ -145,7 +145,7 @@ def test_a_question_is_answered_from_a_thread_and_the_latest_one_wins():
     start, late = Position("layli_goobalay_long"), Position("layli_goobalay_long")
     late = Position.from_text("layli_goobalay_long 1,0,0,0,0,0,0,0,0,0,0,2/0,1,0,0,0,0,0,0,0,0,0,0 40-52 S")
     analyst = Analyst(start.ruleset, 600, answers.append)
-    analyst.ask(start)  # takes for ever
+    analyst.ask(start)  # takes very long
     analyst.ask(late)
     while not any(found.is_done for found in answers):
         analyst._thread.join(0.01)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The plain program: lines in, lines out, over a pipe, without colour."""
+"""The plain text program: lines of input and output over a pipe, without colours."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ NEAR_THE_END = "layli_goobalay 0,0,1,0,0,2/0,1,0,0,0,0 20-20 S"
 
 
 def told(game, *lines):
-    """Return what the program says to some lines of input."""
+    """Return the program's output for some lines of input."""
     output = io.StringIO()
     PlainPlay(game, lines, output, values_seconds=60).run()
     return output.getvalue().splitlines()
@@ -153,7 +153,7 @@ def test_a_mistake_is_one_line(arguments, why, capsys):
 
 
 def in_a_terminal(command, keys, **environment):
-    """Run a command in a terminal of 80 x 24, type when it says something; return status and screen."""
+    """Run a command in a terminal of 80 x 24 and type at its prompts; returns status and screen."""
     terminal, its_end = pty.openpty()
     import fcntl
     import struct
@@ -165,7 +165,7 @@ def in_a_terminal(command, keys, **environment):
     )
     os.close(its_end)
     shown = b""
-    with contextlib.suppress(OSError):  # what a terminal says once the other end is closed
+    with contextlib.suppress(OSError):  # the error of a terminal whose other end is closed
         while more := os.read(terminal, 65536):
             shown += more
             for wanted, key in list(keys):

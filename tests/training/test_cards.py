@@ -1,4 +1,4 @@
-"""Trained networks are shipped by a command, with a card."""
+"""The command that bundles a trained network with its card."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from tools.make_policy_cards import main
 SHIPPED = bundled_file("policy", "gabata_five_holes")
 
 
-def test_a_checkpoint_is_shipped_with_a_card_of_its_weights(tmp_path: Path) -> None:
+def test_a_checkpoint_is_bundled_with_a_card_of_its_weights(tmp_path: Path) -> None:
     assert main([str(SHIPPED), "--games", "10", "--folder", str(tmp_path)]) == 0
     assert (tmp_path / SHIPPED.name).read_bytes() == SHIPPED.read_bytes()
     written = (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
@@ -44,7 +44,7 @@ def test_what_no_command_makes_has_settings_that_a_shell_takes() -> None:
     assert made_by(replace(identity, config={"ray": {"workers": 2}})) == ("settings", "--ray.workers 2")
 
 
-def test_a_shipped_network_does_not_say_where_it_was_trained(tmp_path: Path) -> None:
+def test_a_bundled_network_does_not_say_where_it_was_trained(tmp_path: Path) -> None:
     identity = read_identity(SHIPPED)
     elsewhere = replace(identity, config=identity.config | {"folder": "/home/somebody/runs"})
     path = tmp_path / "elsewhere.safetensors"
@@ -54,7 +54,7 @@ def test_a_shipped_network_does_not_say_where_it_was_trained(tmp_path: Path) -> 
     assert "somebody" not in (tmp_path / SHIPPED.name).with_suffix(".md").read_text()
 
 
-def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -> None:
+def test_a_network_of_custom_rules_is_not_bundled(tmp_path: Path, capsys) -> None:
     identity = read_identity(SHIPPED)
     other = replace(identity, ruleset=replace(identity.ruleset, name="mine"))
     path = tmp_path / "other.safetensors"
@@ -73,7 +73,7 @@ def test_a_network_of_rules_of_ones_own_is_not_shipped(tmp_path: Path, capsys) -
         ([str(SHIPPED)], "both play gabata_five_holes, which has one network"),
     ],
 )
-def test_what_cannot_be_shipped_is_said_before_anything_is_measured(
+def test_an_error_is_reported_before_anything_is_measured(
     words: list[str], why: str, tmp_path: Path, capsys
 ) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -1,5 +1,7 @@
-"""The files of configs/cluster and the commands of docs/cluster.md, as far as they can be held to the truth
-without a cluster: against Ray's own schema, the program's own command line, and one another."""
+"""The files of configs/cluster and the commands of docs/cluster.md, checked without a cluster.
+
+They are compared with Ray's schema, the options of the program, and each other.
+"""
 
 import re
 import shlex
@@ -31,7 +33,7 @@ def parsed(words: list[str]) -> RayConfig:
 
 
 def in_this_checkout(command: str) -> list[str]:
-    """The command line of a run as it would be here, where the image has its checkout elsewhere."""
+    """Return the arguments of a run with paths of this checkout instead of the image's."""
     (there,) = re.findall(r"^WORKDIR (\S+)$", DOCKERFILE, re.MULTILINE)
     python, program, *words = shlex.split(command.replace(there, str(ROOT)))
     assert (python, Path(program)) == ("python", ROOT / "training" / "rllib_train.py")
@@ -50,7 +52,7 @@ def test_the_launchers_file_is_one_that_ray_up_takes() -> None:
     (kind,) = prepared["available_node_types"].values()
     machines = len(cluster["provider"]["worker_ips"])
     assert kind["min_workers"] == kind["max_workers"] == prepared["max_workers"] == machines
-    # What setup_commands make is what the other commands run.
+    # The other commands run what setup_commands install.
     cloned = "mancala-env"
     assert cluster["setup_commands"][0].startswith(f"test -d {cloned} || git clone https://")
     for command in (*cluster["head_start_ray_commands"], *cluster["worker_start_ray_commands"]):
@@ -90,7 +92,7 @@ def test_the_jobs_command_is_one_that_the_program_takes(tmp_path: Path) -> None:
     words = in_this_checkout(JOB["spec"]["entrypoint"])
     config = parsed(words)
     assert config.address == "auto"
-    # And so it is with --resume in place of the options that the file names.
+    # The same with --resume in place of the file's options.
     (tmp_path / CONFIG_FILE).write_text(config.to_yaml())
     for option in ("--config", "--folder", "--name"):
         at = words.index(option)
@@ -119,7 +121,7 @@ def test_the_runs_folder_lies_on_the_volume() -> None:
     assert CLAIM["kind"] == "PersistentVolumeClaim"
     assert volumes == {mount["name"]: CLAIM["metadata"]["name"]}
     assert parsed(in_this_checkout(JOB["spec"]["entrypoint"])).folder == mount["mountPath"]
-    # The image's user may write there.
+    # The user of the image may write there.
     assert f"--uid {spec['securityContext']['fsGroup']} " in DOCKERFILE
     assert f"job-name={JOB['metadata']['name']} " in PAGE
 
@@ -129,7 +131,7 @@ def test_the_pages_commands_are_ones_that_the_program_takes(monkeypatch: pytest.
     commands = re.findall(r"^python training/rllib_train\.py (.*?)(?:  #.*)?$", PAGE, re.MULTILINE)
     assert len(commands) >= 4
     for words in map(shlex.split, commands):
-        if "--help" not in words and "--resume" not in words:  # which asks for a run that is there
+        if "--help" not in words and "--resume" not in words:  # --resume needs an existing run
             parsed(words)
     options = set(re.findall(r"`--([a-z_.]+)[ `]", PAGE))
     assert {"num_env_runners", "address", "threads"} < options

@@ -1,4 +1,4 @@
-"""Settings: what is wrong is one line, and everything generated from them is what is in configs/."""
+"""Settings: errors of one line, and generated files in configs/ that are up to date."""
 
 import inspect
 import time

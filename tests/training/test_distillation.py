@@ -52,7 +52,7 @@ def every_row(_: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def nothing_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Label all positions of a game, so that each is one turn from the next."""
+    """Label all positions of a game: each is one turn after the previous one."""
     monkeypatch.setattr(distillation, "rows_to_learn", every_row)
 
 
@@ -69,7 +69,7 @@ def labels_of(
 
 
 def reachable(position: Position, actions: Sequence[int] | np.ndarray) -> set[str]:
-    """Return the positions that actions lead to, as text; of the next round where one ends the round."""
+    """Return the positions after actions, as text; the start of the next round if the round ends."""
     reached = set()
     for action in actions:
         after = position.copy()
@@ -109,7 +109,7 @@ def test_perfect_values_are_exact() -> None:
 
 
 def test_experts_that_see_the_round_through_agree_on_its_margins() -> None:
-    """Expert iteration makes rewards of them, so the stores count too."""
+    """Expert iteration uses them as rewards, so the stores count too."""
     searched = agents.make("minimax:40", LAYLI, num_threads=1)
     assert isinstance(searched, MinimaxAgent)
     games = Batch(LAYLI, 200, seed=1, opening_turns=26).games
@@ -133,7 +133,7 @@ def test_a_game_played_without_chance_has_one_winner_and_follows_the_expert() ->
             after = position.copy()
             after.play(int(action))
             reached.append(after)
-        if following in reached:  # the same game goes on
+        if following in reached:  # the same game continues
             sign = 1 if following.player == position.player else -1
             assert labels.outcomes[n] == sign * labels.outcomes[n + 1]
         else:  # it was its last turn
@@ -151,7 +151,7 @@ def test_values_keep_the_precision_of_their_expert(tmp_path: Path) -> None:
     values = agent.action_values(labels.games)  # type: ignore[attr-defined]
     assert (labels.values[labels.is_legal] == values[labels.is_legal]).all()
     assert (labels.values[labels.is_legal] % 1 != 0).mean() > 0.5, "this expert counts sixteenths of a seed"
-    # Its games follow its best action, not one that is best to the whole seed.
+    # Its games follow its best action, not one that is best after rounding to whole seeds.
     for n in np.flatnonzero(np.diff(labels.episodes) == 0):
         position = Position.from_games(LAYLI, labels.games, int(n))
         following = Position.from_games(LAYLI, labels.games, int(n) + 1)
@@ -216,7 +216,7 @@ def test_a_network_comes_to_agree_with_its_expert_on_games_held_out() -> None:
 
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_the_learning_rate_falls_to_nothing(is_timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It falls by the passes made, or by the time that is over where that is further."""
+    """The learning rate falls with the passes or with the time, whichever is further."""
     rates: list[float] = []
 
     class Recorded(torch.optim.Adam):
@@ -269,7 +269,7 @@ def test_matches_are_as_long_as_those_of_an_unbiased_sample() -> None:
         games.step(draws.argmax(axis=1), where=is_running)
         is_running &= ~games.done
     error = np.hypot(sampled.std() / np.sqrt(len(sampled)), lengths.std() / np.sqrt(len(lengths)))
-    # Were only the matches counted that end in time, they would be a fifth shorter, five errors away.
+    # If only matches that end in time counted, they would be 20 % shorter, five standard errors away.
     assert abs(sampled.mean() - lengths.mean()) < 2.5 * error
 
 
@@ -288,12 +288,12 @@ def test_boards_held_out_for_evaluation_are_played_and_not_labelled(monkeypatch:
         np.testing.assert_array_equal(found, wanted)
     positions = [Position.from_games(LAYLI, labels.games, n) for n in range(len(labels))]
     starts = [bool((each.seeds == 4).all() and (each.owner < 0).all()) for each in positions]
-    assert sum(starts) >= 8, "the start of a round is no secret, though it is held out"
+    assert sum(starts) >= 8, "the start of a round is played, although it is held out"
     assert not (rows_in_set(LAYLI, labels.games, "evaluation") & ~np.array(starts)).any()
 
 
 @pytest.mark.usefixtures("nothing_held_out")
-def test_no_other_position_of_a_game_is_left_out() -> None:
+def test_no_other_position_of_a_game_is_skipped() -> None:
     labels = label_positions(
         "minimax:1", SMALL, 500, exploration=0.5, rounds="match", num_games=8, seed=1, num_threads=1
     )
@@ -336,7 +336,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert "Copied minimax:2" not in capsys.readouterr().out
 
 
-def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys) -> None:
+def test_a_run_stopped_in_its_distillation_starts_it_again(tmp_path: Path, capsys) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
         "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
@@ -344,7 +344,7 @@ def test_a_run_stopped_in_its_distillation_starts_it_anew(tmp_path: Path, capsys
     usual = signal.getsignal(signal.SIGINT)
 
     def interrupt() -> None:
-        while signal.getsignal(signal.SIGINT) == usual:  # until the run listens
+        while signal.getsignal(signal.SIGINT) == usual:  # until the run handles signals
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -398,7 +398,7 @@ def test_distillation_takes_no_more_than_its_share_of_the_minutes(tmp_path: Path
     config, _ = read_config(words)
     folder = RunFolder.create(config)
     ticks = itertools.count()
-    # A clock that goes on by a twentieth of a second whenever it is looked at.
+    # A clock that advances by 0.05 s at each call.
     command.train(config, folder, Console(), now=lambda: next(ticks) / 20)
     first, *_, last = folder.saved()
     asked, given = 30, read_learned(first).progress.seconds

@@ -1,4 +1,4 @@
-"""The commands that measure training: the table of all configurations, tuning, comparisons, the ceiling."""
+"""The programs of training/experiments: figures, tune, compare and ceiling."""
 
 import json
 from pathlib import Path
@@ -105,7 +105,7 @@ def test_the_page_of_the_documentation_is_what_its_file_of_figures_makes() -> No
 
 @pytest.mark.slow
 def test_two_processes_add_to_one_table(tmp_path: Path, monkeypatch) -> None:
-    """The other one writes its figures while this one trains."""
+    """Another process writes its results while this one trains."""
     out, made = tmp_path / "figures.md", []
     names = ["gabata_i_one", "gabata_i_two"]
     words = ["--minutes", "0.01", "--games", "2", "--folder", str(tmp_path / "runs"), "--out", str(out)]
@@ -183,7 +183,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert changed.network.hidden == 8
     assert read_identity(folder / "as-it-is-seed-1" / "final.zip").network.hidden == 16
 
-    # More of them: what is done is not done again, and all of it is on the page.
+    # With more seeds: finished runs are not repeated, and the page has all of them.
     out = tmp_path / "tuning.md"
     more = ["--change", "--network.hidden 8 --ppo.epochs 1", "--seeds", "2", "--out", str(out)]
     assert tune.main([*words, *more]) == 0
@@ -267,6 +267,6 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
         (["--expert", "greedy"], "not 'greedy'"),
     ],
 )
-def test_the_ceiling_names_what_is_wrong(words: list[str], says: str, capsys) -> None:
+def test_the_ceiling_names_the_error(words: list[str], says: str, capsys) -> None:
     assert ceiling.main(words) == 2
     assert says in capsys.readouterr().err

@@ -29,7 +29,7 @@ LAYLI = lookup("layli_goobalay")
 
 
 def words(folder: Path, *more: str) -> list[str]:
-    """The command line of a run whose updates take milliseconds."""
+    """Return the arguments of a run whose updates take milliseconds."""
     return [
         "smoke", "--folder", str(folder), "--name", "run", "--selfplay.games", "32", "--ppo.steps", "16",
         "--ppo.batch_size", "128", "--network.hidden", "8", "--network.observation", "board",
@@ -70,7 +70,7 @@ def test_labels_are_the_searchs_own_of_positions_that_the_learner_met(tmp_path: 
     replay, buffer = labels_of(model).replay, model.rollout_buffer
     count = len(replay)
     assert count > 64, "games of 16 and more turns have ended"
-    # Each rollout gives a quarter of its boards that are not held out for evaluation.
+    # Each rollout gives 25 % of its boards, without those held out for evaluation.
     assert 0.7 / 4 < (count + replay.num_waiting) / (4 * 16 * 32) < 0.9 / 4
     games = replay._games[:count]
     assert rows_to_learn(LAYLI, games).all()
@@ -190,7 +190,7 @@ def test_whole_matches_learn_from_a_search_by_how_they_ended(tmp_path: Path) -> 
     assert read_identity(final).rounds == "match"
 
 
-def test_positions_that_cannot_be_solved_in_time_are_left_out(tmp_path: Path) -> None:
+def test_positions_that_cannot_be_solved_in_time_are_skipped(tmp_path: Path) -> None:
     model = learner_of(tmp_path, "--expert.spec", "perfect:0.01s", "--expert.share", "0.02")
     learn(model, 4)
     replay = labels_of(model).replay

@@ -1,4 +1,4 @@
-"""mancala export: what other programs compute with it is what torch computes."""
+"""mancala export: other programs compute the same numbers as torch."""
 
 import json
 import re
@@ -73,7 +73,7 @@ def test_safetensors_hold_the_weights_and_play_like_the_checkpoint(tmp_path: Pat
     assert agents.Spec.parse(f"sample:{out}").ruleset == before.ruleset
 
 
-def test_the_shipped_network_is_exported_by_its_name(tmp_path: Path, capsys) -> None:
+def test_the_bundled_network_is_exported_by_its_name(tmp_path: Path, capsys) -> None:
     out = tmp_path / "shipped.safetensors"
     assert main(["export", "trained", "--ruleset", "leyla", "--safetensors", str(out)]) == 0
     assert read_identity(out) == read_identity(shipped_policy(lookup("leyla")))

@@ -1,4 +1,4 @@
-"""Whatever teaches a network, no board that is held out for evaluation is among what it is fitted to."""
+"""No network is trained on a board that is held out for evaluation."""
 
 from pathlib import Path
 

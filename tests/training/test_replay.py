@@ -1,4 +1,4 @@
-"""Positions that wait for the end of their game, and are remembered to learn from."""
+"""The replay buffer, which stores positions after the end of their game."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def replay_of(most: int = 100, search_share: float = 0.25) -> Replay:
 
 
 def some_positions(count: int, seed: int = 1, opening_set: OpeningSet = "training") -> Searched:
-    """Positions a few turns into a game, of either player, with a target and a value of their own."""
+    """Positions early in a game, of either player, with their own targets and values."""
     batch = Batch(
         GABATA,
         count,
@@ -47,12 +47,12 @@ def players_of(searched: Searched) -> np.ndarray:
 def in_one_rollout(
     searched: Searched, south: np.ndarray
 ) -> tuple[Searched, np.ndarray, np.ndarray, np.ndarray]:
-    """What Replay.add takes of positions of a game each, which ended as South's rewards say."""
+    """Return the arguments of Replay.add for positions of games that ended with South's rewards."""
     count = len(searched.games)
     return searched, np.zeros(count, int), np.arange(count), south[None].astype(np.float32)
 
 
-def test_the_end_of_a_game_is_souths_whoever_played_the_last_turn() -> None:
+def test_the_end_of_a_game_is_the_same_whoever_played_the_last_turn() -> None:
     """
     step      0      1      2      3
     row 0     South  South  North, who wins           South (a new game)
@@ -81,7 +81,7 @@ def test_positions_wait_until_the_game_of_their_row_is_over() -> None:
     replay, searched, nan = replay_of(search_share=0.0), some_positions(3), np.nan
     replay.add(*in_one_rollout(searched, np.array([1.0, nan, nan])))
     assert (len(replay), replay.num_waiting) == (1, 2)
-    # In the next rollout the game of row 2 ends in a draw; the first one to end there is waited for.
+    # In the next rollout the game of row 2 ends in a draw, and the first game waits for its end.
     none, empty = searched.select(np.arange(0)), np.zeros(0, int)
     replay.add(none, empty, empty, np.array([[1.0, nan, 0.0], [1.0, nan, 1.0]], np.float32))
     assert (len(replay), replay.num_waiting) == (2, 1)

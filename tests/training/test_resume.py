@@ -1,4 +1,4 @@
-"""Going on with a run: without unpickling, at the rate it had, alone in its folder; what a run looks like."""
+"""Resuming a run: without unpickling, with its learning rate, as the only process in its folder."""
 
 import io
 import json
@@ -39,7 +39,7 @@ UPDATE = 256  # environment steps: 64 games, 4 steps each
 
 
 def words(folder: Path, *more: str) -> list[str]:
-    """The command line of a run whose updates take milliseconds."""
+    """Return the arguments of a run whose updates take milliseconds."""
     return [
         "smoke", "--folder", str(folder), "--name", "run", "--selfplay.games", "64", "--ppo.steps", "4",
         "--ppo.batch_size", "128", "--network.hidden", "4", "--network.observation", "board",
@@ -69,7 +69,7 @@ def lines_of(run: Path) -> list[dict[str, float]]:
 
 
 def repacked(path: Path, **changed: bytes | None) -> None:
-    """Write a checkpoint anew with members changed, or left out where None."""
+    """Rewrite a checkpoint with changed members, or without those that are None."""
     with zipfile.ZipFile(path) as archive:
         content: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w") as archive:
@@ -92,7 +92,7 @@ def test_a_run_that_starts_over_in_its_folder_has_no_figures_twice(run: Path) ->
 
 
 def traps(marker: Path) -> dict[str, bytes]:
-    """A planted object, as the kinds of file that somebody might unpickle."""
+    """A planted object in the kinds of file that a program might unpickle."""
     torch_file, legacy_file = io.BytesIO(), io.BytesIO()
     torch.save({"state": Planted(marker), "param_groups": Planted(marker)}, torch_file)
     torch.save(Planted(marker), legacy_file, _use_new_zipfile_serialization=False)
@@ -129,7 +129,7 @@ def test_nothing_planted_in_any_member_runs_on_resume(
             assert not marker.exists(), (member, kind)
     refused = {member for (member, _), outcome in outcomes.items() if outcome == "refused"}
     assert refused == {"policy.pth", "policy.optimizer.pth", "progress.json", "identity.json"}
-    # The whole program on the one that Stable-Baselines3 would unpickle, and the trap is armed.
+    # Run the whole program on the file that Stable-Baselines3 would unpickle. The trap works.
     (run / "final.zip").write_bytes(honest)
     repacked(run / "final.zip", data=traps(marker)["pickle"])
     assert resume(run, 768) == 0
@@ -139,7 +139,7 @@ def test_nothing_planted_in_any_member_runs_on_resume(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_what_was_learned_is_what_the_model_goes_on_with(run: Path) -> None:
+def test_what_was_learned_is_what_the_model_continues_with(run: Path) -> None:
     config, _ = read_config(["--resume", str(run)])
     model = command.make_model(config, command.make_env(config, RunFolder(run), 1), run / "final.zip")
     theirs = MaskablePPO.load(run / "final.zip", device="cpu")
@@ -178,7 +178,7 @@ def test_a_run_resumed_from_a_seed_repeats_bit_for_bit(run: Path, tmp_path: Path
         ),
     ],
 )
-def test_a_state_that_is_no_optimizers_is_refused(
+def test_an_invalid_optimizer_state_is_refused(
     run: Path, state: object, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packed = io.BytesIO()
@@ -200,7 +200,7 @@ def test_progress_that_is_none_is_refused(run: Path, said: bytes) -> None:
         read_learned(run / "final.zip")
 
 
-def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_continues(tmp_path: Path) -> None:
     run = Path(shutil.copytree(OLD_RUN, tmp_path / "old"))
     (run / "checkpoints").mkdir()
     learned = read_learned(run / "final.zip")
@@ -224,7 +224,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_rate_of_a_longer_run_goes_on_from_where_it_was(
+def test_the_rate_of_a_longer_run_resumes_from_where_it_was(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, _ = read_config(["--resume", str(run)])
@@ -233,7 +233,7 @@ def test_the_rate_of_a_longer_run_goes_on_from_where_it_was(
     assert len(rates) > 4
     assert rates == sorted(rates, reverse=True), "it never rises"
     assert rates[-1] == pytest.approx(config.ppo.final_learning_rate)
-    # New rates on the command line begin at their start.
+    # New rates on the command line start at their first value.
     assert resume(run, 2560, "--ppo.learning_rate", "0.5", "--ppo.final_learning_rate", "0.25") == 0
     assert 0.25 <= lines_of(run)[-1]["train/learning_rate"] <= 0.5
 
@@ -250,7 +250,7 @@ def test_a_run_resumed_half_way_keeps_to_the_same_line() -> None:
     assert [longer.at(done) for done in (1 / 6, 0.5, 1.0)] == pytest.approx([0.002] * 3)
 
 
-# Alone in its folder
+# One process per folder
 
 
 _HOLDER = """
@@ -354,7 +354,7 @@ def test_a_worse_checkpoint_never_follows_a_kill_while_the_best_was_written(
     assert (run / "best.zip").read_bytes() == b"late.zip"
 
 
-# Callbacks of a user's own
+# Custom callbacks
 
 
 _OWN = """
@@ -368,7 +368,7 @@ class Mine(BaseCallback):
 
 
 class Twice(BaseCallback):
-    """Ends a piece after the first update, and another after the second."""
+    """Ends training after the first update, and again after the second."""
 
     def _on_training_start(self) -> None:
         self._start = self.model.num_timesteps
@@ -414,7 +414,7 @@ def test_a_run_in_pieces_that_is_left_is_free(tmp_path: Path) -> None:
         pass
 
 
-def test_a_callback_of_ones_own_logs_and_ends_a_run(
+def test_a_custom_callback_logs_and_ends_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "my_own_callback.py").write_text(_OWN)
@@ -425,7 +425,7 @@ def test_a_callback_of_ones_own_logs_and_ends_a_run(
     run = tmp_path / "runs" / "run"
     assert read_identity(run / "final.zip").environment_steps == 512
     assert [line["mine/steps"] for line in lines_of(run)] == [0, 256]
-    text = (run / "config.yaml").read_text().replace(str(tmp_path), "")  # a path may hold any name
+    text = (run / "config.yaml").read_text().replace(str(tmp_path), "")  # the path may contain any name
     assert "Mine" not in text, "no file names code"
 
 
@@ -464,7 +464,7 @@ def test_hooks_are_called_before_each_rollout_and_can_stop_a_run(tmp_path: Path)
 
 
 def test_the_games_of_self_play_are_counted_as_they_are() -> None:
-    """A second count, from the arrays that a step gives out; games with the pool are left out."""
+    """Count independently from the arrays of a step, without games against the pool."""
     ruleset = lookup("gabata_i")
     env = SelfPlayEnv(ruleset, "board", 32, pool=["random"], pool_share=0.5, seed=1, num_threads=1)
     env.reset()

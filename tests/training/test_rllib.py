@@ -1,4 +1,4 @@
-"""Training and the arena on Ray: a local instance with several workers."""
+"""Training and evaluation on Ray, with a local instance and several workers."""
 
 import importlib
 import json
@@ -51,7 +51,7 @@ from mancala_env.training.training_state import read_learned
 LAYLI = rulesets.lookup("layli_goobalay")
 BOARD = NetworkConfig(observation="board", hidden=16, layers=1, seed_levels=4)
 
-# Ray complains about options of its own.
+# Ray warns about its own options.
 pytestmark = pytest.mark.filterwarnings("ignore:`use_.*:DeprecationWarning:ray.data.context")
 
 
@@ -72,7 +72,7 @@ def cluster() -> Iterator[None]:
 
 
 def words(tmp_path: Path, *more: str) -> list[str]:
-    """The command line of a small run."""
+    """Return the arguments of a small run."""
     return [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--name", "run",
         "--selfplay.games", "32", "--ppo.steps", "16", "--ppo.batch_size", "256",
@@ -139,7 +139,7 @@ def test_a_run_too_big_for_the_machine_says_so(tmp_path: Path, capsys: pytest.Ca
 def test_an_address_where_no_cluster_is_fails_at_once(
     monkeypatch: pytest.MonkeyPatch, address: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in a process of its own
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # as in another process
     with raises(NoCluster, message), started_ray(address):
         pass
     assert mancala(["evaluate", "random", "greedy", "--ray", address]) == 2
@@ -166,7 +166,7 @@ def test_without_ray_the_error_names_the_command(
 
 
 def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
-    """Send this process a SIGINT once the run in a folder has saved something."""
+    """Send SIGINT to this process once the run in a folder has saved a file."""
 
     def wait() -> None:
         while not list(folder.glob("checkpoints/*.zip")):
@@ -387,7 +387,7 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
     try:
         games = algorithm.env_runner.sample(num_episodes=2)
         for game in games:
-            # Each player's own last step brings their reward, whoever played the last turn.
+            # Each player gets the reward at their own last step, whoever played the last turn.
             returns = [player.get_return() for player in game.agent_episodes.values()]
             assert sum(returns) == 0
             for player in game.agent_episodes.values():
@@ -400,11 +400,11 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
         stop(algorithm)
 
 
-# The arena
+# Evaluation
 
 
 class Last(Agent):
-    """Plays the last legal action; no spec makes it."""
+    """Plays the last legal action; it has no spec."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
@@ -420,7 +420,7 @@ class Cheat(Last):
 
 @pytest.fixture
 def by_value() -> Iterator[None]:
-    """Send the agents of this file with their code, as those of a script are."""
+    """Send the agents of this file with their code, as Ray does for those of a script."""
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     yield
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
@@ -431,14 +431,14 @@ def test_the_arena_on_ray_gives_the_results_of_the_arena_here(tmp_path: Path) ->
     path = write_checkpoint(tmp_path / "exported.zip", identity_of())
     specs = ["random", "greedy", str(path), Last(LAYLI, spec="last")]
     here = round_robin(specs, LAYLI, games=140, seed=5, num_threads=1)
-    # The file is not read where the games are played.
+    # Workers do not read the file.
     results = tmp_path / "results.jsonl"
     there = round_robin(specs, LAYLI, games=140, seed=5, results=results, play_chunks=RayChunks())
     assert len(here) == 6
     for ours, theirs in zip(here, there, strict=True):
         assert (ours.first, ours.second) == (theirs.first, theirs.second)
         np.testing.assert_array_equal(ours.margins, theirs.margins)
-    # What was played on Ray is not played again without it.
+    # Games that were played on Ray are not played again without it.
     begun = []
     again = round_robin(
         specs, LAYLI, games=140, seed=5, results=results, progress=lambda over, _: begun.append(over)
@@ -459,7 +459,7 @@ def test_mancala_evaluate_on_ray_prints_what_it_prints_here(
     # A chunk is 64 games of a pairing.
     chunks = [json.loads(line) for line in results.read_text().splitlines()]
     assert len(chunks) == 3 * 4
-    assert ray.is_initialized(), "whoever started Ray stops it"
+    assert ray.is_initialized(), "the program that started Ray stops it"
 
 
 @pytest.mark.usefixtures("by_value")

@@ -1,4 +1,4 @@
-"""What a run survives, on the real file system: kills, a full disk, damaged and foreign files."""
+"""Runs on a real file system survive kills, a full disk, and damaged and foreign files."""
 
 import json
 import os
@@ -26,7 +26,7 @@ UPDATE = 256  # turns: 64 games, 4 turns each
 
 
 def words(folder: Path, *more: str) -> list[str]:
-    """The command line of a run whose updates take milliseconds, with a checkpoint after each."""
+    """Return the arguments of a run whose updates take milliseconds, with a checkpoint after each."""
     return [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(folder), "--name", "run", "--threads", "1",
         "--selfplay.games", "64", "--ppo.steps", "4", "--ppo.batch_size", "128", "--network.hidden", "8",
@@ -69,8 +69,8 @@ def damage(path: Path, member: str) -> None:
 
 # Kills
 
-# Imports and compiles once, and then starts and kills the run over and over. How long a start takes on
-# this machine is measured, so that a kill may hit any moment of a start, an update or a save.
+# Imports and compiles once, then starts and kills the run repeatedly. It measures the time of a start on this
+# machine, so that a kill may come at any moment of a start, an update or a save.
 _KILLER = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -101,7 +101,7 @@ for _ in range(int(kills)):
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_resumes_from_its_last_checkpoint(tmp_path: Path) -> None:
     seed, run = random.randrange(10**6), tmp_path / "run"
     said = subprocess.run(
         [
@@ -120,7 +120,7 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
     assert whole[-1].name == newest[-1]
     for path in whole:
         agents.make(str(path), read_identity(path).ruleset)
-    # No more is lost than the interval between checkpoints, here an update.
+    # At most one interval between checkpoints is lost, here an update.
     logged = [line for line in (run / "metrics.jsonl").read_text().splitlines() if line.endswith("}")]
     assert max([0, *(json.loads(line)["environment_steps"] for line in logged)]) <= turns + UPDATE, (
         f"seed {seed}"
@@ -132,8 +132,8 @@ def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(tmp_path: P
 
 
 def test_figures_that_no_checkpoint_knows_are_cut_off_on_resume(run: Path) -> None:
-    """A run killed between an update and its checkpoint makes that update again."""
-    newest = RunFolder(run).saved()[-1]  # also the final one
+    """A run that is killed between an update and its checkpoint repeats that update."""
+    newest = RunFolder(run).saved()[-1]  # the final checkpoint too
     newest.unlink()
     assert turns_of(run) == [UPDATE, 2 * UPDATE, 3 * UPDATE]
     assert resume(run, 4) == 0
@@ -222,7 +222,7 @@ def test_nothing_is_left_of_a_file_that_did_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_folder_where_nothing_can_be_made_is_named(capsys) -> None:
-    """No user may make folders in /proc, root neither."""
+    """No user may create folders in /proc, not even root."""
     assert command.main(words(Path("/proc/mancala"))) == 2
     assert names(capsys.readouterr().err, "/proc/mancala/run")
 
@@ -253,7 +253,7 @@ def test_resume_leaves_out_a_checkpoint_with_a_damaged_member(run: Path, member:
     assert read_identity(run / "final.zip").environment_steps == 4 * UPDATE
 
 
-def test_a_run_without_a_whole_checkpoint_says_what_is_wrong_with_each(run: Path, capsys) -> None:
+def test_a_run_without_an_undamaged_checkpoint_names_the_error_of_each(run: Path, capsys) -> None:
     before = (run / "config.yaml").read_bytes()
     for path in run.rglob("*.zip"):
         path.write_bytes(path.read_bytes()[:1000])
@@ -265,7 +265,7 @@ def test_a_run_without_a_whole_checkpoint_says_what_is_wrong_with_each(run: Path
 
 
 def test_a_checkpoint_that_only_plays_is_not_gone_on_from(run: Path, capsys) -> None:
-    """Such as RLlib's: network and identity, and nothing to learn on with."""
+    """Such as RLlib's: network and identity, but no training state."""
     for path in run.rglob("*.zip"):
         with zipfile.ZipFile(path) as archive:
             content = {name: archive.read(name) for name in ("policy.pth", "identity.json")}
@@ -277,7 +277,7 @@ def test_a_checkpoint_that_only_plays_is_not_gone_on_from(run: Path, capsys) -> 
     assert names(capsys.readouterr().err, f"{run}/final.zip")
 
 
-def test_a_foreign_zip_among_the_checkpoints_is_left_out(run: Path, capsys) -> None:
+def test_a_foreign_zip_among_the_checkpoints_is_skipped(run: Path, capsys) -> None:
     with zipfile.ZipFile(run / "checkpoints" / "9999999999.zip", "w") as archive:
         archive.writestr("readme", "hello")
     (run / "checkpoints" / "holiday.zip").write_bytes(b"a photo")
@@ -302,7 +302,7 @@ def test_damaged_checkpoints_in_the_pool_end_the_run_before_it_starts(
 
 
 def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) -> None:
-    """The message names it, it is finite, and the run goes on from it with a lower learning rate."""
+    """The message names the last finite checkpoint. The run resumes from it with a lower learning rate."""
     rates = ("--ppo.learning_rate", "1e18", "--ppo.final_learning_rate", "1e18")
     config, _ = read_config(words(tmp_path, "--environment_steps", str(50 * UPDATE), *rates))
     folder = RunFolder.create(config)
@@ -312,7 +312,7 @@ def test_numbers_that_run_away_leave_the_last_good_checkpoint(tmp_path: Path) ->
     assert not faults
     assert f"the last good checkpoint is {whole[-1]}" in str(caught.value)
     for path in whole:
-        agents.make(str(path), config.game)  # refuses weights that are not finite
+        agents.make(str(path), config.game)  # rejects weights that are not finite
     lower = ("--ppo.learning_rate", "1e-4", "--ppo.final_learning_rate", "1e-4")
     turns = read_identity(whole[-1]).environment_steps
     assert resume(folder.path, turns // UPDATE + 1, *lower) == 0

@@ -1,4 +1,4 @@
-"""Self-play training: its games, its signs, its runs."""
+"""Self-play training: games, signs of values, and runs."""
 
 import itertools
 import json
@@ -42,7 +42,7 @@ SMOKE = str(CONFIGS / "smoke.yaml")
 
 
 def smoke(tmp_path: Path, *words: str) -> list[str]:
-    """The command line of a run of a second or two."""
+    """Return the arguments of a run of one or two seconds."""
     return [
         "--config", SMOKE, "--folder", str(tmp_path), "--environment_steps", "4096",
         "--evaluation.games", "10", "--evaluation.opponents", "[random]", *words,
@@ -53,7 +53,7 @@ def smoke(tmp_path: Path, *words: str) -> list[str]:
 
 
 class Replay:
-    """Positions that follow an environment's games action by action."""
+    """Positions that follow the games of an environment."""
 
     def __init__(self, env: SelfPlayEnv, seen: np.ndarray) -> None:
         self.env = env
@@ -115,7 +115,7 @@ def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
                 assert rewards[b] == 0
                 assert not position.is_over
                 assert after[b].player == seats[b - 20]
-                # Exactly one reply leads to what the learner sees next; nobody passes in this game.
+                # Exactly one reply leads to the learner's next observation; no player passes in this game.
                 replies = []
                 for reply in position.legal_actions:
                     following = position.copy()
@@ -129,12 +129,12 @@ def test_pool_games_are_steps_of_one_player_against_its_opponents() -> None:
                 wins, losses = wins + (rewards[b] > 0), losses + (rewards[b] < 0)
                 seats[b - 20] = 1 - seats[b - 20]
         replay.positions = after
-    # Random play against a pool that is half greedy wins some and loses more.
+    # Random play wins some games against a pool that is half greedy, and loses more.
     assert 0 < wins < losses
 
 
 def test_the_reward_of_a_pool_game_the_opponent_ends_is_the_learners() -> None:
-    """Against greedy, which takes all it can, and with the margin as reward: sums must be the leads."""
+    """Against greedy with the margin as reward, sums of rewards must be the final leads."""
     env = SelfPlayEnv(
         LAYLI, "board", 64, reward="margin", pool=["greedy"], pool_share=1.0, seed=3, num_threads=1
     )
@@ -193,7 +193,7 @@ def advantages_in_words(
     rewards: list[float], values: list[float], players: list[int], ends: list[bool], last_value: float,
     gamma: float, gae_lambda: float,
 ) -> list[float]:  # fmt: skip
-    """GAE, slowly: everything is turned to the side of the player of each step, then summed forward."""
+    """GAE in slow form: convert all values to the side of each step's player, then sum forward."""
     steps = len(rewards)
     values = [*values, last_value]
     result = []
@@ -244,7 +244,7 @@ def test_advantages_change_sign_with_the_player(gamma: float, gae_lambda: float)
 
 
 class AtTheEndOfRollouts(BaseCallback):
-    """Keeps what a rollout ended with, before anything is learned from it."""
+    """Stores the result of a rollout before the update."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -335,7 +335,7 @@ def test_minibatches_give_every_step_once(batch_size: int | None, sizes: list[in
     assert sorted(torch.cat([part.advantages for part in got]).tolist()) == list(range(24))
     for part in got:
         assert (part.actions == part.advantages.long() % 5).all()
-        # As the buffer keeps them: int16, or float32 before Stable-Baselines3 2.8.
+        # In the type of the buffer: int16, or float32 before Stable-Baselines3 2.8.
         assert part.observations.dtype == torch.as_tensor(buffer.observations[:0]).dtype
 
 
@@ -390,7 +390,7 @@ def test_a_rollout_without_a_step_to_learn_from_changes_nothing(
 
 
 def test_every_config_file_reads_and_names_its_ruleset() -> None:
-    files = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "rllib.yaml"})  # of another program
+    files = sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "rllib.yaml"})  # settings of another program
     assert len(files) > 9
     for path in files:
         config, _ = read_config(["--config", str(path)])
@@ -481,7 +481,7 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "smoke"
     said = capsys.readouterr().out
     assert "win rate" in said
-    # Lines break where the path is long, and a space of it may go with the break.
+    # Long paths wrap, and a wrap may remove a space.
     assert "".join(str(folder / "final.zip").split()) in "".join(said.split())
     assert yaml.safe_load((folder / "config.yaml").read_text())["ppo"]["batch_size"] == 1024
     (start,) = json.loads((folder / "run.json").read_text())
@@ -490,7 +490,9 @@ def test_a_run_from_end_to_end(tmp_path: Path, capsys) -> None:
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 2
     assert {"train/value_loss", "time/environment_steps_per_second", "time/learning"} <= lines[-1].keys()
-    assert not {"time/environment_steps_per_second", "time/learning"} & lines[0].keys()  # not known yet
+    assert (
+        not {"time/environment_steps_per_second", "time/learning"} & lines[0].keys()
+    )  # not known in the first line
     assert list(folder.glob("events.out.tfevents.*"))
     evaluation = json.loads((folder / "evaluation.json").read_text())
     (match,) = evaluation["matches"]
@@ -512,7 +514,7 @@ def test_sb3_loads_the_same_file_and_plays_the_same(tmp_path: Path) -> None:
     path = tmp_path / "smoke" / "final.zip"
     model = MaskablePPO.load(path, device="cpu")
     assert model.num_timesteps == 4096
-    assert model.policy.optimizer.state_dict()["state"], "the optimizer's state is there to go on from"
+    assert model.policy.optimizer.state_dict()["state"], "the optimizer has a stored state"
     env = SelfPlayEnv(LAYLI, "replies", 50, seed=3, num_threads=1)
     seen = env.reset()
     agent = agents.make(str(path), LAYLI)
@@ -550,7 +552,7 @@ def test_what_looks_at_checkpoints_changes_nothing_in_what_is_learned(tmp_path: 
     assert all(torch.equal(often[key], never[key]) for key in often)
 
 
-def test_resume_goes_on_where_the_run_ended(tmp_path: Path, capsys) -> None:
+def test_resume_continues_where_the_run_ended(tmp_path: Path, capsys) -> None:
     assert command.main(smoke(tmp_path)) == 0
     folder = tmp_path / "smoke"
     assert command.main(["--resume", str(folder), "--environment_steps", "8192"]) == 0
@@ -586,7 +588,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
         assert command.main(words) == 2
         said = capsys.readouterr()
         assert says in said.err
-        assert not said.out  # no word that training begins
+        assert not said.out  # no message that training starts
     assert (folder / "config.yaml").read_text() == before
     (folder / "final.zip").unlink()
     assert command.main(["--resume", str(folder)]) == 2
@@ -673,7 +675,7 @@ def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp
     words = ("--checkpoint_minutes", "0", "--evaluation.checkpoint_games", "0")
     for name, interval, saved in (
         ("a", "3000", [4096, 6144, 10240, 12288]),  # updates of 2,048 steps; beyond 3,000, 6,000 ...
-        ("b", "4096", [4096, 8192, 12288]),  # 8,192, where the run was over the first time, once it goes on
+        ("b", "4096", [4096, 8192, 12288]),  # 8,192 is the end of the first run, which then resumes
         ("c", "100000", []),
     ):
         first = ("--name", name, "--checkpoint_steps", interval, "--environment_steps", "8192")
@@ -685,7 +687,7 @@ def test_checkpoints_come_by_environment_steps_wherever_a_run_is_interrupted(tmp
 
 
 def test_each_opponent_of_the_pool_has_a_figure_of_its_own(tmp_path: Path) -> None:
-    """Specs with a dot and checkpoints of the same file name among them."""
+    """Includes specs with a dot and checkpoints with equal file names."""
     assert command.main(smoke(tmp_path, "--name", "a", "--environment_steps", "2048")) == 0
     (tmp_path / "b").mkdir()
     shutil.copy(tmp_path / "a" / "final.zip", tmp_path / "b" / "final.zip")
@@ -839,7 +841,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys) -> None:
 
 @pytest.mark.slow
 def test_a_short_run_learns(tmp_path: Path) -> None:
-    """Fifty thousand turns suffice to win 70 % against random, 1,000 games, both seats."""
+    """50,000 turns of training win 70 % of 1,000 games against random from both seats."""
     config, _ = read_config(
         smoke(tmp_path, "--environment_steps", "49152", "--ppo.learning_rate", "0.003", "--ppo.epochs", "4")
     )

@@ -14,13 +14,13 @@ LAYLI = lookup("layli_goobalay")
 
 
 def goes_on_from(before: np.ndarray, after: np.ndarray) -> bool:
-    """Tell whether a game is one turn from another."""
+    """Return whether a game is one turn after another."""
     found = np.zeros((LAYLI.num_holes, NUM_COLUMNS), np.uint64)
     count = children(encode(LAYLI), before[None], found)
     return any((each[:3] == after[:3]).all() for each in found[:count])
 
 
-def test_a_longer_opening_does_not_go_on_from_a_shorter() -> None:
+def test_a_longer_opening_does_not_extend_a_shorter_one() -> None:
     drawn = openings_of_lengths(LAYLI, np.full(9, 40), seed=1).reshape(9, 40, NUM_COLUMNS)
     nested = [goes_on_from(drawn[turns, k], drawn[turns + 1, k]) for turns in (6, 7) for k in range(40)]
     assert np.mean(nested) < 0.1
@@ -29,7 +29,7 @@ def test_a_longer_opening_does_not_go_on_from_a_shorter() -> None:
 def test_openings_held_out_for_evaluation_are_not_played() -> None:
     drawn = openings_of_lengths(LAYLI, np.full(9, 40), seed=1)
     assert not rows_in_set(LAYLI, drawn[40:], "evaluation").any()
-    assert (drawn[:40] == drawn[0]).all()  # the start, which no set has
+    assert (drawn[:40] == drawn[0]).all()  # the start, which is in no set
 
 
 def test_where_all_openings_of_a_length_are_held_out_they_are_played_all_the_same() -> None:

@@ -1,4 +1,4 @@
-"""mancala grow-value: targets, determinism, and that what it grows is stronger than the count."""
+"""mancala grow-value: targets, determinism, and a network stronger than the count of seeds."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -25,7 +25,7 @@ TINY = ["--games", "300", "--depth", "3", "--generations", "2"]
 
 
 def played(found: list[float], players: list[int], ends: list[int], game: list[int]) -> Played:
-    """Make up games in which the search found this, and players were ahead by `ends` at the end."""
+    """Return artificial games with given search values and final leads `ends`."""
     games = Batch("leyla", len(found) + 1, seed=1).games[:-1].copy()
     games[:, PLAYER_COLUMN] = players
     return Played(games, np.array(ends), np.array(game), np.array(found), turns=len(game))
@@ -54,13 +54,13 @@ def test_exact_values_are_the_margins_of_best_play_and_the_same_every_time() -> 
     some = play(searcher(leyla, 2, None, 1), 20, 1)
     exact = exact_values(some, Solver(leyla, memory_mb=1), 100)
     is_solved = ~np.isnan(exact)
-    assert 0.2 < is_solved.mean() < 1  # some take more nodes than that
+    assert 0.2 < is_solved.mean() < 1  # some need more nodes
     patient = Solver(leyla, memory_mb=16)
     for n in np.flatnonzero(is_solved)[::7]:
         position = Position.from_games(leyla, some.games, int(n))
         lead = position.stores[position.player] - position.stores[1 - position.player]
         assert exact[n] == lead + patient.value(position)
-    # At the last turn of many games the search sees it all; where it does, both say the same.
+    # At the last turn of many games the search reaches the end; then both values are equal.
     is_last = np.append(some.game[1:] != some.game[:-1], True)
     assert (exact == some.found)[is_last & is_solved].mean() > 0.5
     assert np.array_equal(exact, exact_values(some, Solver(leyla, memory_mb=1), 100), equal_nan=True)

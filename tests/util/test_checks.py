@@ -1,4 +1,4 @@
-"""What is True or False takes nothing else: the text "no" would count as true."""
+"""Arguments that are True or False accept nothing else: the text "no" would count as true."""
 
 import pytest
 from error_checks import raises

@@ -1,4 +1,4 @@
-"""``mancala.wasm``: it is of the kernels as they stand, and plays as the native engine does."""
+"""``mancala.wasm`` is built from the current kernels and plays like the native engine."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ from tools.build_wasm import build, exports
 
 SUPPORT = Path(wasm_reference.__file__).resolve().parent
 DESCRIPTION = json.loads((build.WEB / build.DESCRIPTION).read_text())
-MAKE = "make wasm builds it anew"
+MAKE = "make wasm rebuilds it"
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -53,7 +53,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """What the native engine says, as a file."""
+    """Results of the native engine, as a file."""
     file = tmp_path_factory.mktemp("reference") / "reference.json"
     file.write_text(json.dumps(wasm_reference.make()))
     return file
@@ -79,7 +79,7 @@ def check(found):
         assert found["counts"][what] > 0, what
 
 
-# Whether the file is of these sources.
+# The file is built from these sources.
 
 
 @pytest.mark.generated
@@ -118,7 +118,7 @@ def test_the_digest_changes_with_a_kernel_and_with_a_constant_but_not_with_words
     assert edited(lambda text: text.replace("RULES 3", "rule three")) == before
 
 
-def test_every_dial_is_a_choice_of_the_description_in_the_order_of_its_codes():
+def test_every_rule_option_is_a_choice_of_the_description_in_the_order_of_its_codes():
     for name in names():
         ruleset = lookup(name)
         codes = [
@@ -166,7 +166,7 @@ def test_without_a_linker_the_message_says_what_brings_one(monkeypatch, capsys, 
     assert "apt-get install lld" in capsys.readouterr().err
 
 
-# What kernels took over from Python.
+# Code that moved from Python into kernels.
 
 
 def test_the_logarithm_is_right_to_a_unit_in_the_last_place():
@@ -197,7 +197,7 @@ def test_a_value_network_is_packed_as_its_docstring_says():
     assert packed[len(expected) :].view(np.uint64).tolist() == words.ravel().tolist()
 
 
-# Whether it plays as the native engine does.
+# It plays like the native engine.
 
 
 @pytest.mark.slow
@@ -252,7 +252,7 @@ def test_a_browser_replays_what_the_native_engine_did(said, tmp_path):
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves the folder without a word; modules need their type."""
+    """Serves the folder silently, with the content type that modules need."""
 
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
 

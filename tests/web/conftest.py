@@ -1,4 +1,4 @@
-"""The page in a real browser: a server of its files, and Chromium. Skipped where there is none."""
+"""Fixtures for the page in Chromium, with a file server. The tests are skipped without Chromium."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def chromium() -> Iterator:
 
 @pytest.fixture
 def open_page(chromium: "Browser", site: Site) -> Iterator[Open]:
-    """Open the page: open_page("#study", width=360, kept={...}). What went wrong in it fails the test."""
+    """Open the page: open_page("#study", width=360, kept={...}). An error in the page fails the test."""
     contexts: list[BrowserContext] = []
     wrong: list[str] = []
 
@@ -67,6 +67,6 @@ def open_page(chromium: "Browser", site: Site) -> Iterator[Open]:
     yield open_one
     for context in contexts:
         context.close()
-    if getattr(site, "was_ended", False):  # a browser says of every connection that it cannot be made
+    if getattr(site, "was_ended", False):  # the browser reports every failed connection
         wrong = [said for said in wrong if "ERR_CONNECTION" not in said and "WebSocket" not in said]
     assert not wrong, wrong

@@ -1,4 +1,4 @@
-"""Agents and solvers that pages share on the server: one request at a time, and none breaks them."""
+"""The server's shared agents and solvers: one request at a time, and failures do not break them."""
 
 import asyncio
 import itertools
@@ -30,7 +30,7 @@ def service():
 
 
 async def until(holds: Callable[[], bool], task: asyncio.Task[Any]) -> None:
-    """Wait until something holds, or a task has ended before."""
+    """Wait until a condition holds or a task has ended."""
     while not holds() and not task.done():
         await asyncio.sleep(0.005)
 
@@ -108,7 +108,7 @@ def test_an_analysis_ends_when_its_time_is_up(service: AnalysisService) -> None:
 
 
 class _Slow(RandomAgent):
-    """Waits for `go_on`, and notes how many threads were in it at once."""
+    """An agent that waits for `go_on` and counts its concurrent threads."""
 
     def __init__(self, ruleset: Any) -> None:
         super().__init__(ruleset, spec="random")
@@ -147,7 +147,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[_Slow]:
 def test_an_agent_is_not_given_to_another_request_before_it_is_done(
     service: AnalysisService, made: list[_Slow], num_cancels: int
 ) -> None:
-    """A page that cancels and then goes away cancels twice."""
+    """A page that cancels and then disconnects cancels twice."""
 
     async def run() -> None:
         position = Position("leyla")
@@ -173,7 +173,7 @@ def test_an_agent_in_use_stays_and_the_oldest_one_that_is_not_goes() -> None:
         _, lock = shelf.keep("a", "A")
         async with lock:
             shelf.keep("b", "B")
-            shelf.keep("c", "C")  # one too many: b goes, since a is in use
+            shelf.keep("c", "C")  # one too many: b is removed, because a is in use
             assert shelf.find("a") == ("A", lock)
             assert shelf.find("b") is None
             assert shelf.find("c") is not None
@@ -263,7 +263,7 @@ def test_thirty_two_agents_are_kept(service: AnalysisService, made: list[_Slow])
         for number in [*range(1, 33), *range(1, 33)]:
             await ask(number)
         assert len(made) == 32
-        await ask(33)  # instead of 1, which was asked for longest ago
+        await ask(33)  # replaces 1, which was used least recently
         await ask(2)
         assert len(made) == 33
         await ask(1)

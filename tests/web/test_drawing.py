@@ -1,4 +1,4 @@
-"""The page draws, and says, what the package draws and says: every shape, every step, every sentence."""
+"""The page's shapes, animation steps and sentences equal those of the package."""
 
 import math
 import random
@@ -29,7 +29,7 @@ def boards() -> list[Ruleset]:
 
 
 def some_positions(ruleset: Ruleset, number: int, draw: random.Random) -> list[Position]:
-    """Positions of a random game, across rounds where there are some."""
+    """Positions of a random game, over several rounds if it has them."""
     position, passed = Position(ruleset), []
     for _ in range(60):
         passed.append(position.copy())
@@ -96,7 +96,7 @@ def test_the_page_draws_the_same_scene() -> None:
         where = asked["text"]
         assert [ours.width, ours.height] == [theirs["width"], theirs["height"]], where
         assert ours.title.startswith(theirs["title"])
-        # Values of a mapping with numbers for keys come by key in JavaScript.
+        # JavaScript sorts a mapping with numeric keys by key.
         assert_same(sort_badges([as_page(one) for one in ours.shapes]), sort_badges(theirs["shapes"]), where)
 
 
@@ -109,7 +109,7 @@ def test_the_page_shows_and_says_turns_alike() -> None:
     draw = random.Random(2)
     questions, ours = [], []
     turns: list[tuple[Position, int]] = [
-        (Position("layli_goobalay", [3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1]), 5),  # never ends
+        (Position("layli_goobalay", [3, 2, 1, 8, 1, 8, 0, 1, 0, 3, 0, 1]), 5),  # an endless relay
         (Position("layli_goobalay", [2, 0, 0, 1, 0, 3, 1, 3, 0, 0, 5, 1]), 3),  # three make an uur
     ]
     for name in rulesets.names():
@@ -156,7 +156,7 @@ def test_every_reason_of_an_end_has_its_words() -> None:
         assert f'"event.end.{reason}"' in keys
 
 
-def test_own_dials_are_told_from_the_catalogues() -> None:
+def test_custom_rules_are_told_from_the_catalogue() -> None:
     ruleset = replace(rulesets.lookup("layli_goobalay"), name="mine", row_width=3)
     position = Position(ruleset)
     question = {"dials": dials_of(ruleset), "text": position.to_text(), "options": {}}

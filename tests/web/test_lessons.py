@@ -1,4 +1,4 @@
-"""What the page teaches is so: each step's task is met by the turns it names, and the texts are all there."""
+"""Lessons of the page: each step accepts exactly the turns that solve its task, and no text is missing."""
 
 import json
 import re
@@ -20,7 +20,7 @@ def turn_text(position: Position, action: int) -> str:
 
 
 def facts(position: Position, action: int) -> dict[str, Any]:
-    """What a turn did, as the steps of a lesson put it."""
+    """Return the effect of a turn in the format of the lessons."""
     timeline, after = position.timeline(action), position.copy()
     turn = after.play(action)
     lap, last = 0, -1
@@ -57,7 +57,7 @@ def test_the_task_is_met_by_these_turns_and_no_other(game: str, number: int) -> 
         if step["expects"].items() <= facts(position, action).items()
     ]
     assert meeting == step["turns"]
-    # The first is what "Show me" plays, and holes and turns that the task and the answer name are those.
+    # "Show me" plays the first turn. Tasks and answers name its holes.
     did = facts(position, int(step["turns"][0][1:]) - 1)
     task, told = (ENGLISH[f"learn.{game}.{number}.{what}"] for what in ("task", "told"))
     if len(step["turns"]) == 1 and (named := re.match(r"(?:You are South\. )?Sow (S\d+)", task)):
@@ -128,6 +128,6 @@ def test_the_offline_copy_is_of_every_file() -> None:
     assert listed == served - {"offline.js"}
 
 
-def test_shipped_networks_are_listed() -> None:
+def test_bundled_networks_are_listed() -> None:
     listed = json.loads((FOLDER / "networks" / "list.json").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(path.stem for path in (FOLDER / "networks").glob("*.f32"))

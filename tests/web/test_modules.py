@@ -1,4 +1,4 @@
-"""The page's books, game lines and records say what Python's say."""
+"""The page's books, game lines and records equal those of Python."""
 
 import random
 
@@ -25,7 +25,7 @@ def test_the_books_have_the_same_values() -> None:
         wanted.append([_value(book.rest(position.games), position) for position in positions])
     for asked, ours, theirs in zip(questions, wanted, answers(questions), strict=True):
         assert ours == [value for value, _ in theirs], asked[1]["name"]
-        # The best of an opening's moves is worth what the opening is worth.
+        # The value of an opening is that of its best move.
         for value, moves in theirs:
             if value is not None and moves:
                 assert max(moves.values()) <= value

@@ -1,4 +1,4 @@
-"""The page in Chromium: games by mouse and by keyboard, study, learning, offline, and what breaks nothing."""
+"""The page in Chromium: games by mouse and keyboard, Study, Learn, offline use, and invalid input."""
 
 import io
 import json
@@ -24,7 +24,7 @@ LATE = "layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S"
 
 
 def text_of(page: Page) -> str:
-    """The position that the address names."""
+    """Return the position in the address."""
     return page.evaluate("decodeURIComponent(location.hash).split('/').slice(1).join('/')").replace("+", " ")
 
 
@@ -112,13 +112,13 @@ def test_a_match_goes_into_its_second_round(open_page: Open) -> None:
     page.get_by_label("You play").select_option("neither")
     page.get_by_label("Opponent").select_option("random")
     next_round = page.get_by_role("button", name="Next round")
-    for _ in range(6):  # one in twenty of these matches ends with its first round
+    for _ in range(6):  # 5 % of these matches end with the first round
         page.get_by_role("button", name="Start").click()
         page.wait_for_selector("[data-does=go_on]:visible, .play.over", timeout=30_000)
         if next_round.is_visible():
             break
     next_round.click()
-    # At the end of the second round the page waits again; then its address is of the third.
+    # The page waits again at the end of round 2. Then its address is that of round 3.
     expect(page.locator("[data-name=title]")).to_have_text("Layli Goobalay, round 2")
     page.wait_for_function("() => /round=[23]/.test(location.hash)")
 
@@ -153,7 +153,7 @@ def test_two_tabs_keep_a_game_each(open_page: Open) -> None:
     two.goto(one.url.split("#")[0])
     two.wait_for_selector("html[data-ready]")
     played = turns_of(one)
-    assert turns_of(two) == played  # a new tab goes on with the last game
+    assert turns_of(two) == played  # a new tab resumes the last game
     reloaded(two).keyboard.press("2")
     assert wait_for_you(two)
     two.keyboard.press("n")
@@ -164,9 +164,7 @@ def test_two_tabs_keep_a_game_each(open_page: Open) -> None:
     assert turns_of(reloaded(one)) == played
     assert turns_of(reloaded(two)) == others
     kept = one.get_by_label("Saved in this browser").locator("option").all_inner_texts()
-    assert (
-        len(kept) == 4
-    )  # the words of the choice, the game of one, the game that two went on with, and two's own
+    assert len(kept) == 4  # the label, the game of one, the game that two resumed, and two's own game
     assert sum("2 turns" in words for words in kept) == 2
     assert sum("4 turns" in words for words in kept) == 1
 
@@ -231,7 +229,7 @@ def test_a_reload_loses_nothing_where_a_browser_keeps_nothing(open_page: Open) -
     reloaded(page)
     page.keyboard.press("1")
     assert wait_for_you(page)
-    expect(page.locator(".notice.news")).to_contain_text("keeps nothing")
+    expect(page.locator(".notice.news")).to_contain_text("could not save the game")
     played = turns_of(page)
     assert len(played) >= 2
     page.get_by_role("link", name="Study").click()
@@ -297,7 +295,7 @@ def test_a_network_that_is_missing_is_named(open_page: Open) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("there is no value network for custom")
 
 
-def test_own_dials_are_played_and_linked(open_page: Open, site: Site) -> None:
+def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None:
     own = {"name": "own dials", "dials": {"row_width": 3, "seeds_per_hole": 2, "direction": "clockwise"}}
     page = open_page(kept={"ruleset.play": own})
     expect(page.locator(".holes button")).to_have_count(6)
@@ -410,7 +408,7 @@ def test_every_lesson_can_be_done(open_page: Open) -> None:
     expect(page.locator(".steps .done")).to_have_count(10)
     page.goto(page.url.split("#")[0] + "#learn/layli/4")
     page.keyboard.press("1")
-    expect(page.locator(".told")).to_contain_text("not the one asked for")
+    expect(page.locator(".told")).to_contain_text("not the turn to find")
     page.keyboard.press("4")
     expect(page.locator(".told")).to_contain_text("5 in your store")
 
@@ -445,14 +443,14 @@ def test_a_studied_position_is_played_from(open_page: Open) -> None:
     assert turns_of(page) == []
     page.get_by_label("Saved in this browser").focus()
     page.get_by_label("Saved in this browser").select_option(index=1)
-    assert turns_of(page) == played  # the game that was under way is not lost
+    assert turns_of(page) == played  # the running game is not lost
 
 
 def test_study_says_the_last_turn_and_what_is_best(open_page: Open) -> None:
     page = open_page("#study/layli_goobalay+0,0,1,0,0,2/0,1,0,0,0,0+20-20+S")
     live = page.locator("[aria-live]")
     page.keyboard.press("t")
-    expect(live).to_contain_text("no turn yet")
+    expect(live).to_contain_text("No turn has been played")
     page.get_by_text("All values are exact").wait_for()
     page.keyboard.press("h")
     expect(live).to_contain_text("Best: S")
@@ -502,7 +500,7 @@ def test_it_fits_on_a_phone(open_page: Open, view: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     box = page.locator(".holes button").first.bounding_box()
     assert box is not None
-    assert min(box["width"], box["height"]) >= 44  # what a finger needs
+    assert min(box["width"], box["height"]) >= 44  # minimum size for touch
     if view == "play":
         page.locator(".holes button.legal").first.tap()
         assert wait_for_you(page)

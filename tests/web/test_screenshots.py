@@ -30,13 +30,13 @@ def keep(request: pytest.FixtureRequest, tmp_path: Path) -> "Keep":
 
 
 class Keep:
-    """Takes pictures into a folder, and compares them with those of the documentation."""
+    """Takes screenshots and compares them with those of the documentation."""
 
     def __init__(self, scratch: Path, folder: Path) -> None:
         self.scratch, self.folder = scratch, folder
 
     def __call__(self, page: Page, name: str, position: str, full_page: bool = False) -> None:
-        """Keep what the page shows as a picture, which carries the text of its position."""
+        """Save a screenshot of the page with the text of its position in the metadata."""
         taken = self.scratch / f"taken-{name}"
         page.screenshot(path=taken, full_page=full_page)
         said = PngInfo()
@@ -53,7 +53,7 @@ class Keep:
 
 
 def _differing(ours: Image.Image, theirs: Image.Image) -> float:
-    """Return the share of a coarse picture that differs: fonts and what a search found may, the page not."""
+    """Return the share of differing cells of a coarse picture; fonts and search results may differ."""
     small = [np.asarray(one.convert("L").resize((124, 90)), np.int16) for one in (ours, theirs)]
     return float((np.abs(small[0] - small[1]) > 60).mean())
 
@@ -117,13 +117,13 @@ def test_learn(chromium: Browser, site: Site, keep: Keep) -> None:
 
 
 def lesson(game: str, step: int) -> str:
-    """Return the text of the position of a lesson's step, which are counted from 1."""
+    """Return the text of the position of a lesson's step; steps are numbered from 1."""
     lessons = json.loads((Path(mancala_env.web.__file__).parent / "lessons.json").read_text("utf-8"))[game]
     return f"{lessons['ruleset']} {lessons['steps'][step - 1]['position']}"
 
 
 def late_game() -> str:
-    """A game from a late position on, with a mistake or two: both players sow their first legal hole."""
+    """A game from a late position with a few mistakes: both players sow their first legal hole."""
     position, turns = Position.from_text(_LATE), []
     while not position.is_over and len(turns) < 14:
         action = position.legal_actions[len(turns) // 2 % len(position.legal_actions)]

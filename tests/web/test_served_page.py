@@ -1,4 +1,4 @@
-"""The page from `mancala serve`: a checkpoint plays, and a server that is started again is found again."""
+"""The page of `mancala serve`: a checkpoint plays, and the page reconnects after a restart."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 class _At:
-    """What the fixture of the page asks of a server of files; it can be ended early."""
+    """A server with the interface of the file server in the fixtures. It can be stopped early."""
 
     def __init__(self, address: str, end: Callable[[], None]) -> None:
         self.address, self._end, self.was_ended = address, end, False
@@ -52,7 +52,7 @@ def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None
     page = open_page("#study/layli_goobalay+1,1,9,8,1,3/3,5,9,1,1,6+0-0+S")
     page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
     for key in "66":
-        page.keyboard.press(key)  # the analysis of the position before is cancelled
+        page.keyboard.press(key)  # cancels the analysis of the previous position
     page.get_by_label("The position as text").fill("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S")
     page.get_by_role("button", name="Show", exact=True).click()
     page.get_by_text("All values are exact").wait_for(timeout=60_000)
@@ -60,7 +60,7 @@ def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None
     expect(page.get_by_role("alert").first).to_be_hidden()
 
 
-def test_the_page_goes_on_by_itself_when_the_server_is_gone(
+def test_the_page_continues_by_itself_when_the_server_is_gone(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
@@ -73,7 +73,7 @@ def test_the_page_goes_on_by_itself_when_the_server_is_gone(
     page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
-    site.end()  # in the midst of an analysis
+    site.end()  # during an analysis
     news = page.locator(".notice.news")
     expect(news).to_contain_text("the server is gone")
     expect(news).to_contain_text("own solver")
@@ -117,7 +117,7 @@ def test_the_page_answers_what_the_server_fails_at(open_page: Open, monkeypatch:
     expect(news).to_contain_text("plays instead of small.zip")
 
 
-def test_a_server_killed_and_started_again_goes_on_with_the_game(
+def test_a_server_killed_and_started_again_continues_with_the_game(
     open_page: Open, site: _At, tmp_path: Path
 ) -> None:
     page = open_page()
@@ -126,9 +126,9 @@ def test_a_server_killed_and_started_again_goes_on_with_the_game(
     assert wait_for_you(page)
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
     site.end()
-    page.keyboard.press("1")  # the page answers itself
+    page.keyboard.press("1")  # the page computes the answer
     page.get_by_text("the server is gone").wait_for(timeout=30_000)
-    page.reload()  # the server is still gone, and the service worker has the page
+    page.reload()  # the server is still stopped; the service worker has the page
     page.wait_for_selector("html[data-ready]")
     assert wait_for_you(page)
     assert page.get_by_role("list", name="Turns").get_by_role("listitem").count() == 2
@@ -150,5 +150,7 @@ def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_matc
     page.get_by_label("Opponent").select_option("served:trained")
     page.get_by_role("button", name="Start").click()
     page.get_by_text("trained on single rounds").wait_for(timeout=60_000)
-    assert "trained did not move for South" in status(page).inner_text()  # and is no longer said to think
+    assert (
+        "trained did not move for South" in status(page).inner_text()
+    )  # and the status does not say that it is thinking
     assert "Positions go to the server" in page.locator("footer").inner_text()

@@ -1,4 +1,4 @@
-"""`mancala serve` over real sockets: what it answers, what it refuses, and many pages at once."""
+"""`mancala serve` over real sockets: answers, rejected requests, and many pages at once."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def server(tmp_path_factory) -> Iterator[str]:
 
 
 async def ask(socket, **request):
-    """Send a request and return its answers, up to the last."""
+    """Send a request and return all its answers."""
     await socket.send(json.dumps(request))
     answers = []
     while not answers or not {"done", "error", "cancelled"} & set(answers[-1]):
@@ -51,7 +51,7 @@ async def ask(socket, **request):
 
 
 def talk(address, *requests, **options):
-    """Connect, ask one after another, and return the last answer to each."""
+    """Connect, send requests one after another, and return the last answer to each."""
 
     async def run():
         async with connect(f"ws://{address}/api/session", **options) as socket:
@@ -104,7 +104,7 @@ def test_an_error_names_a_checkpoint_as_the_page_does(server):
     assert answer["error"].startswith("small.zip was trained on")
 
 
-def test_a_ruleset_of_ones_own_is_played(server):
+def test_a_custom_ruleset_is_played(server):
     dials = {"name": "tiny", "row_width": 3, "landing": "weg", "round_end": "both_stuck"}
     position = Position(rulesets.Ruleset(**dials))
     request = {"id": 1, "do": "choose", "position": position.to_text(), "dials": dials, "agent": "minimax:3"}
@@ -180,7 +180,7 @@ def test_an_id_is_of_one_request_at_a_time(server):
     refused, still, cancelled, ended, again = asyncio.run(run())
     assert refused["id"] == 1
     assert "request 1" in refused["error"]
-    assert "lower" in still  # the first goes on
+    assert "lower" in still  # the first continues
     assert cancelled == {"id": 2, "cancelled": True}
     assert ended == {"id": 1, "cancelled": True, "done": True}
     assert "version" in again
@@ -253,13 +253,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("request_", "said"), BAD)
-def test_a_bad_request_is_answered_with_what_would_be_right(server, request_, said):
+def test_an_invalid_request_is_answered_with_the_valid_values(server, request_, said):
     (answer,) = talk(server, {"id": 5, **request_})
     assert answer["id"] == 5
     assert said in answer["error"]
 
 
-def test_a_thousand_malformed_requests_are_answered_and_the_page_goes_on(server):
+def test_a_thousand_malformed_requests_are_answered_and_the_page_continues(server):
     rng = random.Random(4)
     good = json.dumps({"id": 1, "do": "choose", "position": LATE, "agent": "greedy"})
 
@@ -321,7 +321,7 @@ def test_a_page_of_another_origin_is_refused(server):
     port = int(server.rsplit(":", 1)[1])
     host = server.rsplit(":", 1)[0]
     for other in (f"http://{host}:{port + 1}", f"http://{host}", f"http://localhost:{port}", "null"):
-        with pytest.raises(InvalidStatus):  # another server of this machine, or a page of no server
+        with pytest.raises(InvalidStatus):  # another server on this machine, or a local file
             talk(server, {"id": 1, "do": "about"}, origin=other)
 
 
@@ -345,7 +345,7 @@ def test_more_pages_than_there_may_be_are_asked_to_wait():
 
     with served(limits=Limits(sessions=1)) as address:
         asyncio.run(run(address))
-        asyncio.run(run(address))  # a page that went away makes room
+        asyncio.run(run(address))  # a disconnected page frees a place
 
 
 def test_a_page_may_be_wrong_often_if_it_is_right_between():
@@ -427,7 +427,7 @@ def test_a_failure_of_the_server_is_told_apart_from_a_refusal(server, monkeypatc
 
 @pytest.mark.slow
 def test_a_hundred_pages_play_and_analyse_at_once(server):
-    """Each plays a round of greedy against random and has every fifth position analysed."""
+    """Each page plays a round of greedy against random and analyses every fifth position."""
 
     async def play(number):
         rng = random.Random(number)
@@ -529,7 +529,7 @@ def test_an_agent_may_take_what_the_limits_allow_and_no_more(within: str, beyond
 
 def test_agents_that_are_offered_are_taken_as_they_are() -> None:
     assert str(spec_of({"agent": "minimax:9"}, LIMITS, None, ("minimax:9",))) == "minimax:9"
-    with pytest.raises(BadRequest):  # not with a checkpoint besides
+    with pytest.raises(BadRequest):  # not together with a checkpoint
         spec_of({"agent": "minimax:9", "checkpoint": "x.zip"}, LIMITS, None, ("minimax:9",))
 
 
@@ -620,7 +620,7 @@ def test_a_moment_of_many_requests_is_allowed_and_then_so_many_a_second(monkeypa
     assert allowed() == 0
     now = 1.0
     assert allowed() == 4
-    now = 1.3  # a request and a fifth: one, and the rest counts for the next
+    now = 1.3  # enough for 1.2 requests: one now, and the rest counts for the next
     assert allowed() == 1
     now = 100.0
     assert allowed() == 12

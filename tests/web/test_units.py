@@ -1,4 +1,4 @@
-"""What units.mjs tests of the page's modules in node: storage, the server's client, what Study says."""
+"""Run units.mjs in node, the unit tests of the page's modules."""
 
 import os
 import subprocess

@@ -8,7 +8,7 @@ const folder = pathToFileURL(`${process.env.FOLDER}/`);
 const at = (name) => import(new URL(name, folder));
 const read = (name) => fs.readFileSync(new URL(name, folder));
 
-// What a browser has and node has not.
+// Browser objects that node does not have.
 class Store {
   values = new Map();
   isFull = false;
@@ -45,7 +45,7 @@ const { addressOf, readAddress, readDial, writeDial } = await at("address.js");
 const engine = await Engine.load(read("mancala.wasm"), JSON.parse(read("mancala.json")));
 const LATE = engine.fromText("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S");
 
-// ---- What is kept ----
+// Storage
 
 beforeEach(() => {
   for (const name of Object.keys(stores)) stores[name] = new Store();
@@ -135,7 +135,7 @@ test("names are listed by how they begin, and forgotten", () => {
   assert.equal(kept.read("x", "none"), "none");
 });
 
-// ---- The server ----
+// The client of the server
 
 let sockets = [];
 let now = 0;
@@ -182,7 +182,7 @@ globalThis.clearTimeout = (wait) => {
   else realClear(wait);
 };
 
-/** Let the timers run that wait for so long. */
+/** Run the timers with this delay. */
 function ring(milliseconds) {
   const due = waits.filter((wait) => wait.milliseconds === milliseconds);
   waits = waits.filter((wait) => wait.milliseconds !== milliseconds);
@@ -431,7 +431,7 @@ test("an aborted request is not answered by the page", async () => {
   assert.equal(log.length, 0);
 });
 
-// ---- What Study says ----
+// The Study view
 
 const exactly = (value) => ({ lower: value, upper: value });
 
@@ -487,7 +487,7 @@ test("what was proved before stays proved", () => {
   assert.equal(narrowed({ ...found, isExact: true }, before).isExact, true);
 });
 
-// ---- Turns, records, addresses ----
+// Turns, records, addresses
 
 test("the events of a turn lead to the position after it", () => {
   for (const { name } of engine.rulesets) {

@@ -84,7 +84,6 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
     """
     register_env(_ENVIRONMENT, make_env)
     ppo, learners = config.ppo, max(1, config.num_learners)
-    rates: Any = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
     settings = {
         "ruleset": asdict(config.game),
         "observation": config.network.observation,
