@@ -110,9 +110,8 @@ class SearchTrees(NamedTuple):
         """Return the same trees in arrays of at least `nodes` nodes."""
         if nodes <= len(self.tree):
             return self
-        return SearchTrees(*(np.concatenate([part, np.zeros_like(part)], axis=0) for part in self)).with_room(
-            nodes
-        )
+        doubled = SearchTrees(*(np.concatenate([part, np.zeros_like(part)], axis=0) for part in self))
+        return doubled.with_room(nodes)
 
 
 class SearchResults(NamedTuple):
@@ -286,21 +285,9 @@ def _evaluate_and_expand(rules, network, game, total, tree, estimates, sums, nod
 
 @kernel
 def _run_simulations(
-    rules,
-    network,
-    games,
-    rows,
-    simulations,
-    visits_per_flight,
-    margin_share,
-    tree,
-    estimates,
-    sums,
-    done,
-    pending,
-    used,
+    rules, network, games, rows, most, per_flight, margin_share, tree, estimates, sums, done, pending, used
 ):
-    """Run simulations in the trees of some games.
+    """Run simulations in the trees of some games, `most` in all; one more in flight for `per_flight` visits.
 
     Simulations that end at a proven node are backed up at once. With a value network, all are.
 
@@ -313,8 +300,8 @@ def _run_simulations(
         total = num_seeds(root)
         at_once = _PIECE
         if network is None:
-            at_once = min(_MAX_IN_FLIGHT, 1 + done[b] // visits_per_flight)
-        at_once = min(at_once, simulations - done[b])
+            at_once = min(_MAX_IN_FLIGHT, 1 + done[b] // per_flight)
+        at_once = min(at_once, most - done[b])
         for _ in range(at_once):
             game, node, length = _select(rules, root, total, tree, estimates, b, paths, waiting)
             done[b] += 1

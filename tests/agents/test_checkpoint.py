@@ -412,7 +412,7 @@ def test_an_action_sees_leads_and_values_in_one_measure() -> None:
     network: Any = build_network(LAYLI, 6, config)
     observer = observations.Observer(LAYLI, "values")
     rows = torch.zeros(1, observer.shape[1], dtype=torch.int16)
-    nothing = network._seen(rows)
+    nothing = network._inputs(rows)
     for name, eight_seeds in (
         ("lead", 8),
         ("reply_values", 128),
@@ -422,7 +422,7 @@ def test_an_action_sees_leads_and_values_in_one_measure() -> None:
         part = observer.parts[name]
         rows.zero_()
         rows[:, part.start : part.stop] = eight_seeds
-        changed = network._seen(rows) - nothing
+        changed = network._inputs(rows) - nothing
         assert set(changed[0].tolist()) == {0, 1}
         assert changed.sum() == part.stop - part.start
 
