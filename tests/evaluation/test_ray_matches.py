@@ -12,7 +12,7 @@ from mancala_env.evaluation.round_robin import entrant
 
 pytest.importorskip("ray")
 
-from mancala_env.evaluation.ray_matches import InvalidMatch, _made, _portable, _Sent
+from mancala_env.evaluation.ray_matches import InvalidMatch, _made, _portable, _PortableAgent
 
 OWN = "from mancala_env import agents\n\n\ndef make(ruleset):\n    return agents.from_function({}, ruleset)\n"
 
@@ -25,7 +25,7 @@ def test_an_agent_is_made_where_its_files_are_not(form: str, tmp_path: Path) -> 
     spec = form.format(tmp_path / "agent")
     one = entrant(spec, LAYLI)
     sent = _portable(one, LAYLI)
-    assert isinstance(sent, _Sent)
+    assert isinstance(sent, _PortableAgent)
     for path in tmp_path.iterdir():
         path.unlink()
     there = _made(sent, LAYLI, 1)
@@ -48,7 +48,7 @@ def test_an_own_network_travels(tmp_path: Path) -> None:
     )
     one = entrant(f"python:{path}:make", LAYLI)
     sent = _portable(one, LAYLI)
-    assert isinstance(sent, _Sent)
+    assert isinstance(sent, _PortableAgent)
     assert _made(sent, LAYLI, 1).entrant == one.identity
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_changed_on_the_way_is_found(tmp_path: Path) -> None:
 
 def test_scripted_agents_travel_as_specs_and_own_agents_whole() -> None:
     sent = _portable(entrant("minimax:3", LAYLI), LAYLI)
-    assert isinstance(sent, _Sent)
+    assert isinstance(sent, _PortableAgent)
     assert sent.contents == ()
     own = agents.from_function(lambda position: position.legal_actions[0], LAYLI, name="first")
     assert isinstance(_portable(entrant(own, LAYLI), LAYLI), bytes)
