@@ -211,12 +211,12 @@ class Ruleset:
             ),
             (
                 self.landing == "uur" and not self.ransoms_empty,
-                "ransoms_empty=False requires landing='pair' or 'weg', not 'uur': a turn that ends in an uur "
-                "takes nothing",
+                "ransoms_empty=False cannot be combined with landing='uur': a turn that ends in an uur takes "
+                "nothing",
             ),
             (
                 self.opening == "rightmost" and self.match != "single",
-                f"opening='rightmost' requires match='single', not {self.match!r}",
+                f"opening='rightmost' requires match='single', not match={self.match!r}",
             ),
         ):
             if wrong:

@@ -201,7 +201,7 @@ def test_ctrl_c_leaves_a_whole_book(tmp_path):
 
 
 def test_a_book_keeps_the_turns_it_has(tmp_path, capsys):
-    shipped = Path(make_book.__file__).parent.parent / "data" / "book_layli_goobalay.npz"
+    shipped = ROOT / "mancala_env" / "data" / "book_layli_goobalay.npz"
     path = tmp_path / shipped.name
     path.write_bytes(shipped.read_bytes())
     assert make_book.main(["layli_goobalay", "--turns", "1", "--budget", "0", "--folder", str(tmp_path)]) == 0
@@ -253,5 +253,5 @@ def test_an_option_that_there_is_not_is_told_the_nearest(main, words, said, caps
         main(words)
     assert stop.value.code == 2
     assert re.fullmatch(
-        rf"(python -m )?mancala\S*: unknown option {said}\? See .* --help\n", capsys.readouterr().err
+        rf"(python -m )?(mancala|tools)\S*: unknown option {said}\? See .* --help\n", capsys.readouterr().err
     )
