@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from mancala_env import Position, rulesets
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs.gym import MancalaEnv
+from mancala_env.envs.options import UnknownOption
 from mancala_env.envs.sb3 import MancalaVecEnv
 
 
@@ -144,3 +146,9 @@ def test_games_are_seeded_apart_and_reset_again_from_the_seed():
     np.testing.assert_array_equal(envs.reset(), first)
     one, other = MancalaVecEnv(4, "leyla").reset(), MancalaVecEnv(4, "leyla").reset()
     assert not np.array_equal(one, other)
+
+
+def test_an_unknown_argument_is_refused_with_a_suggestion():
+    wrong: Any = {"oponent": "greedy"}
+    with raises(UnknownOption, "oponent", "opponent"):
+        MancalaVecEnv(2, "leyla", **wrong)

@@ -239,6 +239,16 @@ def _start_text(ruleset: Ruleset, start: str | Position) -> str:
 
 
 def check_text(what: str, text: Any, most: int = MAX_TEXT) -> None:
+    """Check that a text is one line of printable characters.
+
+    Args:
+        what: Name of the text in the message.
+        text: The text.
+        most: Most characters.
+
+    Raises:
+        InvalidRecord: The text is invalid.
+    """
     if not isinstance(text, str) or not text.isprintable() or len(text) > most:
         shown = repr(text) if len(repr(text)) < 100 else f"{len(text):,} characters"
         raise InvalidRecord(f"{what} must be one line of at most {most:,} printable characters, not {shown}")

@@ -196,10 +196,16 @@ class Replay:
 
 
 def legal_turns(position: Position) -> str:
+    """Return the legal turns of a position as text, for a message."""
     return " ".join(turn_text(position.player, action) for action in position.legal_actions)
 
 
 def play_turn(game: Replay, turn: RecordedTurn) -> Step:
+    """Play a turn of a game.
+
+    Raises:
+        InvalidRecord: The turn is not legal; the message has its number.
+    """
     try:
         return game.play(turn)
     except InvalidRecord as error:
@@ -207,6 +213,15 @@ def play_turn(game: Replay, turn: RecordedTurn) -> Step:
 
 
 def outcome_of(game: Replay, resigned: int | None) -> Outcome:
+    """Return the outcome of a game.
+
+    Args:
+        game: The game after its last turn.
+        resigned: The player who resigned; None if neither did.
+
+    Raises:
+        InvalidRecord: A player resigned after the end of the game.
+    """
     number = game.position.round
     if resigned is not None:
         if game.is_over:
