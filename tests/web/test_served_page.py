@@ -50,7 +50,7 @@ def test_a_checkpoint_plays(open_page: Open) -> None:
 
 def test_a_cancelled_analysis_leaves_the_next_one_exact(open_page: Open) -> None:
     page = open_page("#study/layli_goobalay+1,1,9,8,1,3/3,5,9,1,1,6+0-0+S")
-    page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
+    page.wait_for_function("() => /Solving: [1-9]/.test(document.querySelector('.panel').textContent)")
     for key in "66":
         page.keyboard.press(key)  # cancels the analysis of the previous position
     page.get_by_label("The position as text").fill("layli_goobalay 0,3,0,0,0,2/1,0,2,0,0,1 19-20 S")
@@ -71,7 +71,7 @@ def test_the_page_continues_by_itself_when_the_server_is_gone(
     page.get_by_role("link", name="Study").click()
     page.get_by_label("The position as text").fill("layli_goobalay 1,1,9,8,1,3/3,5,9,1,1,6 0-0 S")
     page.get_by_role("button", name="Show", exact=True).click()
-    page.wait_for_function("() => /Being proved: [1-9]/.test(document.querySelector('.panel').textContent)")
+    page.wait_for_function("() => /Solving: [1-9]/.test(document.querySelector('.panel').textContent)")
     port = int(site.address.rstrip("/").rsplit(":", 1)[1])
     site.end()  # during an analysis
     news = page.locator(".notice.news")
@@ -153,4 +153,4 @@ def test_a_network_of_single_rounds_says_at_the_start_that_it_cannot_play_a_matc
     assert (
         "trained did not move for South" in status(page).inner_text()
     )  # and the status does not say that it is thinking
-    assert "Positions go to the server" in page.locator("footer").inner_text()
+    assert "Positions are sent only to this page's server" in page.locator("footer").inner_text()
