@@ -1,5 +1,7 @@
 """Proximal policy optimisation (Schulman et al. 2017) on self-play, with search labels as an optional term.
 
+The loss is::
+
     loss =   policy gradient, clipped
            - ent_coef * entropy
            + vf_coef * (V - return)^2
