@@ -450,7 +450,7 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
         (["--pool.share", "0", "--pool.opponents", "[random, nope]"], "no agent 'nope'"),
         (["--expert.share", "0", "--expert.spec", "nope"], "no agent 'nope'"),
         (["--distillation.positions", "0", "--distillation.spec", "nope"], "no agent 'nope'"),
-        (["--ruleset", "layli"], "no ruleset 'layli'"),
+        (["--ruleset", "layli"], "ruleset 'layli'"),
         (["--ruleset", "ludii_leyla", "--network.observation", "values"], "ludii_leyla has none"),
         (["--device", "banana"], "device must be auto, cpu, or a GPU that torch can use, such as cuda, not"),
         (["--device", "cuda:99"], "cuda:99"),

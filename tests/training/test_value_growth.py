@@ -146,7 +146,7 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nothing"], "no ruleset 'nothing'"),
+        (["nothing"], "'nothing'"),
         (["leyla", "--games", "0"], "must be a whole number, 1 to"),
         (["leyla", "--seed", "-1"], "must be a whole number, 0 to"),
         (["leyla", "--solve", "-1"], "must be a whole number, 0 to"),

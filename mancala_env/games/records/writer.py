@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,8 +127,8 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
     """
     if truth("append", append):
         check_appendable(path)
-        with Path(path).open("a+b", buffering=0) as file, _locked(file):
-            return _append(file, games, _last_byte(file))
+        with Path(path).open("a+b", buffering=0) as file:
+            return _append(file, games, is_shared=True)
     check_file(path)
     path = Path(path)
     if path.exists() and not path.is_file():  # a pipe, or the terminal
@@ -169,36 +169,49 @@ def _last_byte(file: IO[bytes]) -> bytes:
 
 @contextmanager
 def _locked(file: IO[bytes]) -> Iterator[None]:
-    """Lock a file against other programs: cutting off a part of a game must not cut off their games."""
+    """Lock a file against other programs within a with statement."""
     try:
         import fcntl
 
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+        fcntl.flock(file, fcntl.LOCK_EX)
     except (ImportError, OSError):  # Windows, and file systems without locks
-        pass
-    yield
+        yield
+        return
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _append(file: IO[bytes], games: Iterable[GameRecord], ends_in: bytes = b"") -> int:
+def _append(file: IO[bytes], games: Iterable[GameRecord], *, is_shared: bool = False) -> int:
     """Write games at the end of a file, and return their number.
 
-    In an unbuffered file a game is written completely or not at all.
+    In an unbuffered file a game is written completely or not at all. A shared file is locked for each game:
+    cutting off a part of a game must not cut off the games of other programs.
     """
-    written = 0
+    written, ends_in = 0, b""
     for text in _texts(games):
-        gap = {b"": "", b"\n": "\n"}.get(ends_in, "\n\n")  # an empty line between two games
-        rest = memoryview((gap + text).encode())
-        before = file.tell() if file.seekable() else None
-        try:
-            while rest:
-                rest = rest[file.write(rest) :]
-        except BaseException:
-            if before is not None:
-                file.truncate(before)
-            raise
+        with _locked(file) if is_shared else nullcontext():
+            if is_shared:
+                ends_in = _last_byte(file)
+            gap = {b"": "", b"\n": "\n"}.get(ends_in, "\n\n")  # an empty line between two games
+            _write_whole(file, (gap + text).encode())
         ends_in = b"\n"
         written += 1
     return written
+
+
+def _write_whole(file: IO[bytes], content: bytes) -> None:
+    """Write all of the content, or cut off the part that was written and raise the error."""
+    rest = memoryview(content)
+    before = file.tell() if file.seekable() else None
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except BaseException:
+        if before is not None:
+            file.truncate(before)
+        raise
 
 
 def _texts(games: Iterable[GameRecord]) -> Iterator[str]:
