@@ -108,7 +108,8 @@ def run(options: Any) -> int:
             )
     except BaseException as error:
         if so_far:  # an exception of an agent must not lose hours of measurements
-            so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
+            if not any(str(error) in note for note in so_far[-1].notes):
+                so_far[-1].notes.append(f"incomplete: {type(error).__name__} ended the evaluation")
             _print_and_write(so_far[-1], options)
         if not isinstance(error, KeyboardInterrupt):
             raise

@@ -135,7 +135,8 @@ def evaluate(
         NoLadder: If the ruleset has no stored ladder.
         InvalidResults: If the results file cannot be used.
         InvalidRecord: If `records` exists and does not contain game records.
-        OSError: If `records` cannot be written.
+        OSError: If `records` cannot be written. If that happens during the games, they continue without
+            being recorded, and the error is raised after all measurements.
     """
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     ladder, regret = truth("ladder", ladder), truth("regret", regret)
@@ -159,6 +160,7 @@ def evaluate(
         notes += [f"anchor {anchor} is excluded: {why}" for anchor, why in stored.excluded.items()]
     chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
     matches: list[MatchResult] = []
+    record_errors: list[OSError] = []
     if pairings:
         matches = play_pairings(
             pairings,
@@ -172,7 +174,9 @@ def evaluate(
             records=records,
             progress=_stage(progress, "games"),
             play_chunks=play_chunks,
+            on_record_error=record_errors.append,
         )
+    notes += [f"some games are not recorded: {error}" for error in record_errors]
     ratings = fit_ratings(matches, fixed=fixed) if matches else None
     if ratings is not None and not ratings.zero:
         notes.append("random did not play, so the mean rating of the agents is 0 Elo")
@@ -187,6 +191,8 @@ def evaluate(
         found = _with_regret(found, each)
         if measured is not None:
             measured(found)
+    if record_errors:
+        raise record_errors[0]
     return found
 
 

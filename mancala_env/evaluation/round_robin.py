@@ -169,8 +169,9 @@ def play_pairings(
     records: str | Path | None = None,
     progress: Progress | None = None,
     play_chunks: "PlayChunks | None" = None,
+    on_record_error: Callable[[OSError], Any] | None = None,
 ) -> list[MatchResult]:
-    """Play a match for each pairing; for the arguments see :func:`round_robin`."""
+    """Play a match for each pairing; see :func:`round_robin` and :func:`play_here`."""
     ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
     pairs = num_pairs(games)
     if records is not None:
@@ -180,7 +181,7 @@ def play_pairings(
             )
         check_appendable(records)  # before the games rather than after the first chunk
         GameRecord(ruleset, rounds=rounds)  # raises if a record cannot hold the ruleset's texts
-        play_chunks = partial(play_here, records=records)
+        play_chunks = partial(play_here, records=records, on_record_error=on_record_error)
     limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
     for one in itertools.chain(*pairings):
         one.agent.check_rounds(rounds)  # before the games of other pairings
@@ -288,13 +289,17 @@ PlayChunks = Callable[[Sequence[Chunk]], Iterable[tuple[Chunk, np.ndarray, float
 
 
 def play_here(
-    chunks: Sequence[Chunk], records: str | Path | None = None
+    chunks: Sequence[Chunk],
+    records: str | Path | None = None,
+    on_record_error: Callable[[OSError], Any] | None = None,
 ) -> Iterator[tuple[Chunk, np.ndarray, float]]:
     """Play chunks one after another in this process; see PlayChunks.
 
     Args:
         chunks: The chunks.
         records: File of game records that the games of each chunk are appended to.
+        on_record_error: Called with the error if `records` cannot be written, for example on a full disk.
+            Later games are then played without being recorded. None to raise the error.
     """
     for chunk in chunks:
         began = time.perf_counter()
@@ -302,7 +307,13 @@ def play_here(
         margins = play_chunk(chunk, recorded)
         seconds = time.perf_counter() - began
         if records is not None and recorded is not None:
-            write_games(records, recorded, append=True)
+            try:
+                write_games(records, recorded, append=True)
+            except OSError as error:
+                if on_record_error is None:
+                    raise
+                on_record_error(error)
+                records = None
         yield chunk, margins, seconds
 
 

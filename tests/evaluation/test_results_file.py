@@ -1,5 +1,6 @@
 """Results are kept if an agent raises, a disk is full, a process is killed, or two processes share a file."""
 
+import errno
 import json
 import threading
 import time
@@ -8,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_checks import raises
 from small_disk import largest_file
 
 from mancala_env import Position, Ruleset, cli, rulesets
 from mancala_env.agents import Agent
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation import InvalidResults, evaluate, ladder, round_robin
+from mancala_env.evaluation import Evaluation, InvalidResults, evaluate, ladder, round_robin
 from mancala_env.evaluation.ladder import Ladder
 from mancala_env.evaluation.ratings import PairCounts
 from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, ResultsFile
@@ -256,6 +258,28 @@ def test_games_of_two_programs_are_recorded_whole(tmp_path) -> None:
 
     assert records.write_games(path, games(), append=True) == 3
     assert [game.south for game in records.read_games(path)] == ["3", "2"] * 3
+
+
+def test_a_full_disk_of_records_costs_no_result(tmp_path, monkeypatch) -> None:
+    """Games after the disk is full are played and rated; the error is raised at the end."""
+    written: list[int] = []
+
+    def write_games(path, games, *, append):
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(len(games))
+
+    monkeypatch.setattr("mancala_env.evaluation.round_robin.write_games", write_games)
+    so_far: list[Evaluation] = []
+    with raises(OSError, "No space left on device"):
+        evaluate(
+            ["random", "greedy"], "leyla", games=400, ladder=False, regret=False,
+            records=tmp_path / "games.txt", measured=so_far.append,
+        )  # fmt: skip
+    (found,) = so_far
+    assert found.matches[0].games == 400
+    assert any("No space left on device" in note for note in found.notes)
+    assert written[0] < 400, "the disk was full before the last game"
 
 
 # Ladders
