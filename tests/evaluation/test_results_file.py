@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sys
 import threading
 import time
 from pathlib import Path
@@ -269,7 +270,7 @@ def test_a_full_disk_of_records_costs_no_result(tmp_path, monkeypatch) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
         written.append(len(games))
 
-    monkeypatch.setattr("mancala_env.evaluation.round_robin.write_games", write_games)
+    monkeypatch.setattr(sys.modules[ResultsFile.__module__], "write_games", write_games)
     so_far: list[Evaluation] = []
     with raises(OSError, "No space left on device"):
         evaluate(
