@@ -9,6 +9,8 @@ South   4    4    4    4    4    4    store 0
        S1   S2   S3   S4   S5   S6
 """
 
+import sys
+
 from mancala_env import rulesets
 from mancala_env.envs.families import register as _register_gymnasium_ids
 from mancala_env.errors import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError
@@ -31,5 +33,8 @@ __all__ = [
     "records",
     "rulesets",
 ]
+
+# `from mancala_env.records import read_games` works as well; the package itself is in games.
+sys.modules[f"{__name__}.records"] = records
 
 _register_gymnasium_ids()

@@ -1,5 +1,6 @@
 """Game records: writing, reading, and errors at the first invalid part."""
 
+import importlib
 import itertools
 import random
 import re
@@ -541,3 +542,7 @@ def test_a_start_without_all_seeds_is_played_to_the_end_of_its_round(round_numbe
 def test_a_game_that_knows_one_round_only_needs_no_seeds_for_another():
     single = Ruleset(name="one_round", match="single")
     assert not Replay(Position(single, [1] * 12), "match").is_over
+
+
+def test_the_public_name_of_the_records_is_importable():
+    assert importlib.import_module("mancala_env.records").read_games is read_games
