@@ -454,7 +454,7 @@ def test_show_tells_what_runs_a_file_without_running_it(tmp_path, capsys):
     path = tmp_path / "mine.py"
     path.write_text("raise SystemExit('ran')")
     assert cli.main(["show", f"python:{path}:make"]) == 0
-    assert "your own Python file" in capsys.readouterr().out
+    assert "your Python file" in capsys.readouterr().out
 
 
 def test_what_a_checkpoint_is_called_cannot_move_the_cursor(tmp_path, capsys):
@@ -513,7 +513,7 @@ def test_the_console_script_is_the_module():
         (["solve", "--ruleset", ""], "ruleset ''"),
         (["evaluate", "random", "greedy", "--ruleset", ""], "ruleset ''"),
         (["play", "--ruleset", ""], "ruleset ''"),
-        (["solve", "gabata_3", "--memory_mb", "9" * 18], "memory_mb must be what this machine .* not 1e"),
+        (["solve", "gabata_3", "--memory_mb", "9" * 18], "memory_mb=1e"),
         (["speed", "--seconds", "0"], "seconds must be a finite number above 0, not 0"),
         (["speed", "--seconds", "1e999"], "seconds must be a finite number, not '1e999'"),
         (["speed", "--num_threads", "9" * 21], "num_threads must be a whole number from 1 to 1024, not 999"),
@@ -624,7 +624,7 @@ def test_show_draws_into_files(words, name, tmp_path, capsys):
     ("words", "message"),
     [
         (["leyla", "--png", "x.jpg"], "--png must name a file that ends in .png, not 'x.jpg'"),
-        (["leyla", "--gif", "x.gif"], "a position is drawn into a file that ends in .svg or .png"),
+        (["leyla", "--gif", "x.gif"], "x.gif"),
         (["leyla", "--svg", "a.svg", "--png", "b.png"], "--svg or --png"),
         (["leyla", "--width", "300"], "--width and --theme need a picture"),
         (["leyla", "--turn", "1"], "need a file of game records"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numba.core.config
 import numpy as np
 import pytest
 from small_disk import READ_ONLY, largest_file
@@ -399,6 +400,14 @@ def test_code_of_another_version_of_a_library_is_not_used(start, monkeypatch, na
     at = ["numba", "llvmlite", "numpy"].index(name)
     other = tuple("0.0" if i == at else version for i, version in enumerate(cache._VERSIONS))
     monkeypatch.setattr(cache, "_VERSIONS", other)
+    again = start()
+    assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
+
+
+def test_code_compiled_with_other_settings_of_numba_is_not_used(start, monkeypatch):
+    """The build of mancala.wasm compiles without optimisation; the games must not run that code."""
+    assert start().one_more(1) == 2
+    monkeypatch.setattr(numba.core.config, "LOOP_VECTORIZE", 0)
     again = start()
     assert (again.one_more(1), num_hits(again.one_more)) == (2, 0)
 

@@ -157,7 +157,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert tune.main(words) == 2
     assert "holds no runs" in capsys.readouterr().err
     for wrong, said in (
-        ("--ppo.epoch 4", "there is no option --ppo.epoch; did you mean --ppo.epochs?"),
+        ("--ppo.epoch 4", "did you mean --ppo.epochs?"),
         (" ", "not nothing"),
         ("--ppo.epochs '4", "is not a valid command line"),
         ("rounds=match", "--rounds has to be the same for all runs"),

@@ -150,7 +150,7 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
         (["leyla", "--games", "0"], "must be a whole number, 1 to"),
         (["leyla", "--seed", "-1"], "must be a whole number, 0 to"),
         (["leyla", "--solve", "-1"], "must be a whole number, 0 to"),
-        (["leyla", "--solve", "many"], "argument --solve: must be a whole number, not 'many'"),
+        (["leyla", "--solve", "many"], "--solve must be a whole number, not 'many'"),
         (["leyla", "--depth", "100"], "must be a whole number, 1 to 99"),
         (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
         (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], "games must be more than 1:"),

@@ -26,12 +26,13 @@ def _without_runtime() -> None:
     os.environ["NUMBA_OPT"] = "0"
     os.environ["NUMBA_LOOP_VECTORIZE"] = "0"
     os.environ["NUMBA_SLP_VECTORIZE"] = "0"
+    os.environ["NUMBA_CACHE_DIR"] = os.devnull  # no file can be read or written below it
     import numba
 
     njit: Any = numba.njit
 
     def njit_without_runtime(*arguments: Any, **options: Any) -> Any:
-        return njit(*arguments, **options | {"cache": False, "_nrt": False})
+        return njit(*arguments, **options | {"_nrt": False})
 
     numba.njit = njit_without_runtime
 

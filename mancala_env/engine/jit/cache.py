@@ -14,11 +14,14 @@ from typing import Any
 
 import llvmlite
 import numba
+import numba.core.config
 import numpy as np
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 _VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__)
+# Settings of numba that change the compiled code.
+_SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 _CHECKSUM_SIZE = 16
 
 
@@ -80,7 +83,8 @@ class KernelCache:
 
     def _place(self, signature: Any, codegen: Any) -> tuple[Any, Path]:
         """Return the key and the file of a compiled function."""
-        key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS)
+        settings = tuple(str(getattr(numba.core.config, name, None)) for name in _SETTINGS)
+        key = (self._stem, self._code, signature, codegen.magic_tuple(), _VERSIONS, settings)
         name = f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}.nbc"
         return key, self._folder / name.replace("<", "").replace(">", "")
 
