@@ -15,6 +15,7 @@ import time
 
 import pytest
 import soak_losses
+from error_checks import raises
 from soak_losses import (
     a_game,
     check_run,
@@ -30,7 +31,7 @@ from soak_starter import starter
 
 from mancala_env import Ruleset
 from mancala_env import evaluation as evaluation_package
-from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games
+from mancala_env.games.records import GameRecord, InvalidRecord, recordable, write_games, writer
 
 GAME = soak_losses.GAME
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|[=>])")
@@ -187,7 +188,7 @@ def test_a_record_takes_any_name(name):
 
 def test_a_ruleset_that_no_record_can_hold_is_refused_before_the_games(tmp_path):
     ruleset = Ruleset(name="own", title=2_000 * "long")
-    with pytest.raises(InvalidRecord, match="title"):
+    with raises(InvalidRecord, "title"):
         evaluation_package.round_robin(["random", "greedy"], ruleset, games=2, records=tmp_path / "games.txt")
     assert (tmp_path / "games.txt").read_bytes() == b""
 
@@ -233,21 +234,25 @@ def test_a_full_disk_costs_a_report_but_no_result_and_no_older_report():
         assert [path.name for path in folder.iterdir()] == ["report.html"]
 
 
-def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_path):
+def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_path, monkeypatch):
     """Of two programs with one file, an incomplete game is removed and all other games are kept."""
-    path = tmp_path / "games.txt"
-    slow = threading.Event()
+    path, write_whole, half_written = tmp_path / "games.txt", writer._write_whole, threading.Event()
 
-    def games():
-        yield GameRecord(GAME, [(0, 3)], south="first")
-        slow.set()
-        time.sleep(0.3)
-        yield GameRecord(GAME, [(0, 3)], south="third")
+    def write(file, content):
+        if b"torn" not in content:
+            return write_whole(file, content)
+        before = file.tell()
+        file.write(content[:20])
+        half_written.set()
+        time.sleep(0.3)  # the other program appends now, unless the file is locked
+        file.truncate(before)
+        raise OSError("the disk is full")
 
-    other = threading.Thread(
-        target=lambda: (slow.wait(), write_games(path, [GameRecord(GAME, south="second")], append=True))
-    )
+    monkeypatch.setattr(writer, "_write_whole", write)
+    second = GameRecord(GAME, south="second")
+    other = threading.Thread(target=lambda: (half_written.wait(), write_games(path, [second], append=True)))
     other.start()
-    write_games(path, games(), append=True)
+    with raises(OSError, "disk"):
+        write_games(path, [GameRecord(GAME, south="first"), GameRecord(GAME, south="torn")], append=True)
     other.join()
-    assert [game.south for game in games_in(path)] == ["first", "third", "second"]
+    assert [game.south for game in games_in(path)] == ["first", "second"]

@@ -126,8 +126,10 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
         OSError: The file cannot be written. It never holds a part of a game.
     """
     if truth("append", append):
-        check_appendable(path)
+        check_file(path)
         with Path(path).open("a+b", buffering=0) as file:
+            with _locked(file):  # another program may have written half of a game
+                check_appendable(path)
             return _append(file, games, is_shared=True)
     check_file(path)
     path = Path(path)
