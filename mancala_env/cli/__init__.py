@@ -8,7 +8,7 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `play`, `serve` | play in the terminal; serve the browser page |
 | `evaluate`, `benchmark`, `speed` | rate agents; compare learning algorithms; measure the engine's speed |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
-| `train`, `fit_value`, `grow_value`, `export` | run programs of `training` and `networks` |
+| `train`, `grow_value`, `export` | run programs of `training` and `networks` |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
 | `progress` | progress bars on standard error |

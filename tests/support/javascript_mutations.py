@@ -12,19 +12,16 @@ import argparse
 import fnmatch
 import hashlib
 import json
-import os
 import random
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from mutations import copy_checkout, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 # Replacements in masked code: (pattern, replacements).
@@ -119,35 +116,6 @@ def _changes(source: str, code: str) -> Iterator[tuple[int, int, str]]:
         yield found.end(), end, f"!({source[found.end() : end]})"
 
 
-def copy_checkout() -> Path:
-    """Copy all files that git does not ignore to a fixed path."""
-    name = f"javascript-mutations-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
-    to = Path(tempfile.gettempdir()) / name
-    shutil.rmtree(to, ignore_errors=True)
-    command = "git ls-files -z --cached --others --exclude-standard"
-    names = subprocess.check_output(command.split(), cwd=ROOT, text=True)
-    for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
-    return to
-
-
-def run_tests(checkout: Path, tests: str, timeout: float) -> str:
-    """Run a command in a copy; returns "passed", "failed" or "timeout"."""
-    environment = os.environ | {"PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-    process = subprocess.Popen(shlex.split(tests), cwd=checkout, env=environment, **quiet)
-    try:
-        return "failed" if process.wait(timeout) else "passed"
-    except subprocess.TimeoutExpired:
-        return "timeout"
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # also ends the processes that tests started
-        process.wait()
-
-
 def selected_tests(selections: list[str], file: str) -> str:
     """Return the tests of the first selection whose pattern the file matches."""
     pairs = [re.fullmatch(r"(?:([\w*?/.]+)=)?(.+)", one, re.S) for one in selections]
@@ -177,12 +145,13 @@ def main() -> None:
     given.results.parent.mkdir(parents=True, exist_ok=True)
     checkout = copy_checkout()
     for tests in sorted({selected_tests(given.tests, one.file) for one in todo}):
-        if run_tests(checkout, tests, 10 * given.timeout) != "passed":
+        if run_command(checkout, shlex.split(tests), 10 * given.timeout) != "passed":
             raise SystemExit(f"the tests {tests!r} fail without a mutation")
     for number, mutant in enumerate(todo, 1):
         path, original = checkout / mutant.file, sources[mutant.file]
         path.write_text(mutant.apply(original), "utf-8")
-        result = run_tests(checkout, selected_tests(given.tests, mutant.file), given.timeout)
+        command = shlex.split(selected_tests(given.tests, mutant.file))
+        result = run_command(checkout, command, given.timeout)
         path.write_text(original, "utf-8")
         results[keys[mutant]] = result
         described = mutant.describe(original)

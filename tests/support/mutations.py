@@ -131,7 +131,12 @@ def copy_checkout() -> Path:
 
 def run_tests(checkout: Path, tests: str, timeout: float | None) -> str:
     """Run pytest in a copy; returns "passed", "failed" or "timeout"."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *shlex.split(tests)]
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    return run_command(checkout, [*pytest, *shlex.split(tests)], timeout)
+
+
+def run_command(checkout: Path, command: list[str], timeout: float | None) -> str:
+    """Run a command in a copy; returns "passed", "failed" or "timeout"."""
     environment = os.environ | {"PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     process = subprocess.Popen(command, cwd=checkout, env=environment, **quiet)
