@@ -20,20 +20,10 @@ from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env.agents.base import InvalidSpec
 from mancala_env.agents.searchers import MctsAgent
+from mancala_env.engine.board import Board
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import match_margin, next_round
-from mancala_env.engine.state import (
-    NORTH,
-    NUM_COLUMNS,
-    RUNNING,
-    SOUTH,
-    STUCK,
-    Board,
-    Game,
-    encode,
-    load,
-    save,
-)
+from mancala_env.engine.state import NORTH, NUM_COLUMNS, RUNNING, SOUTH, STUCK, Game, encode, load, save
 from mancala_env.errors import printable
 from mancala_env.games.records import dials_of
 from mancala_env.rulesets import Ruleset

@@ -3,19 +3,11 @@
 import numpy as np
 
 from mancala_env.agents.base import Agent
+from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.rng import random_below, random_hole
-from mancala_env.engine.state import (
-    NORTH,
-    SOUTH,
-    action_of,
-    count_of,
-    hole_of,
-    load,
-    nth_bit,
-    num_bits,
-)
+from mancala_env.engine.state import NORTH, SOUTH, action_of, count_of, hole_of, load
 from mancala_env.engine.turn import legal_actions, play_turn
 
 _NO_MARGIN = -1_000_000

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mancala_env._util.checks import one_of, whole
-from mancala_env.engine.holdout import ALL, OPENING_SETS, is_in_set
+from mancala_env._util.checks import is_whole, one_of, whole
+from mancala_env.engine.holdout import ALL, encode_opening_set, is_in_set
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.rounds import first_round, match_margin, next_round
@@ -79,8 +79,7 @@ def encode_rounds(rounds: Rounds) -> int:
     """
     if isinstance(rounds, str) and rounds == "match":
         return MATCH
-    is_whole = isinstance(rounds, int | np.integer) and not isinstance(rounds, bool)
-    if not is_whole or not 1 <= rounds <= MAX_ROUNDS:
+    if not is_whole(rounds) or not 1 <= rounds <= MAX_ROUNDS:
         raise InvalidArgument(
             f'rounds must be a whole number from 1 to {MAX_ROUNDS} or "match", not {rounds!r}'
         )
@@ -105,7 +104,7 @@ def encode_episode(
         first_player=2 if starter == "random" else int(starter),
         opening_turns=whole("opening_turns", opening_turns, 0, MOST_OPENING_TURNS),
         reward=MARGIN if one_of("reward", reward, ("outcome", "margin")) == "margin" else OUTCOME,
-        opening_set=OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS)),
+        opening_set=encode_opening_set(opening_set),
     )
 
 

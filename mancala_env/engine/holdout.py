@@ -11,9 +11,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mancala_env._util.checks import one_of
+from mancala_env.engine.board import seeds_in
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random
-from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save, seeds_in
+from mancala_env.engine.state import RUNNING, encode, hole_of, load, owned_by, save
 from mancala_env.engine.turn import is_start_board, legal_holes, play_turn
 from mancala_env.rulesets import Ruleset
 
@@ -92,11 +94,9 @@ def encode_opening_set(opening_set: OpeningSet) -> int:
     """Return the index of a set, for kernels.
 
     Raises:
-        ValueError: The set is unknown.
+        InvalidArgument: The set is unknown.
     """
-    if opening_set not in OPENING_SETS:
-        raise ValueError(f'opening_set must be "all", "training" or "evaluation", not {opening_set!r}')
-    return OPENING_SETS.index(opening_set)
+    return OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS))
 
 
 def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import hole_of, nth_bit, num_bits
+from mancala_env.engine.state import hole_of
 from mancala_env.engine.turn import legal_actions
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mancala_env.engine.board import Board, emptied, seeds_in, with_added
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     EIGHTS_OPENING,
@@ -11,15 +12,12 @@ from mancala_env.engine.state import (
     RUNNING,
     SINGLE,
     SOUTH,
-    Board,
     Game,
     count_of,
-    emptied,
+    from_right,
     hole_of,
     row_of,
-    seeds_in,
     territory_of,
-    with_added,
     with_turn,
 )
 from mancala_env.engine.turn import play_turn, settled
@@ -40,12 +38,12 @@ def next_round(rules, game):
     if rules.match == SINGLE:
         return game, True
     if rules.match == MIRROR:
-        after, over = _mirrored(rules, game)
+        after, is_over = _mirrored(rules, game)
     elif rules.match == LOAN:
-        after, over = _lent(rules, game)
+        after, is_over = _lent(rules, game)
     else:
-        after, over = _conquered(rules, game)
-    return (game, True) if over else (_opened(rules, after), False)
+        after, is_over = _conquered(rules, game)
+    return (game, True) if is_over else (_opened(rules, after), False)
 
 
 @kernel
@@ -58,19 +56,20 @@ def match_margin(rules, game, is_match_over):
     if is_match_over:
         south, north, _, _ = _claims(rules, game)
     else:
-        south, north = _counts(rules, game)
+        south, north = counts(rules, game)
     return south - north
 
 
 @kernel
-def _counts(rules, game):
+def counts(rules, game):
+    """Return the counts of South and North."""
     return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
 
 
 @kernel
 def _claims(rules, game):
     """Return the counts after each player has repaid the debts they can pay, and the remaining debts."""
-    south, north = _counts(rules, game)
+    south, north = counts(rules, game)
     debt_south, debt_north = game.debt_south, game.debt_north
     if south >= debt_south:
         south, north, debt_south = south - debt_south, north + debt_south, 0
@@ -80,12 +79,12 @@ def _claims(rules, game):
 
 
 @kernel
-def _set_up(board, stores, territory, round_number, starter, debts):
-    """Return the start of a round without owned holes, with the starter to move."""
+def _set_up(board, owned, stores, territory, round_number, starter, debts):
+    """Return the start of a round, with the starter to move."""
     return Game(
         board=board,
-        owned_south=0,
-        owned_north=0,
+        owned_south=owned[0],
+        owned_north=owned[1],
         store_south=stores[0],
         store_north=stores[1],
         player=starter,
@@ -111,13 +110,13 @@ def _filled(rules, territory, round_number, starter):
     board = _empty_board()
     for hole in range(2 * rules.width):
         board = with_added(board, hole, np.uint64(rules.seeds))
-    return _set_up(board, (0, 0), territory, round_number, starter, (0, 0))
+    return _set_up(board, (0, 0), (0, 0), territory, round_number, starter, (0, 0))
 
 
 @kernel
 def _mirrored(rules, game):
     """RULES 5.1: the loser spreads their seeds, the winner mirrors that and keeps the rest."""
-    south, north = _counts(rules, game)
+    south, north = counts(rules, game)
     loser = SOUTH if south < north else NORTH
     seeds = min(south, north)
     if seeds < rules.width:
@@ -129,8 +128,7 @@ def _mirrored(rules, game):
         board = with_added(board, hole, heap)
         board = with_added(board, 2 * rules.width - 1 - hole, heap)
     stores = (south - seeds, north - seeds)
-    territory = row_of(rules, SOUTH)
-    return _set_up(board, stores, territory, game.round + 1, 1 - game.starter, (0, 0)), False
+    return _set_up(board, (0, 0), stores, game.territory, game.round + 1, 1 - game.starter, (0, 0)), False
 
 
 @kernel
@@ -152,31 +150,37 @@ def _lent(rules, game):
     num_filled = min((seeds + given) // _FILL, rules.width)
     board = _empty_board()
     for i in range(num_filled):
-        action = i if rules.clockwise else rules.width - 1 - i
+        action = from_right(rules, i)
         board = with_added(board, action, np.uint64(_FILL))
         board = with_added(board, action + rules.width, np.uint64(_FILL))
     stores = (south - _FILL * num_filled, north - _FILL * num_filled)
-    territory = row_of(rules, SOUTH)
     debts = (debt_south, debt_north)
-    return _set_up(board, stores, territory, game.round + 1, 1 - game.starter, debts), False
+    return _set_up(board, (0, 0), stores, game.territory, game.round + 1, 1 - game.starter, debts), False
 
 
 @kernel
 def _conquered(rules, game):
-    """RULES 5.3: the surplus is worth holes of the opponent, the ones next to one's own rightmost."""
-    south, north = _counts(rules, game)
-    stronger = SOUTH if south > north else NORTH
+    """RULES 5.3: the surplus is worth holes of the opponent."""
+    south, north = counts(rules, game)
     surplus = max(south, north) - rules.width * _FILL
     gained = surplus // _FILL + (1 if surplus % _FILL == 3 else 0)
     if gained >= rules.width:
         return game, True
-    bits = 0
-    for i in range(gained):
-        action = rules.width - 1 - i if rules.clockwise else i
-        bits |= 1 << hole_of(rules, 1 - stronger, action)
-    territory = row_of(rules, SOUTH)
-    territory = (territory | bits) if stronger == SOUTH else (territory & ~bits)
+    territory = territory_after(rules, gained if south > north else -gained)
     return _filled(rules, territory, game.round + 1, 1 - game.starter), False
+
+
+@kernel
+def territory_after(rules, gained):
+    """Return South's territory after South has gained holes, or North if the number is negative (RULES 5.3).
+
+    They are the opponent's holes next to the player's own rightmost hole.
+    """
+    territory = row_of(rules, SOUTH)
+    loser = NORTH if gained > 0 else SOUTH
+    for i in range(abs(gained)):
+        territory ^= 1 << hole_of(rules, loser, rules.width - 1 - from_right(rules, i))
+    return territory
 
 
 @kernel
@@ -199,21 +203,8 @@ def _eights(rules, game):
         board = emptied(board, source)
     weg = 1 << hole_of(rules, starter, rules.width)
     last_eight = hole_of(rules, starter, rules.width - 2)
-    arranged = Game(
-        board=board,
-        owned_south=weg if starter == SOUTH else 0,
-        owned_north=weg if starter == NORTH else 0,
-        store_south=0,
-        store_north=0,
-        player=starter,
-        stall=0,
-        end=RUNNING,
-        territory=game.territory,
-        round=game.round,
-        starter=starter,
-        debt_south=0,
-        debt_north=0,
-    )
+    owned = (weg, 0) if starter == SOUTH else (0, weg)
+    arranged = _set_up(board, owned, (0, 0), game.territory, game.round, starter, (0, 0))
     if territory_of(rules, game, starter) & (1 << last_eight):
         return play_turn(rules, arranged, last_eight)[0]  # passes the weg, so the stall counter stays at 0
     # The opponent has won this hole in an earlier round, so the starter passes.

@@ -2,7 +2,7 @@
 
 from mancala_env.engine import rounds, turn
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NORTH, SOUTH, count_of, hole_of, load, save
+from mancala_env.engine.state import hole_of, load, save
 
 
 @kernel
@@ -37,8 +37,7 @@ def legal_actions(rules, games):
 @kernel
 def counts(rules, games):
     """Return the counts of South and North."""
-    game = load(games, 0)
-    return count_of(rules, game, SOUTH), count_of(rules, game, NORTH)
+    return rounds.counts(rules, load(games, 0))
 
 
 @kernel

@@ -1,8 +1,4 @@
-"""Games in memory, and the operations on boards that kernels use.
-
-A board of up to 24 holes is three 64-bit words with one byte for each hole; hole 0 is the lowest byte of the
-first word. So a lap of any length is one masked addition in every ruleset. A set of holes is an integer with
-one bit for each hole ("bits").
+"""Rules and games as numbers, for kernels.
 
 A :class:`Game` is one game as plain numbers: kernels take one and return the next. Many games are the rows of
 a ``uint64 [B, NUM_COLUMNS]`` array ("games"). :func:`load` and :func:`save` convert a row to a Game and back.
@@ -18,8 +14,9 @@ import numba.core.config
 import numpy as np
 from numba.cpython.unsafe.tuple import tuple_setitem
 
+from mancala_env.engine.board import Board, seeds_within
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.rulesets import MAX_ROW_WIDTH, MIN_ROW_WIDTH, Ruleset
+from mancala_env.rulesets import CHOICES, MAX_ROW_WIDTH, Ruleset
 
 _numba_config: Any = numba.core.config
 
@@ -27,76 +24,18 @@ SOUTH, NORTH = 0, 1
 NOBODY = -1
 
 # Reasons for the end of a round, in column `end` of a game.
-RUNNING, STUCK, STALLED, ENDLESS = 0, 1, 2, 3
+RUNNING, STUCK, STALLED, ENDLESS = range(4)
 END_REASONS = ("", "stuck", "stall", "endless")
 
-# Codes of the rule options in Rules.
-UUR, PAIR, WEG = 0, 1, 2
-MOVER_STUCK, EITHER_STUCK, BOTH_STUCK = 0, 1, 2
-SINGLE, MIRROR, LOAN, TERRITORY = 0, 1, 2, 3
-FREE_OPENING, RIGHTMOST_OPENING, EIGHTS_OPENING = 0, 1, 2
-
-_U3, _U7, _U8 = np.uint64(3), np.uint64(7), np.uint64(8)
-_U16, _U56, _BYTE = np.uint64(16), np.uint64(56), np.uint64(0xFF)
-_ALL_01 = np.uint64(0x0101010101010101)
-_ALL_7F = np.uint64(0x7F7F7F7F7F7F7F7F)
-_ALL_80 = np.uint64(0x8080808080808080)
-# Moves the lowest bit of byte i to bit 56 + i.
-_GATHER = np.uint64(0x0102040810204080)
-
-
-def _lap_table() -> np.ndarray:
-    """Build the table of laps, for every row width, hole and number of seeds below one round of the board.
-
-    Returns:
-        uint64 `[MAX_ROW_WIDTH + 1, 24, 24, 4]` by row width, hole and seeds: the numbers to add to the three
-        words of the board, and the hole of the last seed.
-    """
-    laps = np.zeros((MAX_ROW_WIDTH + 1, _MAX_HOLES, _MAX_HOLES, 4), np.uint64)
-    for width in range(MIN_ROW_WIDTH, MAX_ROW_WIDTH + 1):
-        num_holes = 2 * width
-        for hole in range(num_holes):
-            added = np.zeros(_MAX_HOLES, np.uint8)
-            for seeds in range(num_holes):
-                last = (hole + seeds) % num_holes
-                added[last] += seeds > 0
-                laps[width, hole, seeds, :3] = added.view(np.uint64)
-                laps[width, hole, seeds, 3] = last
-    return laps
-
-
-def _round_table() -> np.ndarray:
-    """Build boards with one seed in every hole, uint64 `[MAX_ROW_WIDTH + 1, 3]` by row width."""
-    ones = (np.arange(_MAX_HOLES) < 2 * np.arange(MAX_ROW_WIDTH + 1)[:, None]).astype(np.uint8)
-    return ones.view(np.uint64)
-
-
-def _nth_table(bits: np.ndarray) -> np.ndarray:
-    """Build the table of positions of the n-th set bit of each byte, uint8 `[256, 8]`."""
-    nth = np.zeros((256, 8), np.uint8)
-    for byte in range(256):
-        where = np.flatnonzero(bits[byte])
-        nth[byte, : len(where)] = where
-    return nth
-
-
-# Global arrays are constants for numba. If they were arguments, numba would count references to them at every
-# call, with atomic instructions that take longer than a turn.
-_MAX_HOLES = 2 * MAX_ROW_WIDTH
-_LAPS = _lap_table()
-_ROUND = _round_table()
-_KEEP = (~(np.eye(_MAX_HOLES, dtype=np.uint8) * np.uint8(255))).view(np.uint64)
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-_SPREAD = (_BITS * np.uint8(255)).view(np.uint64)[:, 0].copy()
-_COUNT = _BITS.sum(axis=1, dtype=np.uint8)
-_NTH = _nth_table(_BITS)
+# Codes of the rule options in Rules: their indices in CHOICES.
+UUR, PAIR, WEG = range(3)
+MOVER_STUCK, EITHER_STUCK, BOTH_STUCK = range(3)
+SINGLE, MIRROR, LOAN, TERRITORY = range(4)
+FREE_OPENING, RIGHTMOST_OPENING, EIGHTS_OPENING = range(3)
 
 
 class Rules(NamedTuple):
-    """The rule options of a ruleset as integers for kernels.
-
-    Add a new option here and in :func:`encode`.
-    """
+    """The rule options of a ruleset as integers for kernels: two numbers, then the options of CHOICES."""
 
     width: int
     seeds: int
@@ -108,14 +47,6 @@ class Rules(NamedTuple):
     round_end: int
     match: int
     opening: int
-
-
-class Board(NamedTuple):
-    """Seeds of holes 0-7, 8-15 and 16-23 as three uint64 words, one byte for each hole."""
-
-    low: Any
-    middle: Any
-    high: Any
 
 
 class Game(NamedTuple):
@@ -208,18 +139,8 @@ class State(NamedTuple):
 @lru_cache
 def encode(ruleset: Ruleset) -> Rules:
     """Return the rule options of a ruleset as integers for kernels."""
-    return Rules(
-        width=ruleset.row_width,
-        seeds=ruleset.seeds_per_hole,
-        clockwise=int(ruleset.direction == "clockwise"),
-        landing=("uur", "pair", "weg").index(ruleset.landing),
-        captures_last=int(ruleset.captures_last),
-        owns_either=int(ruleset.owns_on == "either"),
-        ransoms_empty=int(ruleset.ransoms_empty),
-        round_end=("mover_stuck", "either_stuck", "both_stuck").index(ruleset.round_end),
-        match=("single", "mirror", "loan", "territory").index(ruleset.match),
-        opening=("free", "rightmost", "eights").index(ruleset.opening),
-    )
+    codes = (choices.index(getattr(ruleset, option)) for option, choices in CHOICES.items())
+    return Rules(ruleset.row_width, ruleset.seeds_per_hole, *codes)
 
 
 @kernel
@@ -270,113 +191,6 @@ def save(games, b, game):
     games[b, STARTER_COLUMN] = game.starter
     games[b, DEBT_COLUMN] = game.debt_south
     games[b, DEBT_COLUMN + 1] = game.debt_north
-
-
-@kernel
-def seeds_in(board, hole):
-    """Return the seeds in a hole, as uint64."""
-    hole = np.uint64(hole)
-    word = board.low if hole < _U8 else (board.middle if hole < _U16 else board.high)
-    return (word >> ((hole & _U7) << _U3)) & _BYTE
-
-
-@kernel
-def emptied(board, hole):
-    """Return the board with a hole emptied."""
-    return Board(
-        board.low & _KEEP[hole, 0],
-        board.middle & _KEEP[hole, 1],
-        board.high & _KEEP[hole, 2],
-    )
-
-
-@kernel
-def with_added(board, hole, seeds):
-    """Return the board with seeds (uint64) added to a hole."""
-    hole = np.uint64(hole)
-    added = seeds << ((hole & _U7) << _U3)
-    none = np.uint64(0)
-    return Board(
-        board.low + (added if hole < _U8 else none),
-        board.middle + (added if _U8 <= hole < _U16 else none),
-        board.high + (added if hole >= _U16 else none),
-    )
-
-
-@kernel
-def sown(rules, board, hole, seeds):
-    """Return the board after one lap of the seeds (uint64) of a hole, and the hole of the last one."""
-    board = emptied(board, hole)
-    width = np.uint64(rules.width)
-    while seeds >= width + width:  # once round the board: one seed in every hole
-        seeds -= width + width
-        board = Board(
-            board.low + _ROUND[width, 0],
-            board.middle + _ROUND[width, 1],
-            board.high + _ROUND[width, 2],
-        )
-    board = Board(
-        board.low + _LAPS[width, hole, seeds, 0],
-        board.middle + _LAPS[width, hole, seeds, 1],
-        board.high + _LAPS[width, hole, seeds, 2],
-    )
-    return board, _LAPS[width, hole, seeds, 3]
-
-
-@kernel
-def _occupied_bytes(word):
-    """Return the eight bits that mark the bytes of a word that are not zero."""
-    flags = ((((word & _ALL_7F) + _ALL_7F) | word) & _ALL_80) >> _U7
-    return np.int64((flags * _GATHER) >> _U56)
-
-
-@kernel
-def occupied(board):
-    """Return the bits of the holes that hold seeds."""
-    return (
-        _occupied_bytes(board.low)
-        | (_occupied_bytes(board.middle) << 8)
-        | (_occupied_bytes(board.high) << 16)
-    )
-
-
-@kernel
-def seeds_within(board, bits):
-    """Return the number of seeds in a set of holes."""
-    low = board.low & _SPREAD[bits & 0xFF]
-    middle = board.middle & _SPREAD[(bits >> 8) & 0xFF]
-    high = board.high & _SPREAD[(bits >> 16) & 0xFF]
-    # A board holds at most 255 seeds, so the sum of all bytes fits the top one.
-    pairs = (low & _EVEN) + ((low >> _U8) & _EVEN)
-    pairs += (middle & _EVEN) + ((middle >> _U8) & _EVEN)
-    pairs += (high & _EVEN) + ((high >> _U8) & _EVEN)
-    return np.int64((pairs * _SUM_PAIRS) >> _U48)
-
-
-_EVEN = np.uint64(0x00FF00FF00FF00FF)
-_SUM_PAIRS = np.uint64(0x0001000100010001)
-_U48 = np.uint64(48)
-
-
-@kernel
-def num_bits(bits):
-    """Return the number of set bits, of 24."""
-    return (
-        np.int64(_COUNT[bits & 0xFF])
-        + np.int64(_COUNT[(bits >> 8) & 0xFF])
-        + np.int64(_COUNT[(bits >> 16) & 0xFF])
-    )
-
-
-@kernel
-def nth_bit(bits, n):
-    """Return the position of the n-th set bit (from 0, lowest first), for n < num_bits(bits)."""
-    base = 0
-    while n >= np.int64(_COUNT[bits & 0xFF]):
-        n -= np.int64(_COUNT[bits & 0xFF])
-        bits >>= 8
-        base += 8
-    return base + np.int64(_NTH[bits & 0xFF, n])
 
 
 @kernel
@@ -432,6 +246,12 @@ def action_of(rules, player, hole):
 
 
 @kernel
+def from_right(rules, i):
+    """Return the action of a player's i-th hole (from 0) counted from their rightmost one, RULES 2."""
+    return i if rules.clockwise else rules.width - 1 - i
+
+
+@kernel
 def count_of(rules, game, player):
     """Return a player's count: store, owned holes wherever they lie, free seeds in their territory."""
     free = territory_of(rules, game, player) & ~(game.owned_south | game.owned_north)
@@ -446,9 +266,9 @@ def num_seeds(game):
 
 @kernel
 def margin_for(rules, game, total, player):
-    """Return how far a player's count leads (RULES 4): final once the round is over, else as it stands.
+    """Return a player's lead in counts (RULES 4), the value of a leaf of a search.
 
-    This is what every leaf is worth. `total` is num_seeds of the game.
+    `total` is num_seeds of the game.
     """
     margin = 2 * count_of(rules, game, SOUTH) - total
     return margin if player == SOUTH else -margin
@@ -456,26 +276,13 @@ def margin_for(rules, game, total, player):
 
 @kernel
 def with_turn(game, player, stall, end):
-    """Return the game with that player to move, that stall counter and that end."""
-    return Game(
-        board=game.board,
-        owned_south=game.owned_south,
-        owned_north=game.owned_north,
-        store_south=game.store_south,
-        store_north=game.store_north,
-        player=player,
-        stall=stall,
-        end=end,
-        territory=game.territory,
-        round=game.round,
-        starter=game.starter,
-        debt_south=game.debt_south,
-        debt_north=game.debt_north,
-    )
+    """Return the game with another player to move, stall counter and end."""
+    # Fields 5 to 7 are player, stall and end. numba slices a tuple at literal numbers only.
+    return Game(*game[:5], player, stall, end, *game[8:])
 
 
 def unpack(games: np.ndarray, num_holes: int) -> State:
-    """Write out a games array uint64 `[B, NUM_COLUMNS]` as a State (fresh arrays)."""
+    """Return a games array uint64 `[B, NUM_COLUMNS]` as a State of new arrays."""
     board = np.ascontiguousarray(games[:, :OWNED_COLUMN]).view(np.uint8)[:, :num_holes]
     fields = games.astype(np.int64)
     hole = np.arange(num_holes)
@@ -498,11 +305,11 @@ def unpack(games: np.ndarray, num_holes: int) -> State:
 
 
 def pack(state: State) -> np.ndarray:
-    """Turn a State into a games array; the inverse of :func:`unpack`. The input is trusted."""
+    """Return a State as a games array; the inverse of :func:`unpack`. The input is not checked."""
     seeds = np.atleast_2d(state.seeds)
     batch, num_holes = seeds.shape
     games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-    board = np.zeros((batch, _MAX_HOLES), np.uint8)
+    board = np.zeros((batch, 2 * MAX_ROW_WIDTH), np.uint8)
     board[:, :num_holes] = seeds
     games[:, :OWNED_COLUMN] = board.view(np.uint64)
     weights = 1 << np.arange(num_holes, dtype=np.int64)

@@ -15,16 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import seeds_in, sown
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    END_REASONS,
-    ENDLESS,
-    RUNNING,
-    State,
-    load,
-    seeds_in,
-    sown,
-)
+from mancala_env.engine.state import END_REASONS, ENDLESS, RUNNING, State, load
 from mancala_env.engine.turn import MAX_LAPS, makes_four_matter, play_turn, relays
 
 LIFT, DROP, RELAY, CAPTURE, RANSOM, STORE, OWN, PUT_BACK, PASS, NEXT, END = range(11)

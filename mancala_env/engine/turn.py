@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mancala_env.engine.board import emptied, occupied, seeds_in, seeds_within, sown, with_added
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     BOTH_STUCK,
@@ -17,14 +18,9 @@ from mancala_env.engine.state import (
     Game,
     all_holes,
     as_actions,
-    emptied,
+    from_right,
     load,
-    occupied,
-    seeds_in,
-    seeds_within,
-    sown,
     territory_of,
-    with_added,
     with_turn,
 )
 from mancala_env.rulesets import STALL_LIMIT
@@ -60,7 +56,7 @@ def legal_holes(rules, game):
     holes = free_occupied(game) & territory_of(rules, game, game.player)
     # Ludii, Leyla Gobale (Somaliland): South's first turn is played from the rightmost hole (RULES 7).
     if rules.opening == RIGHTMOST_OPENING and game.player == SOUTH and is_start_board(rules, game):
-        holes &= 1 if rules.clockwise else 1 << (rules.width - 1)
+        holes &= 1 << from_right(rules, 0)
     return holes
 
 
@@ -117,7 +113,7 @@ def sow_laps(rules, game, hole):
 
 @kernel
 def makes_four_matter(rules, game):
-    """Return the bits of the holes in which a fourth seed takes the hole instead of a relay."""
+    """Return the bits of the holes that a fourth seed takes, instead of a relay."""
     if rules.landing == UUR:
         return 0
     if rules.owns_either:
@@ -222,7 +218,7 @@ def _stall_after(game, board, owned, taken, captured):
 def settled(rules, game):
     """Return the game with the next player to move, or with the end of the round (RULES 4).
 
-    The player of `game` is the one whose turn is next. They may have to pass.
+    It is the turn of the player of `game`, who may have to pass.
     """
     free = free_occupied(game)
     mine = free & territory_of(rules, game, game.player)

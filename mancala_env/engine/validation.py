@@ -8,27 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from mancala_env.engine.board import num_bits, seeds_within
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.decorator import kernel
+from mancala_env.engine.rounds import territory_after
 from mancala_env.engine.state import (
     END_COLUMN,
     ENDLESS,
     LOAN,
     NUM_COLUMNS,
-    PAIR,
     ROUND_COLUMN,
     RUNNING,
-    SOUTH,
     TERRITORY,
     TERRITORY_COLUMN,
-    UUR,
+    WEG,
     State,
     all_holes,
     encode,
-    hole_of,
     load,
-    row_of,
-    seeds_within,
+    num_seeds,
     unpack,
     with_turn,
 )
@@ -56,29 +54,19 @@ _TOO_MANY_SEEDS, _OWNED_PAIRS, _TERRITORY, _DEBTS = 2, 9, 10, 11
 
 
 @kernel
-def _opposites(rules, bits):
-    """Return the bits of the holes opposite a set of holes."""
-    found = 0
-    for hole in range(2 * rules.width):
-        if (bits >> hole) & 1:
-            found |= 1 << (2 * rules.width - 1 - hole)
-    return found
+def _is_in_pairs(rules, bits):
+    """Return whether a set of holes contains the opposite of each of its holes."""
+    for hole in range(rules.width):
+        if ((bits >> hole) ^ (bits >> (2 * rules.width - 1 - hole))) & 1:
+            return False
+    return True
 
 
 @kernel
 def _is_possible_territory(rules, territory):
-    """Return whether South's territory is possible: a row, in Gabata with adjacent holes gained or lost."""
-    south = row_of(rules, SOUTH)
-    if rules.match != TERRITORY or territory == south:
-        return territory == south
-    for stronger in range(2):
-        bits = 0
-        for i in range(rules.width - 1):
-            action = rules.width - 1 - i if rules.clockwise else i
-            bits |= 1 << hole_of(rules, 1 - stronger, action)
-            if territory == (south | bits if stronger == SOUTH else south & ~bits):
-                return True
-    return False
+    """Return whether South's territory is possible: the own row, or after a gain or loss in Gabata."""
+    gained = num_bits(territory) - rules.width if rules.match == TERRITORY else 0
+    return abs(gained) < rules.width and territory == territory_after(rules, gained)
 
 
 @kernel
@@ -91,14 +79,7 @@ def reason_against(rules, games, b):
     holes, total = all_holes(rules), 2 * rules.width * rules.seeds
     if seeds_within(game.board, ~holes & 0xFFFFFF):
         return 1
-    low, middle, high = game.board.low, game.board.middle, game.board.high
-    seeds = game.store_south + game.store_north
-    for byte in range(8):
-        shift = np.uint64(8 * byte)
-        seeds += np.int64((low >> shift) & np.uint64(0xFF))
-        seeds += np.int64((middle >> shift) & np.uint64(0xFF))
-        seeds += np.int64((high >> shift) & np.uint64(0xFF))
-    if seeds > total:
+    if num_seeds(game) > total:
         return _TOO_MANY_SEEDS
     if game.player > 1:
         return 3
@@ -113,16 +94,12 @@ def reason_against(rules, games, b):
     owned = game.owned_south | game.owned_north
     if game.owned_south & game.owned_north or owned & ~holes:
         return 8
-    if rules.landing == UUR or rules.landing == PAIR:
-        if _opposites(rules, game.owned_south) != game.owned_south:
-            return _OWNED_PAIRS
-        if _opposites(rules, game.owned_north) != game.owned_north:
-            return _OWNED_PAIRS
+    is_paired = _is_in_pairs(rules, game.owned_south) and _is_in_pairs(rules, game.owned_north)
+    if rules.landing != WEG and not is_paired:
+        return _OWNED_PAIRS
     if not _is_possible_territory(rules, game.territory):
         return _TERRITORY
-    if (
-        rules.match != LOAN and game.debt_south + game.debt_north
-    ) or game.debt_south + game.debt_north > total:
+    if game.debt_south + game.debt_north > (total if rules.match == LOAN else 0):
         return _DEBTS
     if game.end != ENDLESS:
         after = settled(rules, with_turn(game, game.player, game.stall, RUNNING))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import seeds_within
 from mancala_env.engine.coordinates import holes_seen_by
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
@@ -34,7 +35,6 @@ from mancala_env.engine.state import (
     num_seeds,
     owned_by,
     row_of,
-    seeds_within,
     store_of,
     unpack,
 )

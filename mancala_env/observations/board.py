@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import seeds_in
 from mancala_env.engine.coordinates import holes_seen_by
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.decorator import kernel
@@ -23,7 +24,6 @@ from mancala_env.engine.state import (
     hole_of,
     load,
     pack,
-    seeds_in,
 )
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidArgument

@@ -21,18 +21,10 @@ from hashlib import sha256
 import numpy as np
 
 from mancala_env._util.package_data import rulesets_with
+from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
-from mancala_env.engine.state import (
-    RUNNING,
-    encode,
-    hole_of,
-    load,
-    margin_for,
-    nth_bit,
-    num_bits,
-    num_seeds,
-)
+from mancala_env.engine.state import RUNNING, encode, hole_of, load, margin_for, num_seeds
 from mancala_env.engine.turn import legal_actions, play_turn
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value import UNIT, leaf_value, unit_of

@@ -26,19 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below
-from mancala_env.engine.state import (
-    NUM_COLUMNS,
-    RUNNING,
-    SOUTH,
-    action_of,
-    load,
-    nth_bit,
-    num_bits,
-    num_seeds,
-    save,
-)
+from mancala_env.engine.state import NUM_COLUMNS, RUNNING, SOUTH, action_of, load, num_seeds, save
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.networks.value import leaf_value, unit_of
 from mancala_env.search.piecewise import ACTIVE

@@ -32,18 +32,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    NUM_COLUMNS,
-    SOUTH,
-    Rules,
-    action_of,
-    load,
-    nth_bit,
-    num_bits,
-    num_seeds,
-    save,
-)
+from mancala_env.engine.state import NUM_COLUMNS, SOUTH, Rules, action_of, load, num_seeds, save
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.networks.value import UNIT, leaf_value
 from mancala_env.rulesets import Ruleset

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import nth_bit, num_bits, seeds_within
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.state import (
@@ -33,11 +34,8 @@ from mancala_env.engine.state import (
     action_of,
     load,
     margin_for,
-    nth_bit,
-    num_bits,
     num_seeds,
     owned_by,
-    seeds_within,
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn

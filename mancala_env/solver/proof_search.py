@@ -48,21 +48,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import Board, nth_bit, num_bits, seeds_within
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    RUNNING,
-    SOUTH,
-    STALLED,
-    UUR,
-    Board,
-    Game,
-    action_of,
-    load,
-    nth_bit,
-    num_bits,
-    owned_by,
-    seeds_within,
-)
+from mancala_env.engine.state import RUNNING, SOUTH, STALLED, UUR, Game, action_of, load, owned_by
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
 from mancala_env.solver.proofs import (
     NO_RANSOM,

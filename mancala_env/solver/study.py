@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mancala_env.engine.board import seeds_within
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     RIGHTMOST_OPENING,
@@ -28,7 +29,6 @@ from mancala_env.engine.state import (
     owned_by,
     row_of,
     save,
-    seeds_within,
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn

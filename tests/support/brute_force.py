@@ -13,7 +13,8 @@ import numba
 import numpy as np
 
 from mancala_env import Position
-from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load, nth_bit, num_bits
+from mancala_env.engine.board import nth_bit, num_bits
+from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load
 from mancala_env.engine.turn import legal_holes, play_turn
 
 UNKNOWN = -10_000

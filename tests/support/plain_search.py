@@ -8,7 +8,8 @@ import numba
 import numpy as np
 
 from mancala_env import Ruleset
-from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load, nth_bit, num_bits, save
+from mancala_env.engine.board import nth_bit, num_bits
+from mancala_env.engine.state import RUNNING, SOUTH, count_of, encode, load, save
 from mancala_env.engine.turn import legal_holes, play_turn, settled
 
 UNKNOWN = -10_000

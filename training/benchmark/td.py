@@ -16,6 +16,7 @@ import numpy as np
 
 from mancala_env import agents
 from mancala_env.benchmark import Point
+from mancala_env.engine.board import nth_bit, num_bits, seeds_in, seeds_within
 from mancala_env.engine.episode import encode_episode, new_episode
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random, random_below
@@ -26,11 +27,7 @@ from mancala_env.engine.state import (
     count_of,
     encode,
     hole_of,
-    nth_bit,
-    num_bits,
     owned_by,
-    seeds_in,
-    seeds_within,
     store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
