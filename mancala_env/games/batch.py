@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.checks import mask, seed_of, truth, whole
-from mancala_env.engine.coordinates import hole_of as hole_of_action
+from mancala_env.engine.coordinates import holes_seen_by
 from mancala_env.engine.episode import (
     Rounds,
     encode_episode,
@@ -276,19 +276,11 @@ class Batch:
         if not 1 <= len(wanted) <= _MOST_GAMES_DRAWN:
             raise InvalidArgument(f"1 to {_MOST_GAMES_DRAWN} games can be drawn at once, not {len(wanted)}")
         rows = [whole("a game", b, 0, self.num_games - 1) for b in wanted]
-        state = unpack(self.games[rows], self.ruleset.num_holes)
-        scenes = [
-            describe(
-                self.ruleset,
-                state,
-                b,
-                legal=[
-                    hole_of_action(self.ruleset, int(state.player[b]), int(a)) for a in legal.nonzero()[0]
-                ],
-                caption=None,
-            )
-            for b, legal in enumerate(self.legal_mask[rows])
-        ]
+        scenes = []
+        for b in rows:
+            state = unpack(self.games[b : b + 1], self.ruleset.num_holes)
+            legal = holes_seen_by(self.ruleset, state.player)[0][np.flatnonzero(self.legal_mask[b])]
+            scenes.append(describe(self.ruleset, state, legal=legal.tolist()))
         columns = min(columns, len(scenes))
         return grid(scenes, columns, theme=theme, width=280 * columns if width is None else width)
 

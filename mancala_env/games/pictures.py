@@ -25,7 +25,8 @@ from mancala_env.errors import InvalidArgument
 from mancala_env.games.picture_checks import refuse_for_animation
 from mancala_env.games.position import Position
 from mancala_env.games.records import GameRecord
-from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, ends_of
+from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, caption, ends_of, steps
+from mancala_env.render.scene import describe
 
 if TYPE_CHECKING:
     from mancala_env.render.pixels import Frame
@@ -139,37 +140,40 @@ def frames_of_turn(
     position: Position,
     action: int,
     *,
+    seed_seconds: float = SEED_SECONDS,
     max_laps: int = MAX_LAPS_SHOWN,
     rest_seconds: float = _LAST_SECONDS,
     **looks: Any,
 ) -> Iterator["Frame"]:
-    """Draw a turn as frames; the position does not change.
+    """Draw a turn with a frame for each event, a ring around its hole, and a badge with the seeds in hand.
 
     Args:
-        position: Position before the turn.
+        position: Position before the turn; it does not change.
         action: The action.
+        seed_seconds: Time that a seed takes to fall.
         max_laps: Most laps of a relay that are shown.
         rest_seconds: Duration of the last frame, which shows the position after the turn.
-        looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
+        looks: `width` and `theme` of :func:`mancala_env.render.pixels.pixels_of`.
 
     Raises:
         IllegalMove: The action is illegal.
         ImportError: pillow is not installed.
     """
     with needing("a picture in pixels", "render"):
-        from mancala_env.render.pixels import turn_frames
-    timeline = position.timeline(action)
+        from mancala_env.render.pixels import Frame, pixels_of
+    ruleset, timeline = position.ruleset, position.timeline(action)
+    for step in steps(position.state, timeline, seed_seconds, max_laps)[:-1]:
+        scene = describe(
+            ruleset,
+            step.state,
+            last=[hole for hole in (step.event.hole,) if hole >= 0 and hole != step.source],
+            hand=(step.source, step.in_hand) if step.source >= 0 else None,
+            caption=caption(ruleset, timeline, step),
+        )
+        yield Frame(pixels_of(scene, **looks), step.seconds)
     after = position.copy()
     after.play(action)
-    yield from turn_frames(
-        position.ruleset,
-        position.state,
-        timeline,
-        after.scene(last=ends_of(timeline)),
-        max_laps=max_laps,
-        rest_seconds=rest_seconds,
-        **looks,
-    )
+    yield Frame(pixels_of(after.scene(last=ends_of(timeline)), **looks), rest_seconds)
 
 
 def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Iterator["Frame"]:
@@ -178,7 +182,8 @@ def game_frames(record: GameRecord, *, max_laps: int = 6, **looks: Any) -> Itera
     Args:
         record: The game.
         max_laps: Most laps of a relay that are shown.
-        looks: `width`, `theme` and `seed_seconds` of :func:`mancala_env.render.pixels.turn_frames`.
+        looks: `seed_seconds` of :func:`frames_of_turn`; `width` and `theme` of
+            :func:`mancala_env.render.pixels.pixels_of`.
 
     Raises:
         InvalidRecord: A turn does not fit the rules.

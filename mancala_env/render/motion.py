@@ -15,6 +15,7 @@ MAX_LAPS_SHOWN = 24
 """Most laps of a relay that are shown; the last lap always is."""
 SEED_SECONDS = 0.18
 """Default time that a seed takes to fall."""
+PLAYERS = ("South", "North")
 _SEEDS_LONG = {
     "lift": 1.5, "drop": 1.0, "relay": 1.0, "capture": 2.5, "ransom": 2.5, "store": 3.0, "own": 3.5,
     "put_back": 5.0, "skip": 4.0, "pass": 4.0, "next": 0.0, "end": 0.0,
@@ -100,14 +101,10 @@ def ends_of(timeline: Timeline) -> tuple[int, ...]:
 
 def caption(ruleset: Ruleset, timeline: Timeline, step: Step) -> str:
     """Describe a step in one line."""
-    player = ("South", "North")[timeline.player]
-    event = step.event
-    first = turn_name(ruleset, timeline.player, timeline.hole)
-    if event.kind in ("lift", "drop", "relay"):
-        return f"{player} sows {first}" + (
-            f", lap {step.lap} of {timeline.laps}" if timeline.laps > 1 else ""
-        )
-    return sentence(ruleset, event)
+    if step.event.kind not in ("lift", "drop", "relay"):
+        return sentence(ruleset, step.event)
+    lap = f", lap {step.lap} of {timeline.laps}" if timeline.laps > 1 else ""
+    return f"{PLAYERS[timeline.player]} sows {turn_name(ruleset, timeline.player, timeline.hole)}{lap}"
 
 
 def turn_name(ruleset: Ruleset, player: int, hole: int) -> str:
@@ -123,38 +120,32 @@ def place_name(ruleset: Ruleset, hole: int) -> str:
 
 def sentence(ruleset: Ruleset, event: Event) -> str:
     """Describe an event in words."""
-    player = ("South", "North")[event.player]
-    where = place_name(ruleset, event.hole) if event.hole >= 0 else ""
-    seeds = f"{event.seeds} seed" + ("" if event.seeds == 1 else "s")
-    match event.kind:
-        case "lift":
-            return f"{player} lifts {seeds} from {where}"
-        case "drop":
-            return f"one into {where}"
-        case "relay":
-            return f"{where} holds {event.seeds}: on from there"
-        case "capture":
-            return f"{player} captures {seeds} from {where}"
-        case "ransom":
-            return f"{player} wins back {seeds} from {where}"
-        case "store":
-            return f"{seeds} into {player}'s store"
-        case "own":
-            return f"{where} becomes {player}'s" + {"uur": " uur", "pair": "", "weg": " weg"}[ruleset.landing]
-        case "put_back":
-            return "The relay never ends: every seed goes back"
-        case "skip":
-            return f"{event.seeds} more laps"
-        case "pass":
-            return f"{player} has no hole to sow and passes"
-        case "next":
-            return f"{player} to move"
-        case _:
-            return {
-                "stuck": "The round is over: no hole to sow",
-                "stall": "The round is over: 50 turns changed nothing",
-                "endless": "The round is over",
-            }[event.reason]
+    return _SENTENCES[event.reason or event.kind].format(
+        player=PLAYERS[event.player],
+        where=place_name(ruleset, event.hole) if event.hole >= 0 else "",
+        number=event.seeds,
+        seeds=f"{event.seeds} seed" + ("" if event.seeds == 1 else "s"),
+        owned={"uur": " uur", "pair": "", "weg": " weg"}[ruleset.landing],
+    )
+
+
+# By kind of event; at the end of a round by its reason.
+_SENTENCES = {
+    "lift": "{player} lifts {seeds} from {where}",
+    "drop": "one into {where}",
+    "relay": "{where} holds {number}: on from there",
+    "capture": "{player} captures {seeds} from {where}",
+    "ransom": "{player} wins back {seeds} from {where}",
+    "store": "{seeds} into {player}'s store",
+    "own": "{where} becomes {player}'s{owned}",
+    "put_back": "The relay never ends: every seed goes back",
+    "skip": "{number} more laps",
+    "pass": "{player} has no hole to sow and passes",
+    "next": "{player} to move",
+    "stuck": "The round is over: no hole to sow",
+    "stall": "The round is over: 50 turns changed nothing",
+    "endless": "The round is over",
+}
 
 
 def in_words(ruleset: Ruleset, timeline: Timeline) -> list[str]:

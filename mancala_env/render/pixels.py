@@ -11,18 +11,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mancala_env._util.command_line import needing
-from mancala_env.engine.state import State
-from mancala_env.engine.timeline import Timeline
 from mancala_env.render.colours import PALETTES, rgb
-from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, caption, steps
-from mancala_env.render.scene import Box, Disc, Outline, Scene, Shape, Words, describe
-from mancala_env.rulesets import Ruleset
+from mancala_env.render.scene import Box, Disc, Outline, Scene, Shape, Words
 
 with needing("a picture in pixels", "render"):
     from PIL import Image, ImageDraw, ImageFont
 
 PixelTheme = Literal["light", "dark"]
-PIXEL_THEMES = ("light", "dark")
 WIDTH = 640
 """Default width in pixels. A board with six holes per row is readable from 400 on."""
 _COLOURS = {
@@ -86,45 +81,6 @@ def grid_of(scenes: Sequence[Scene], columns: int, *, width: int, theme: PixelTh
     return np.asarray(whole).copy()
 
 
-def turn_frames(
-    ruleset: Ruleset,
-    state: State,
-    timeline: Timeline,
-    after: Scene,
-    *,
-    width: int = WIDTH,
-    theme: PixelTheme = "light",
-    seed_seconds: float = SEED_SECONDS,
-    max_laps: int = MAX_LAPS_SHOWN,
-    rest_seconds: float = 2.5,
-) -> Iterable[Frame]:
-    """Draw a turn with a frame for each event, a ring around its hole, and a badge with the seeds in hand.
-
-    Args:
-        ruleset: The ruleset.
-        state: Position before the turn, B = 1.
-        timeline: The turn.
-        after: Scene of the position after the turn, for the last frame.
-        width: Width in pixels.
-        theme: "light" or "dark".
-        seed_seconds: Time that a seed takes to fall.
-        max_laps: Most laps of a relay that are shown.
-        rest_seconds: Duration of the last frame.
-    """
-    for step in steps(state, timeline, seed_seconds, max_laps)[:-1]:
-        event = step.event
-        hand = (step.source, step.in_hand) if step.source >= 0 else None
-        scene = describe(
-            ruleset,
-            step.state,
-            last=[event.hole] if event.hole >= 0 and event.hole != step.source else (),
-            hand=hand,
-            caption=caption(ruleset, timeline, step),
-        )
-        yield Frame(pixels_of(scene, width=width, theme=theme), step.seconds)
-    yield Frame(pixels_of(after, width=width, theme=theme), rest_seconds)
-
-
 @lru_cache(maxsize=64)
 def _ground(shapes: tuple[Shape, ...], scale: float, size: tuple[int, int], theme: PixelTheme) -> Image.Image:
     """Draw the shapes that do not change between frames."""
@@ -156,69 +112,56 @@ def _stamps(shape: Shape, scale: float) -> tuple[_Stamp, ...]:
         case Words():
             return _words(shape, scale)
         case Disc():
-            reach = shape.r + shape.line / 2
-            bounds = (shape.x - reach, shape.y - reach, shape.x + reach, shape.y + reach)
+            points = (shape.x - shape.r, shape.y - shape.r), (shape.x + shape.r, shape.y + shape.r)
         case Box():
-            half = shape.line / 2
-            bounds = (
-                shape.x - half,
-                shape.y - half,
-                shape.x + shape.width + half,
-                shape.y + shape.height + half,
-            )
+            points = (shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)
         case Outline():
-            xs, ys = zip(*shape.points, strict=True)
-            half = shape.line
-            bounds = (min(xs) - half, min(ys) - half, max(xs) + half, max(ys) + half)
+            points = shape.points
+    xs, ys = zip(*points, strict=True)
+    left, top = (int((min(values) - shape.line) * scale) - 1 for values in (xs, ys))
+    right, bottom = (int((max(values) + shape.line) * scale) + 2 for values in (xs, ys))
     fine = scale * _FINER
-    left, top = int(bounds[0] * scale) - 1, int(bounds[1] * scale) - 1
-    size = (int(bounds[2] * scale) + 2 - left, int(bounds[3] * scale) + 2 - top)
+    moved = [(x * fine - left * _FINER, y * fine - top * _FINER) for x, y in points]
     found = []
     for role, is_line in ((shape.fill, False), (shape.stroke, True)):
         if role:
-            mask = Image.new("L", (size[0] * _FINER, size[1] * _FINER))
-            _draw(ImageDraw.Draw(mask), shape, fine, left * _FINER, top * _FINER, is_line)
+            mask = Image.new("L", ((right - left) * _FINER, (bottom - top) * _FINER))
+            _draw(ImageDraw.Draw(mask), shape, moved, fine, is_line)
             found.append(_Stamp(role, left, top, mask.reduce(_FINER)))
     return tuple(found)
 
 
 def _draw(
-    draw: ImageDraw.ImageDraw, shape: Disc | Box | Outline, fine: float, left: int, top: int, is_line: bool
+    draw: ImageDraw.ImageDraw,
+    shape: Disc | Box | Outline,
+    points: list[tuple[float, float]],
+    fine: float,
+    is_line: bool,
 ) -> None:
-    """Draw the filling of a shape, or its line, in white."""
-    thick = max(_FINER, round(getattr(shape, "line", 0.0) * fine))
+    """Draw the filling of a shape, or its line, in white.
+
+    `points` are the corners of the shape, or of the square around a disc, in pixels of the mask.
+    """
+    thick = max(_FINER, round(shape.line * fine))
+    paint = {"outline": 255, "width": thick} if is_line else {"fill": 255}
+    half = thick / 2 if is_line else 0
+    (x0, y0), (x1, y1), *_ = points
+    around = (x0 - half, y0 - half, x1 + half, y1 + half)
     match shape:
+        case Disc() if shape.dashed and is_line:
+            for degrees in range(0, 360, 15):
+                draw.arc(around, degrees, degrees + 8.5, fill=255, width=thick)
         case Disc():
-            x, y, r = shape.x * fine - left, shape.y * fine - top, shape.r * fine
-            outer = (x - r - thick / 2, y - r - thick / 2, x + r + thick / 2, y + r + thick / 2)
-            if not is_line:
-                draw.ellipse((x - r, y - r, x + r, y + r), fill=255)
-            elif shape.dashed:
-                for degrees in range(0, 360, 15):
-                    draw.arc(outer, degrees, degrees + 8.5, fill=255, width=thick)
-            else:
-                draw.ellipse(outer, outline=255, width=thick)
+            draw.ellipse(around, **paint)
         case Box():
-            corners = (
-                shape.x * fine - left,
-                shape.y * fine - top,
-                (shape.x + shape.width) * fine - left - 1,
-                (shape.y + shape.height) * fine - top - 1,
+            draw.rounded_rectangle(
+                (x0 - half, y0 - half, x1 + half - 1, y1 + half - 1), shape.r * fine + half, **paint
             )
-            if is_line:
-                half = thick / 2
-                corners = (corners[0] - half, corners[1] - half, corners[2] + half, corners[3] + half)
-                draw.rounded_rectangle(corners, shape.r * fine + half, outline=255, width=thick)
-            else:
-                draw.rounded_rectangle(corners, shape.r * fine, fill=255)
+        case Outline() if is_line:
+            line = [*points, *points[:2]] if shape.closed else points
+            draw.line(line, fill=255, width=thick, joint="curve")
         case Outline():
-            points = [(x * fine - left, y * fine - top) for x, y in shape.points]
-            if not is_line:
-                draw.polygon(points, fill=255)
-            else:
-                if shape.closed:
-                    points = [*points, *points[:2]]
-                draw.line(points, fill=255, width=thick, joint="curve")
+            draw.polygon(points, fill=255)
 
 
 def _words(words: Words, scale: float) -> tuple[_Stamp, ...]:

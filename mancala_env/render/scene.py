@@ -3,7 +3,8 @@
 A :class:`Layout` has the coordinates of a ruleset's board. :func:`describe` turns a position into shapes.
 Formats (:mod:`mancala_env.render.svg`, :mod:`mancala_env.render.pixels`, the web page) draw shapes, and do
 not depend on the rules. A hole shows up to 12 seeds in fixed places, so that seeds do not jump, and always
-their number. Lengths are in units of the picture, one pixel at scale 1. The y axis points down.
+their number. Lengths are in units of the picture, one pixel at scale 1. The y axis points down. A State is
+one position here: B = 1.
 
 Symbols: W row width, H = 2W holes.
 """
@@ -13,15 +14,18 @@ from functools import lru_cache
 from math import cos, pi, sin
 from typing import NamedTuple
 
-from mancala_env.engine.coordinates import action_of, square_of
+import numpy as np
+
+from mancala_env.engine.coordinates import square_of
 from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH, State
+from mancala_env.render.motion import PLAYERS, turn_name
 from mancala_env.rulesets import Ruleset
 
 MAX_SEEDS_DRAWN = 12
 """Most seeds that are drawn in a hole."""
 OWNED_WORDS = {"uur": "uur", "pair": "captured", "weg": "weg"}
 """Word for an owned hole, by the rule option `landing`."""
-PLAYERS, ROLES = ("South", "North"), ("south", "north")
+ROLES = ("south", "north")
 
 CELL, HOLE, SEED = 92.0, 38.0, 7.0
 """Width of a cell, radius of a hole, radius of a seed."""
@@ -204,7 +208,6 @@ def layout_of(ruleset: Ruleset) -> Layout:
 def describe(
     ruleset: Ruleset,
     state: State,
-    b: int = 0,
     *,
     legal: Sequence[int] = (),
     last: Sequence[int] = (),
@@ -212,41 +215,36 @@ def describe(
     arrows: Sequence[tuple[int, int]] = (),
     hand: tuple[int, int] | None = None,
     caption: str | None = None,
-    with_seeds: bool = True,
 ) -> Scene:
-    """Describe game b of a State as shapes.
+    """Describe a position as shapes.
 
     Args:
         ruleset: The ruleset.
-        state: Positions, batch first.
-        b: Index of the game.
+        state: The position, B = 1.
         legal: Holes that the player to move may sow from, highlighted.
         last: Holes of the last turn, marked: its start and the hole of its last seed.
         values: Value, probability or short word of each hole; the highest number is marked as the best.
         arrows: Pairs of holes, drawn as arrows from the first to the second.
         hand: A hole from which a player sows, and the number of seeds still in hand.
         caption: Line under the board; None: the player to move, or the end of the round.
-        with_seeds: Whether to draw seeds and numbers; animations draw their own.
     """
     layout = layout_of(ruleset)
-    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
-    title = f"{ruleset.title}, round {state.round[b]}"
-    status = status_of(ruleset, state, b)
+    seeds, owner, territory = (field[0].tolist() for field in (state.seeds, state.owner, state.territory))
+    title = f"{ruleset.title}, round {state.round[0]}"
+    status = status_of(ruleset, state)
     shapes: list[Shape] = [Box(0, 0, layout.width, layout.height, 0, "paper"), layout.board]
     for player in (NORTH, SOUTH):
         shapes += _tray(layout, player)
     for hole in range(ruleset.num_holes):
-        shapes += _strip(layout, hole, int(territory[hole]))
+        shapes += _strip(layout, hole, territory[hole])
     written = _shortened(title, layout.width - 2 * _MARGIN, TITLE)
     shapes.append(Words(_MARGIN + 4, 32, written, TITLE, "ink", "start", True, "title"))
-    if with_seeds:
-        for player in (NORTH, SOUTH):
-            shapes += _store(layout, player, int(state.stores[b, player]))
+    for player in (NORTH, SOUTH):
+        shapes += _store(layout, player, int(state.stores[0, player]))
     for hole in range(ruleset.num_holes):
-        shapes += _hole(layout, hole, int(owner[hole]), state.player[b] if hole in legal else NOBODY)
-        if with_seeds:
-            shapes += _seeds(layout, hole, int(seeds[hole]))
-        shapes += _label(layout, hole, int(owner[hole]), int(territory[hole]))
+        shapes += _hole(layout, hole, owner[hole], state.player[0] if hole in legal else NOBODY)
+        shapes += _seeds(layout, hole, seeds[hole])
+        shapes += _label(layout, hole, owner[hole], territory[hole])
     for hole in last:
         shapes.append(Disc(*layout.hole(hole), HOLE + 5, "", "mark", 2.2, True, name="last"))
     if hand is not None:
@@ -254,26 +252,25 @@ def describe(
     for start, end in arrows:
         shapes += _arrow(layout, start, end)
     shapes += _badges(layout, values or {})
-    shapes += _footer(layout, state, b, status if caption is None else caption)
-    return Scene(
-        layout.width, layout.height, tuple(shapes), f"{title}: {status}", in_words(ruleset, state, b, legal)
-    )
+    shapes += _footer(layout, state, status if caption is None else caption)
+    description = in_words(ruleset, state, legal)
+    return Scene(layout.width, layout.height, tuple(shapes), f"{title}: {status}", description)
 
 
-def status_of(ruleset: Ruleset, state: State, b: int = 0) -> str:
+def status_of(ruleset: Ruleset, state: State) -> str:
     """Return the player to move, or the outcome of the round, in words."""
-    if state.end[b] == RUNNING:
-        return f"{PLAYERS[state.player[b]]} to move"
-    south, north = _counts(ruleset, state, b)
+    if state.end[0] == RUNNING:
+        return f"{PLAYERS[state.player[0]]} to move"
+    south, north = _counts(state)
     won = "a draw" if south == north else f"{PLAYERS[int(north > south)]} won"
-    reason = {"stuck": "stuck", "stall": "stalled", "endless": "endless relay"}[END_REASONS[state.end[b]]]
+    reason = {"stuck": "stuck", "stall": "stalled", "endless": "endless relay"}[END_REASONS[state.end[0]]]
     return f"{won} {max(south, north)}-{min(south, north)} ({reason})"
 
 
-def in_words(ruleset: Ruleset, state: State, b: int = 0, legal: Sequence[int] = ()) -> str:
+def in_words(ruleset: Ruleset, state: State, legal: Sequence[int] = ()) -> str:
     """Describe everything that a picture of a position shows, in sentences."""
-    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
-    sentences = [f"{status_of(ruleset, state, b)}."]
+    seeds, owner, territory = state.seeds[0], state.owner[0], state.territory[0]
+    sentences = [f"{status_of(ruleset, state)}."]
     for player in (SOUTH, NORTH):
         row = range(player * ruleset.row_width, (player + 1) * ruleset.row_width)
         holes = []
@@ -285,24 +282,18 @@ def in_words(ruleset: Ruleset, state: State, b: int = 0, legal: Sequence[int] = 
                 words += f" ({PLAYERS[territory[hole]]}'s territory)"
             holes.append(words)
         sentences.append(f"{PLAYERS[player]}'s row in sowing order: {', '.join(holes)}.")
-    sentences.append(f"Stores: South {state.stores[b, SOUTH]}, North {state.stores[b, NORTH]}.")
+    sentences.append(f"Stores: South {state.stores[0, SOUTH]}, North {state.stores[0, NORTH]}.")
     if legal:
-        player = int(state.player[b])
-        names = ", ".join(f"{'SN'[player]}{action_of(ruleset, player, hole) + 1}" for hole in legal)
+        names = ", ".join(turn_name(ruleset, int(state.player[0]), hole) for hole in legal)
         sentences.append(f"Legal: {names}.")
     return " ".join(sentences)
 
 
-def _counts(ruleset: Ruleset, state: State, b: int) -> tuple[int, int]:
+def _counts(state: State) -> tuple[int, int]:
     """Return the count of each player: store, owned holes, free seeds in their territory."""
-    seeds, owner, territory = state.seeds[b], state.owner[b], state.territory[b]
-    belongs = [
-        int(territory[hole] if owner[hole] == NOBODY else owner[hole]) for hole in range(ruleset.num_holes)
-    ]
-    held = [int(state.stores[b, player]) for player in (SOUTH, NORTH)]
-    for hole, player in enumerate(belongs):
-        held[player] += int(seeds[hole])
-    return held[SOUTH], held[NORTH]
+    player_of = np.where(state.owner == NOBODY, state.territory, state.owner)
+    south = int(state.stores[0, SOUTH] + state.seeds[player_of == SOUTH].sum())
+    return south, int(state.seeds.sum() + state.stores.sum()) - south
 
 
 def _tray(layout: Layout, player: int) -> Iterator[Shape]:
@@ -350,21 +341,15 @@ def _octagon(x: float, y: float, r: float) -> tuple[tuple[float, float], ...]:
 def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
     for place in range(min(seeds, MAX_SEEDS_DRAWN)):
         yield Disc(*layout.seed(hole, place), SEED, "seed", "seed_edge", 1, name="seed")
-    yield Words(
-        *layout.number(hole),
-        str(seeds),
-        NUMBER,
-        "ink" if seeds else "faint",
-        bold=True,
-        name=f"number-{hole}",
-    )
+    role = "ink" if seeds else "faint"
+    yield Words(*layout.number(hole), str(seeds), NUMBER, role, bold=True, name=f"number-{hole}")
 
 
 def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]:
     """Draw the label of a hole: its turn, or its word and a triangle to its owner."""
     x, y = layout.label(hole)
     if owner == NOBODY:
-        turn = f"{'SN'[sower]}{action_of(layout.ruleset, sower, hole) + 1}"
+        turn = turn_name(layout.ruleset, sower, hole)
         yield Words(x, y, turn, WORD, "faint", name=f"label-{hole}")
         return
     word = OWNED_WORDS[layout.ruleset.landing]
@@ -380,25 +365,21 @@ def _triangle(x: float, y: float, r: float, player: int, name: str = "") -> Outl
     return Outline(((x, y + tip), (x - r, y - tip), (x + r, y - tip)), ROLES[player], name=name)
 
 
-def _footer(layout: Layout, state: State, b: int, caption: str) -> Iterator[Shape]:
+def _footer(layout: Layout, state: State, caption: str) -> Iterator[Shape]:
     """Draw the line under the board: score, mark of the player to move, and caption."""
-    counts = _counts(layout.ruleset, state, b)
-    score = f"{counts[SOUTH]} : {counts[NORTH]}"
+    south, north = _counts(state)
+    score = f"{south} : {north}"
     if layout.ruleset.row_width > 3:
         score = f"South {score} North"
     score_at = layout.width - _MARGIN - 4
     yield Words(score_at, layout.footer, score, WORD, "faint", "end", name="score")
     room = layout.width - 2 * _MARGIN - 36 - len(score) * WORD * _LETTER
-    yield from _turn_mark(layout, int(state.player[b]), state.end[b] == RUNNING)
-    line = _shortened(caption, room, LINE)
-    yield Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
-
-
-def _turn_mark(layout: Layout, player: int, is_running: bool) -> Iterator[Shape]:
-    if is_running:
-        yield _triangle(_MARGIN + 12, layout.footer - 7.5, 8, player, "turn")
+    if state.end[0] == RUNNING:
+        yield _triangle(_MARGIN + 12, layout.footer - 7.5, 8, int(state.player[0]), "turn")
     else:
         yield Box(_MARGIN + 5, layout.footer - 15, 15, 15, 2, "faint", name="turn")
+    line = _shortened(caption, room, LINE)
+    yield Words(_MARGIN + 26, layout.footer, line, LINE, "ink", "start", True, "caption")
 
 
 def _hand(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:

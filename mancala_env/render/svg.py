@@ -5,18 +5,19 @@ reduced motion see the position after the turn.
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from html import escape
-from typing import Any, Literal, NamedTuple
+from itertools import count, pairwise
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from mancala_env._util.checks import one_of
-from mancala_env.engine.state import State
+from mancala_env.engine.state import NORTH, SOUTH, State
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import InvalidArgument
 from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
-from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, Step, caption, steps
+from mancala_env.render.motion import caption, steps
 from mancala_env.render.motion import in_words as turn_in_words
 from mancala_env.render.scene import (
     HOLE,
@@ -25,7 +26,6 @@ from mancala_env.render.scene import (
     SEED,
     Box,
     Disc,
-    Layout,
     Outline,
     Scene,
     Shape,
@@ -40,6 +40,10 @@ THEMES = ("auto", "light", "dark")
 
 _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 _REST_SECONDS = 2.5  # pause after a turn, before the animation repeats
+_FOOTER = ("caption", "score", "turn")
+
+_Point = tuple[float, float]
+_Value = TypeVar("_Value", bound=Hashable)
 
 
 def check_look(theme: Any, width: Any) -> None:
@@ -88,8 +92,6 @@ def animated(
     *,
     theme: Theme = "auto",
     width: float | None = None,
-    seed_seconds: float = SEED_SECONDS,
-    max_laps: int = MAX_LAPS_SHOWN,
     position: str = "",
 ) -> str:
     """Write a turn as an animated SVG document that repeats.
@@ -101,11 +103,9 @@ def animated(
         after: Position after the turn, B = 1, which is shown without motion.
         theme: As in :func:`svg_of`.
         width: As in :func:`svg_of`.
-        seed_seconds: Time that a seed takes to fall.
-        max_laps: Most laps of a relay that are shown.
         position: The position before the turn as text; see :func:`svg_of`.
     """
-    return _Film(ruleset, state, timeline, after, seed_seconds, max_laps).svg(theme, width, position)
+    return _Film(ruleset, state, timeline, after).svg(theme, width, position)
 
 
 def grid(scenes: Sequence[Scene], columns: int, *, theme: Theme = "auto", width: float | None = None) -> str:
@@ -187,269 +187,189 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-class _Move(NamedTuple):
-    """A move of a seed from (x, y), from `begin` to `end` in seconds."""
-
-    begin: float
-    end: float
-    x: float
-    y: float
-
-
-def _at_point(x: float, y: float) -> str:
-    return f"transform:translate({_n(x)}px,{_n(y)}px)"
-
-
 class _Film:
-    """The animation of a turn, seed by seed.
+    """The animation of a turn, seed by seed. Without motion it shows the position after the turn.
 
     A *heap* is a hole or a store, and a *place* is the number of a seed in it. Each seed moves from place to
-    place. Without motion, the position after the turn is shown.
+    place. Everything else appears and disappears.
     """
 
-    def __init__(
-        self,
-        ruleset: Ruleset,
-        state: State,
-        timeline: Timeline,
-        after: State,
-        seed_seconds: float,
-        max_laps: int,
-    ) -> None:
-        self.ruleset, self.state, self.after, self.timeline = ruleset, state, after, timeline
-        self.layout: Layout = layout_of(ruleset)
-        self.steps: list[Step] = steps(state, timeline, seed_seconds, max_laps)
+    def __init__(self, ruleset: Ruleset, state: State, timeline: Timeline, after: State) -> None:
+        self.ruleset, self.state, self.timeline = ruleset, state, timeline
+        self.layout = layout_of(ruleset)
+        self.steps = steps(state, timeline)
+        self.before, self.after = describe(ruleset, state), describe(ruleset, after)
         self.sown = self.steps[-1].start
         self.seconds = self.sown + _REST_SECONDS
+        self.owned = {step.event.hole: step.start for step in self.steps if step.event.kind == "own"}
         self.keyframes: list[str] = []
-        self.num_holes = ruleset.num_holes
-        self.name = _name(state, timeline, seed_seconds, max_laps)
+        self.name = _name(state, timeline)
         """Prefix of the names of this picture's keyframes, unique on a page."""
 
     def svg(self, theme: Theme, width: float | None, position: str) -> str:
-        still = describe(self.ruleset, self.after, with_seeds=False)
         moving = "".join((self._owned(), self._seeds(), self._numbers(), self._ring(), self._captions()))
-        hidden = ("caption", "score", "turn")
-        owned = self._newly_owned()
-        shapes = [
-            shape
-            for shape in still.shapes
-            if shape.name not in hidden and not self._appears(shape.name, owned)
-        ]
         timing = f"{_n2(self.seconds)}s infinite"
         css = (
             f".{self.name}f{{animation:{timing} linear}}.{self.name}s{{animation:{timing} step-end}}"
             # Without keyframes nothing moves.
             f"@media(prefers-reduced-motion:no-preference){{{''.join(self.keyframes)}}}"
         )
-        said = " ".join(turn_in_words(self.ruleset, self.timeline))
-        scene = still._replace(
-            shapes=tuple(shapes), title=f"{still.title} (a turn, sown seed by seed)", description=said
+        scene = self.after._replace(
+            shapes=tuple(shape for shape in self.after.shapes if not self._is_animated(shape.name)),
+            title=f"{self.after.title} (a turn, sown seed by seed)",
+            description=" ".join(turn_in_words(self.ruleset, self.timeline)),
         )
         inside = f"<style>{css}</style>{moving}"
         return svg_of(scene, theme=theme, width=width, inside=inside, position=position)
 
-    # Seeds
+    def _is_animated(self, name: str) -> bool:
+        kind, _, hole = name.rpartition("-")
+        if kind in ("owned", "hole", "label"):
+            return int(hole) in self.owned
+        return kind in ("number", "store") or name == "seed" or name in _FOOTER
 
     def _seeds(self) -> str:
-        places, ways = self._ways()
-        drawn = []
-        for seed, (x, y) in enumerate(places):
-            way = ways[seed]
-            style = _at_point(x, y)
-            if way:
-                style += f";animation-name:{self.name}s{seed}"
-                self._seed_keyframes(f"{self.name}s{seed}", way, (x, y))
-            moves = f' class="{self.name}f"' if way else ""
-            drawn.append((bool(way), f'<circle r="{_n(SEED)}"{moves} style="{style}"/>'))
+        resting, moving = [], []
+        for seed, (end, moves) in enumerate(self._moves()):
+            if not moves:
+                resting.append(f'<circle r="{_n(SEED)}" style="{_at_point(*end)}"/>')
+                continue
+            name = f"{self.name}s{seed}"
+            stops = "".join(f"{self._at(when)}{{{_at_point(*point)}}}" for when, point in moves)
+            self.keyframes.append(f"@keyframes {name}{{0%{{{_at_point(*moves[0][1])}}}{stops}}}")
+            style = f"{_at_point(*end)};animation-name:{name}"
+            moving.append(f'<circle r="{_n(SEED)}" class="{self.name}f" style="{style}"/>')
         # Moving seeds are drawn over the others.
-        circles = "".join(circle for _, circle in sorted(drawn, key=lambda seed: seed[0]))
-        return f'<g fill="var(--m-seed)" stroke="var(--m-seed_edge)">{circles}</g>'
+        return f'<g fill="var(--m-seed)" stroke="var(--m-seed_edge)">{"".join(resting + moving)}</g>'
 
-    def _ways(self) -> tuple[list[tuple[float, float]], list[list[_Move]]]:
+    def _moves(self) -> list[tuple[_Point, list[tuple[float, _Point]]]]:
         """Follow every seed.
 
         Returns:
-            The final position of each seed, and its moves.
+            The final position of each seed, and its positions at the begin and end of each move.
         """
-        start = self.state
-        heaps: list[list[int | None]] = []
-        position: list[tuple[float, float]] = []
-        for heap, number in enumerate([*start.seeds[0].tolist(), *start.stores[0].tolist()]):
-            heaps.append([])
-            for place in range(number):
-                heaps[heap].append(len(position))
-                position.append(self._place(heap, place))
-        ways: list[list[_Move]] = [[] for _ in position]
+        heaps: list[dict[int, int]] = []  # the seed at each occupied place
+        position: list[_Point] = []
+        for heap, number in enumerate(_heaps_in(self.state)):
+            heaps.append({place: len(position) + place for place in range(number)})
+            position += [self._place(heap, place) for place in range(number)]
+        moves: list[list[tuple[float, _Point]]] = [[] for _ in position]
         for step in self.steps:
-            wanted = [*step.state.seeds[0].tolist(), *step.state.stores[0].tolist()]
-            lying = [sum(seed is not None for seed in heap) for heap in heaps]
-            moving = [
-                (heap, place)
-                for heap in range(len(heaps))
-                for place in _last_of(heaps[heap], lying[heap] - wanted[heap])
+            wanted = _heaps_in(step.state)
+            in_hand = [
+                lying.pop(place)
+                for lying, number in zip(heaps, wanted, strict=True)
+                for place in sorted(lying, reverse=True)[: max(0, len(lying) - number)]
             ]
-            for heap in range(len(heaps)):
-                for _ in range(wanted[heap] - lying[heap]):
-                    from_heap, from_place = moving.pop(0)
-                    seed = heaps[from_heap][from_place]
-                    assert seed is not None
-                    heaps[from_heap][from_place] = None
-                    place = _first_free(heaps[heap])
-                    heaps[heap][place] = seed
-                    ways[seed].append(_Move(step.start, step.start + step.seconds, *position[seed]))
+            for heap, lying in enumerate(heaps):
+                while len(lying) < wanted[heap]:
+                    seed = in_hand.pop(0)
+                    place = next(place for place in count() if place not in lying)
+                    lying[place] = seed
+                    moves[seed].append((step.start, position[seed]))
                     position[seed] = self._place(heap, place)
-        return position, ways
+                    moves[seed].append((step.start + step.seconds, position[seed]))
+        return list(zip(position, moves, strict=True))
 
-    def _place(self, heap: int, place: int) -> tuple[float, float]:
-        if heap < self.num_holes:
+    def _place(self, heap: int, place: int) -> _Point:
+        if heap < self.ruleset.num_holes:
             return self.layout.seed(heap, place)
-        return self.layout.tray_seed(heap - self.num_holes, place)
-
-    def _seed_keyframes(self, name: str, way: Sequence[_Move], end: tuple[float, float]) -> None:
-        """Write the keyframes of a seed: it rests between its moves."""
-        stops = [f"0%{{{_at_point(way[0].x, way[0].y)}}}"]
-        for move, (x, y) in zip(way, [*((move.x, move.y) for move in way[1:]), end], strict=True):
-            stops.append(f"{self._at(move.begin)}{{{_at_point(move.x, move.y)}}}")
-            stops.append(f"{self._at(move.end)}{{{_at_point(x, y)}}}")
-        self.keyframes.append(f"@keyframes {name}{{{''.join(stops)}to{{{_at_point(*end)}}}}}")
+        return self.layout.tray_seed(heap - self.ruleset.num_holes, place)
 
     def _at(self, seconds: float) -> str:
         return f"{_n2(100 * seconds / self.seconds)}%"
 
-    # Numbers: each hole and store has a column of numbers, of which one is visible
+    def _track(self, values: Iterable[tuple[float, _Value]], draw: Callable[[_Value], str]) -> str:
+        """Draw each of several values while it holds.
 
-    def _numbers(self) -> str:
-        drawn = []
-        for heap in range(self.num_holes + 2):
-            x, y = (
-                self.layout.number(heap)
-                if heap < self.num_holes
-                else self.layout.tray_number(heap - self.num_holes)
-            )
-            numbers = [(0.0, self._in_heap(self.state, heap))]
-            for step in self.steps:
-                number = self._in_heap(step.state, heap)
-                if number != numbers[-1][1]:
-                    numbers.append((step.start + step.seconds, number))
-            if len(numbers) == 1:
-                drawn.append(f'<text x="{_n(x)}" y="{_n(y)}">{numbers[0][1]}</text>')
+        Args:
+            values: The begin of each period in seconds, and the value from then on.
+            draw: Function that draws a value.
+        """
+        periods: dict[_Value, list[tuple[float, float]]] = {}
+        for (begin, value), (end, _) in pairwise([*values, (self.seconds, None)]):
+            if begin == end:
                 continue
-            drawn.append(self._column(f"{self.name}n{heap}", x, y, numbers))
-        written = f'font-size="{_n(NUMBER)}" font-weight="700" text-anchor="middle" fill="var(--m-ink)"'
-        return f"<g {written}>{''.join(drawn)}</g>"
+            of_value = periods.setdefault(value, [])
+            if of_value and of_value[-1][1] == begin:
+                begin, _ = of_value.pop()
+            of_value.append((begin, end))
+        return "".join(self._during(draw(value), times) for value, times in periods.items())
 
-    def _column(self, name: str, x: float, y: float, numbers: Sequence[tuple[float, int]]) -> str:
-        values = sorted({number for _, number in numbers})
-        pitch = 36
-        rows = "".join(
-            f'<tspan x="{_n(x)}" y="{_n(y + pitch * i)}">{value}</tspan>' for i, value in enumerate(values)
-        )
-        row = {value: i for i, value in enumerate(values)}
+    def _during(self, inside: str, periods: Sequence[tuple[float, float]]) -> str:
+        """Show SVG during some periods, and without motion if the last one lasts to the end."""
+        if not inside or periods == [(0.0, self.seconds)]:
+            return inside
+        name = f"{self.name}t{len(self.keyframes)}"
         stops = "".join(
-            f"{self._at(begin)}{{transform:translateY({-pitch * row[number]}px)}}"
-            for begin, number in numbers
+            f"{self._at(begin)}{{opacity:1}}"
+            + (f"{self._at(end)}{{opacity:0}}" if end < self.seconds else "")
+            for begin, end in periods
         )
-        self.keyframes.append(f"@keyframes {name}{{{stops}}}")
-        final = -pitch * row[numbers[-1][1]]
-        return (
-            f'<clipPath id="{name}"><rect x="{_n(x - 40)}" y="{_n(y - 25)}" '
-            'width="80" height="31"/></clipPath>'
-            f'<g clip-path="url(#{name})"><text class="{self.name}s" '
-            f'style="transform:translateY({final}px);animation-name:{name}">{rows}</text></g>'
-        )
-
-    def _in_heap(self, state: State, heap: int) -> int:
-        if heap < self.num_holes:
-            return int(state.seeds[0, heap])
-        return int(state.stores[0, heap - self.num_holes])
-
-    # Parts that appear during the turn
-
-    def _newly_owned(self) -> dict[int, float]:
-        return {step.event.hole: step.start for step in self.steps if step.event.kind == "own"}
-
-    @staticmethod
-    def _appears(name: str, owned: Mapping[int, float]) -> bool:
-        kind, _, hole = name.rpartition("-")
-        return kind in ("owned", "label", "hole") and hole.isdigit() and int(hole) in owned
+        self.keyframes.append(f"@keyframes {name}{{0%{{opacity:0}}{stops}}}")
+        opacity = int(periods[-1][1] == self.seconds)
+        return f'<g class="{self.name}s" opacity="{opacity}" style="animation-name:{name}">{inside}</g>'
 
     def _owned(self) -> str:
         """Draw holes that become owned, before and after that moment."""
-        owned = self._newly_owned()
-        drawn = []
-        for hole, when in owned.items():
-            for stage, scene in enumerate((self.state, self.after)):
-                shapes = describe(self.ruleset, scene, with_seeds=False).shapes
-                inside = "".join(_shape(shape) for shape in shapes if self._appears(shape.name, {hole: 0.0}))
-                label = f"{self.name}o{hole}{'ab'[stage]}"
-                seen = ("1", "0") if stage == 0 else ("0", "1")
-                self.keyframes.append(
-                    f"@keyframes {label}{{0%{{opacity:{seen[0]}}}{self._at(when)},to{{opacity:{seen[1]}}}}}"
-                )
-                drawn.append(
-                    f'<g opacity="{seen[1]}" class="{self.name}s" style="animation-name:{label}">{inside}</g>'
-                )
-        return "".join(drawn)
+        drawn = ""
+        for hole, when in self.owned.items():
+            names = (f"owned-{hole}", f"hole-{hole}", f"label-{hole}")
+            scenes = [(0.0, self.before), (when, self.after)]
+            drawn += self._track(scenes, lambda scene, names=names: _shapes(scene, names))
+        return drawn
+
+    def _numbers(self) -> str:
+        places = [self.layout.number(hole) for hole in range(self.ruleset.num_holes)]
+        places += [self.layout.tray_number(player) for player in (SOUTH, NORTH)]
+        heaps = [(0.0, _heaps_in(self.state))]
+        heaps += [(step.start + step.seconds, _heaps_in(step.state)) for step in self.steps]
+        drawn = ""
+        for heap, (x, y) in enumerate(places):
+            at = f'x="{_n(x)}" y="{_n(y)}"'
+            numbers = [(begin, lying[heap]) for begin, lying in heaps]
+            drawn += self._track(numbers, lambda number, at=at: f"<text {at}>{number}</text>")
+        written = f'font-size="{_n(NUMBER)}" font-weight="700" text-anchor="middle" fill="var(--m-ink)"'
+        return f"<g {written}>{drawn}</g>"
 
     def _ring(self) -> str:
-        """Draw the ring around the hole of the current event."""
-        stops = ["0%{opacity:0}"]
+        """Draw a ring around the hole of the current event."""
+        holes = [(0.0, -1)]
         for step in self.steps:
             if step.event.kind in ("lift", "capture", "ransom", "own"):
-                x, y = self.layout.hole(step.event.hole)
-                stops.append(f"{self._at(step.start)}{{opacity:1;transform:translate({_n(x)}px,{_n(y)}px)}}")
-            elif step.event.kind in ("store", "put_back", "pass", "next", "end", "skip"):
-                stops.append(f"{self._at(step.start)}{{opacity:0}}")
-        self.keyframes.append(f"@keyframes {self.name}r{{{''.join(stops)}}}")
-        return (
-            f'<circle r="{_n(HOLE + 5)}" fill="none" stroke="var(--m-mark)" stroke-width="3.5" opacity="0" '
-            f'class="{self.name}s" style="animation-name:{self.name}r"/>'
-        )
+                holes.append((step.start, step.event.hole))
+            elif step.event.kind not in ("drop", "relay"):
+                holes.append((step.start, -1))
+
+        def draw(hole: int) -> str:
+            return _shape(Disc(*self.layout.hole(hole), HOLE + 5, "", "mark", 3.5)) if hole >= 0 else ""
+
+        return self._track(holes, draw)
 
     def _captions(self) -> str:
         """Write the line under the board: player, lap, captures and next player."""
-        lines: list[tuple[float, str]] = []
-        for step in self.steps[:-1]:
-            line = caption(self.ruleset, self.timeline, step)
-            if not lines or lines[-1][1] != line:
-                lines.append((step.start, line))
-        x, y = 40.0, self.layout.footer
-        last = describe(self.ruleset, self.after, with_seeds=False).shapes
-        end = "".join(_shape(shape) for shape in last if shape.name in ("caption", "score", "turn"))
-        drawn = []
-        for i, (begin, line) in enumerate(lines):
-            until = lines[i + 1][0] if i + 1 < len(lines) else self.sown
-            shown = "0%{opacity:0}" if begin else ""
-            label = f"{self.name}c{i}"
-            shown += f"{self._at(begin)}{{opacity:1}}{self._at(until)},to{{opacity:0}}"
-            self.keyframes.append(f"@keyframes {label}{{{shown}}}")
-            drawn.append(
-                f'<text x="{_n(x)}" y="{_n(y)}" opacity="0" '
-                f'class="{self.name}s" style="animation-name:{label}">{escape(line)}</text>'
-            )
-        self.keyframes.append(
-            f"@keyframes {self.name}e{{0%{{opacity:0}}{self._at(self.sown)},to{{opacity:1}}}}"
-        )
-        return (
-            f'<g font-size="{_n(LINE)}" font-weight="700" fill="var(--m-ink)">{"".join(drawn)}</g>'
-            f'<g class="{self.name}s" style="animation-name:{self.name}e">{end}</g>'
-        )
+        lines = [(step.start, caption(self.ruleset, self.timeline, step)) for step in self.steps[:-1]]
+        after = _shapes(self.after, _FOOTER)
+
+        def draw(line: str) -> str:
+            return _shape(Words(40, self.layout.footer, line, LINE, "ink", "start", True)) if line else after
+
+        return self._track([*lines, (self.sown, "")], draw)
+
+
+def _shapes(scene: Scene, names: Sequence[str]) -> str:
+    """Draw the shapes of a scene that have these names."""
+    return "".join(_shape(shape) for shape in scene.shapes if shape.name in names)
+
+
+def _heaps_in(state: State) -> list[int]:
+    """Return the number of seeds in each hole and each store."""
+    return [*state.seeds[0].tolist(), *state.stores[0].tolist()]
+
+
+def _at_point(x: float, y: float) -> str:
+    return f"transform:translate({_n(x)}px,{_n(y)}px)"
 
 
 def _n2(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _last_of(heap: Sequence[int | None], number: int) -> list[int]:
-    """Return the places of the last `number` seeds of a heap, last first."""
-    taken = [place for place in range(len(heap)) if heap[place] is not None]
-    return taken[::-1][: max(0, number)]
-
-
-def _first_free(heap: list[int | None]) -> int:
-    for place, seed in enumerate(heap):
-        if seed is None:
-            return place
-    heap.append(None)
-    return len(heap) - 1

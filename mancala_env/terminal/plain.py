@@ -157,7 +157,7 @@ def legal_in_words(position: Position) -> str:
 def board_in_words(position: Position) -> str:
     """Return a description of the board."""
     legal = [hole_of(position.ruleset, position.player, action) for action in position.legal_actions]
-    return scene.in_words(position.ruleset, position.state, 0, legal)
+    return scene.in_words(position.ruleset, position.state, legal)
 
 
 def turn_in_words(game: InteractiveGame, step: Step, timeline: Timeline) -> list[str]:
