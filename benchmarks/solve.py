@@ -72,7 +72,7 @@ def every_action_cost(position: Position) -> tuple[float, float]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield each figure as it is measured."""
+    """Yield each figure when it is measured."""
     for name, target in _TARGETS.items():
         value, nodes, cpu, _ = value_cost(Position(name))
         yield Row(f"{name} opening, value {value:+d}: nodes", nodes, "million")
@@ -95,7 +95,7 @@ def measure() -> Iterator[Row]:
 
 @in_one_line("solve")
 def main() -> int:
-    """Print each figure as it is measured; returns the exit status."""
+    """Print each figure when it is measured; return the exit status."""
     Parser(prog="python benchmarks/solve.py", description=__doc__).parse_args()
     for row in measure():
         print(f"{row.name:90} {row.value:8.2f} {row.unit}", flush=True)

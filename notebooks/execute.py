@@ -23,7 +23,7 @@ _KERNEL = "this-python"
 
 
 def execute(path: Path, folder: Path, more: str = "") -> Any:
-    """Run a notebook and return it with what it printed; the file stays as it is.
+    """Run a notebook and return it with its output; the file does not change.
 
     Args:
         path: The notebook.
@@ -60,7 +60,7 @@ def _says_it_compiles(output: Any) -> bool:
     return output.get("name") == "stderr" and output.text.startswith("mancala_env: compiling kernels")
 
 
-@in_one_line("execute", "the notebook that was running is as it was")
+@in_one_line("execute", "the interrupted notebook is unchanged")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the notebooks named on the command line, or all, and rewrite them; returns the exit status."""
     paths = sorted(FOLDER.glob("*.ipynb"))
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     names = parser.parse_args(arguments).names
     if unknown := set(names) - {path.stem for path in paths}:
-        parser.error(f"there is no notebook {', '.join(sorted(unknown))}")
+        parser.error(f"unknown notebook {', '.join(sorted(unknown))}")
     for path in paths:
         if not names or path.stem in names:
             plain = nbformat.read(path, as_version=4).metadata

@@ -207,7 +207,7 @@ def _shares(match: PairCounts) -> tuple[float, ...]:
 
 
 def _true_ratings(shares: Sequence[PairCounts], fixed: Ratings | None = None) -> Ratings:
-    # With this many pairs the prior has no weight.
+    # With this many pairs the prior does not matter.
     many = [match._replace(counts=1e7 * np.array(match.counts)) for match in shares]
     return fit_ratings(many, fixed=fixed, num_replicates=2)
 

@@ -30,7 +30,7 @@ from tools.make_value_cards import (
 _OPPONENTS = ("greedy", "minimax:4", "minimax:6", "value+minimax:4", "mcts:1000")
 _SLOW = ("mcts:1000",)
 _LIMITS = """\
-- It plays single rounds and looks no further than what it is shown. `lines`, `leaves` and `values` are four
+- It plays single rounds and looks no further than its observation. `lines`, `leaves` and `values` are four
   turns of lookahead that the engine plays for it; alone, the first two would make it play as `minimax:4`
   does, and `values` as `value+minimax:4`.
 - It was trained once, from one seed; a second seed was alike (docs/agents.md).

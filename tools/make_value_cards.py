@@ -30,7 +30,7 @@ _LIMITS = """\
 - It judges positions of single rounds. In later rounds of a Gabata match, where territory has changed hands,
   the search falls back on the count.
 - It knows positions as the search meets them; a position that no sensible play leads to may be judged badly.
-- It is a leaf of a search. Alone, one turn deep, it is no strong player."""
+- It is a leaf of a search. Alone, one turn deep, it is not a strong player."""
 
 
 def value_card(path: Path, games: int = GAMES, seed: int = SEED) -> str:

@@ -37,9 +37,9 @@ def rules_in_short(ruleset: Ruleset) -> str:
 
 
 _ENDS = {
-    "mover_stuck": "when the player to move has no legal hole",
-    "either_stuck": "as soon as either player has no legal hole",
-    "both_stuck": "when neither player has a legal hole; a player without one passes",
+    "mover_stuck": "when the player to move cannot sow",
+    "either_stuck": "as soon as either player cannot sow",
+    "both_stuck": "when neither player can sow; a player who cannot passes",
 }
 _MATCHES = {
     "single": "One round is the whole game.",

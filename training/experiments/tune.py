@@ -149,7 +149,7 @@ class Tuning:
             )
             rows.append(
                 [
-                    change if change == AS_IT_IS else f"`{change}`",
+                    "unchanged" if change == AS_IT_IS else f"`{change}`",
                     ", ".join(f"{run['turns'] / 1e6:.1f} M" for run in runs),
                     ", ".join(
                         f"{run['elo'][0]:+z.0f} (±{(run['elo'][2] - run['elo'][1]) / 2:.0f})" for run in runs
