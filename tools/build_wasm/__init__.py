@@ -1,1 +1,1 @@
-"""The package's kernels for other machines than the one Python runs on: WebAssembly, for browsers."""
+"""Compile the kernels of the package to WebAssembly, for browsers."""

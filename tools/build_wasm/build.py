@@ -1,12 +1,12 @@
-"""Build ``mancala.wasm``, the package's kernels for browsers: ``make wasm``.
+"""Build ``mancala.wasm``, the kernels of the package for browsers: ``make wasm``.
 
-The file and its description ``mancala.json`` lie in ``mancala_env/web/`` and travel with the package, so
-nobody needs a linker but who edits a kernel. The description says
+The file and its description ``mancala.json`` are bundled, in ``mancala_env/web/``. Only an edit of a kernel
+needs a linker. The description has
 
-- which kernels the file was made of (a digest of their sources and of the constants they use), and by which
-  versions of the tools: made twice by the same ones it is the same, byte for byte;
-- what a caller has to know of memory (:mod:`tools.build_wasm.exports` says the rest);
-- the rulesets and their dials, as people read them and as kernels take them, so that no page repeats them.
+- a digest of the kernels and of the constants they use, and the versions of the tools. The same versions
+  build the same file, byte for byte;
+- the layout of memory (:mod:`tools.build_wasm.exports` describes the functions);
+- the rulesets and the rule options, so that the web page does not repeat them.
 """
 
 import ast
@@ -68,7 +68,7 @@ def linker() -> list[str]:
     """Return the command of a linker for WebAssembly.
 
     Raises:
-        CannotBuild: There is none.
+        CannotBuild: No linker is installed.
     """
     for name in ("wasm-ld", *(f"wasm-ld-{version}" for version in range(30, 13, -1))):
         if found := shutil.which(name):
@@ -76,13 +76,13 @@ def linker() -> list[str]:
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "wasm-ld"]
     raise CannotBuild(
-        "there is no linker for WebAssembly; `apt-get install lld` brings one on Debian and Ubuntu, "
-        "`pip install ziglang` everywhere"
+        "a linker for WebAssembly is missing; install one with `apt-get install lld` on Debian and Ubuntu, "
+        "or with `pip install ziglang`"
     )
 
 
 def tools() -> dict[str, str]:
-    """Return the versions of what decides on the bytes of the file."""
+    """Return the versions of the tools that determine the bytes of the file."""
     version = subprocess.run([*linker(), "--version"], capture_output=True, text=True, check=True).stdout
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
@@ -93,10 +93,10 @@ def tools() -> dict[str, str]:
 
 
 def compile_and_link() -> bytes:
-    """Return the WebAssembly file of the kernels as they stand; about a minute.
+    """Return the WebAssembly file of the current kernels; this takes about a minute.
 
     Raises:
-        CannotBuild: There is no linker, or a step failed; the message has its last words.
+        CannotBuild: No linker is installed, or a step failed; the message ends with its last lines.
     """
     link = linker()
     names = [function.__name__ for function in exports.EXPORTS]
@@ -123,7 +123,7 @@ def compile_and_link() -> bytes:
 
 
 def _run(command: list[str]) -> None:
-    """Run a step, with this package as the one that is imported."""
+    """Run a step that imports this copy of the package."""
     environment = os.environ | {"PYTHONPATH": str(WEB.parent.parent)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -132,9 +132,9 @@ def _run(command: list[str]) -> None:
 
 
 def build(folder: Path = WEB) -> bool:
-    """Write ``mancala.wasm`` and ``mancala.json`` into a folder; returns whether the kernels were compiled.
+    """Write ``mancala.wasm`` and ``mancala.json`` into a folder; return whether the kernels were compiled.
 
-    Where the file that lies there is of these kernels, only what the description says of rulesets is written.
+    If the folder has a file of the same kernels, only the description is written.
 
     Raises:
         CannotBuild: See :func:`compile_and_link`.
@@ -152,7 +152,7 @@ def build(folder: Path = WEB) -> bool:
 
 
 def _origin(folder: Path) -> dict[str, Any]:
-    """Return what the file in a folder was made of, nothing where there is none that is described."""
+    """Return digests and tools of the file in a folder; empty if a file or its description is missing."""
     try:
         described = json.loads((folder / DESCRIPTION).read_text())
         if described["wasm"] == _sha256((folder / WASM).read_bytes()):
@@ -167,7 +167,7 @@ def _sha256(content: bytes) -> str:
 
 
 def description() -> dict[str, Any]:
-    """Return what ``mancala.json`` says beside where the file comes from."""
+    """Return the content of ``mancala.json`` except for the digests and the tools."""
     return {
         "layout": {
             "columns": {
@@ -209,10 +209,10 @@ def description() -> dict[str, Any]:
 
 
 def conditions() -> list[dict[str, Any]]:
-    """Return which dials do not go together: where `dial` is one of `values`, `needs` must be `allowed`.
+    """Return the conditions on rule options: if `dial` is in `values`, `needs` must be in `allowed`.
 
-    They are found by trying all combinations, and each is a pair of values that no ruleset has. `why` is what
-    Ruleset says of a combination in which nothing else is wrong.
+    All combinations are tried. Each condition is a pair of values that no ruleset has. `why` is the error of
+    Ruleset for a combination in which nothing else is wrong.
     """
     choices: dict[str, Sequence[Any]] = {
         "seeds_per_hole": (4, 3),  # four, or another number
@@ -246,12 +246,12 @@ def conditions() -> list[dict[str, Any]]:
 _Pair = tuple[tuple[str, Any], tuple[str, Any]]
 
 
-# What a file was made of. A digest of whole files (engine/kernel.py) would call it stale after an edit of a
-# docstring or of host code beside a kernel; here only what is compiled counts.
+# The digest of the kernels. A digest of whole source files (engine/jit/decorator.py) would change after an
+# edit of a docstring or of Python code next to a kernel. This one covers compiled code only.
 
 
 def digest_of_kernels() -> str:
-    """Hash the sources of the exports, of every kernel they call, and the constants these use."""
+    """Hash the sources of the exports, of every kernel they call, and the constants in them."""
     parts: dict[str, str] = {}
     for file in (_COMPILE, Path(inspect.getfile(exports))):
         parts[file.name] = ast.unparse(_without_docstrings(ast.parse(file.read_text())))
@@ -262,7 +262,7 @@ def digest_of_kernels() -> str:
 
 
 def _add_function(function: Any, parts: dict[str, str]) -> None:
-    """Add a function's source, and whatever it names."""
+    """Add the source of a function, and its global names."""
     name = f"{function.__module__}.{function.__qualname__}"
     if name in parts:
         return
@@ -281,7 +281,7 @@ def _add_function(function: Any, parts: dict[str, str]) -> None:
 
 
 def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
-    """Add what a global name of a kernel stands for."""
+    """Add the value of a global name of a kernel."""
     if inspect.isfunction(function := getattr(value, "py_func", value)):
         _add_function(function, parts)
     elif isinstance(value, np.ndarray):
@@ -293,11 +293,11 @@ def _add_value(name: str, value: Any, parts: dict[str, str]) -> None:
     elif isinstance(value, type) and issubclass(value, tuple):
         parts[name] = repr((value.__name__, value._fields, value._field_defaults))  # type: ignore[attr-defined]
     elif not _is_known_elsewhere(value):
-        raise AssertionError(f"{name} is {value!r}, which no digest covers")
+        raise AssertionError(f"the digest cannot cover {name}: {value!r}")
 
 
 def _is_known_elsewhere(value: Any) -> bool:
-    """Tell whether a value is part of Python, numpy or numba, or of a file that is hashed whole."""
+    """Return whether a value is part of Python, numpy or numba, or of a file that is hashed whole."""
     module = getattr(value, "__module__", "") or ""
     known = ("builtins", "numpy", "numba", "typing")
     return isinstance(value, ModuleType) or module.partition(".")[0] in known or module == exports.__name__
@@ -315,7 +315,7 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 
 @in_one_line("wasm")
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build into the package, or another folder; returns the exit status."""
+    """Build into the package, or another folder; return the exit status."""
     parser = Parser(
         prog="python -m tools.build_wasm.build", description="Build mancala.wasm from the kernels."
     )
@@ -323,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     is_new = build(options.out)
     size = (options.out / WASM).stat().st_size
-    print(f"{options.out / WASM}: {size:,} bytes{'' if is_new else ', as it was: no kernel has changed'}")
+    print(f"{options.out / WASM}: {size:,} bytes{'' if is_new else ', unchanged, like the kernels'}")
     return 0
 
 

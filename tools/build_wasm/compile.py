@@ -1,11 +1,11 @@
 """Compile the exports to a WebAssembly object: ``python compile.py OBJECT``, run by ``build.py``.
 
-This runs in a process of its own, for numba has to be told before the package is imported that kernels shall
-need no runtime. numba compiles each export for this machine's types, unoptimised; its LLVM code names no
-machine yet but in two lines, which are replaced. LLVM then links all of it, optimises and writes the object.
+This runs in a process of its own, because numba must compile without its runtime from the start, before the
+package is imported. numba compiles each export without optimisation. Two lines of its LLVM code name the
+machine; they are replaced. Then LLVM links the code, optimises it and writes the object.
 
-What may change with a version of numba or llvmlite stands in this file: ``_nrt``, ``compile_extra``, the
-calling convention, and ``array_at`` of the exports.
+A new version of numba or llvmlite may change ``_nrt``, ``compile_extra``, the calling convention, and
+``array_at`` of the exports. Nothing else depends on their internals.
 """
 
 import os
@@ -22,11 +22,11 @@ _SPEED, _INLINING = 3, 225
 
 
 def _without_runtime() -> None:
-    """Let numba leave the optimising to us, and compile kernels without its runtime and its cache."""
+    """Make numba compile kernels without optimisation, its runtime and its cache."""
     os.environ["NUMBA_OPT"] = "0"
     os.environ["NUMBA_LOOP_VECTORIZE"] = "0"
     os.environ["NUMBA_SLP_VECTORIZE"] = "0"
-    os.environ["NUMBA_CACHE_DIR"] = os.devnull  # no file can be read or written below it
+    os.environ["NUMBA_CACHE_DIR"] = os.devnull  # disables the cache
     import numba
 
     njit: Any = numba.njit
@@ -38,7 +38,7 @@ def _without_runtime() -> None:
 
 
 def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str, str]:
-    """Return the LLVM code of a function of whole numbers, or of real ones, and what it is called there."""
+    """Return the LLVM code of a function of int32 or, if `is_real`, float64, and its name in that code."""
     from numba.core import compiler, types
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
@@ -66,9 +66,9 @@ def _compiled(function: Callable[..., Any], is_real: bool = False) -> tuple[str,
 
 
 def _wrapper(name: str, callee: str, num_arguments: int, number: str = "i32") -> str:
-    """Return a function that calls numba's, which returns a status and writes what it has to say.
+    """Return a function that calls the one of numba, which returns a status and writes its result.
 
-    Kernels never raise, so the optimiser finds that no status but 0 is possible.
+    Kernels never raise, so the optimiser removes the branch for other statuses than 0.
     """
     parameters = "".join(f", {number} %a{n}" for n in range(num_arguments))
     types = f", {number}" * num_arguments
@@ -141,12 +141,12 @@ def _compile(out: Path) -> None:
 
 
 def _check(whole: Any) -> None:
-    """Fail where something could trap, or would have to come from outside."""
+    """Exit with an error if a kernel could trap, or calls a function that is not defined."""
     if "@llvm.trap(" in str(whole):
-        sys.exit("wasm_compile: a kernel can raise: its traps were not all found to be impossible")
+        sys.exit("wasm_compile: a kernel can raise: the optimiser did not remove every trap")
     missing = [f.name for f in whole.functions if f.is_declaration and not f.name.startswith("llvm.")]
     if missing:
-        sys.exit(f"wasm_compile: kernels call what WebAssembly does not have: {', '.join(missing)}")
+        sys.exit(f"wasm_compile: kernels call functions that WebAssembly lacks: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

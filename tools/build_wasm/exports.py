@@ -1,21 +1,21 @@
-"""The functions of ``mancala.wasm``: the package's kernels behind plain numbers.
+"""The functions of ``mancala.wasm``: kernels of the package as functions of plain numbers.
 
-A function takes and returns 32-bit whole numbers; those called `rules`, `game`, `block`, ... are addresses
-of linear memory, which the caller allocates, aligned to 64 bytes. Nothing here knows a rule or a search: it
-turns addresses into the arrays that kernels take.
+A function takes and returns int32. Arguments such as `rules`, `game` and `block` are addresses in linear
+memory, which the caller allocates, aligned to 64 bytes. The functions convert addresses to arrays and call
+kernels.
 
 ============  ============================================================================================
-address of    what lies there
+address of    content
 ============  ============================================================================================
-`rules`       int64 `[NUM_RULES]`, the dials of a ruleset in the order of ``engine.state.Rules``
+`rules`       int64 `[NUM_RULES]`, the fields of ``engine.state.Rules``
 `game`        uint64 `[NUM_COLUMNS]`, a row of a games array
 `random`      uint64 `[1]`, a generator, or the seed of one choice
-`network`     int64, a packed value network; 0: none
-`block`       what a search keeps between two calls; as long as the function `..._bytes` says
-`out`         float64, what a function has to say beside the number it returns
+`network`     int64, a packed value network; 0: without a network
+`block`       memory of a search between two calls; the function `..._bytes` returns its length
+`out`         float64, further results of a function
 ============  ============================================================================================
 
-A search works in slices: called again with the same block it goes on where it stopped, until it returns 1.
+A search works in pieces: called again with the same block, it resumes, until it returns 1.
 """
 
 from typing import Any
@@ -51,14 +51,14 @@ from mancala_env.search.piecewise import ACTIVE
 from mancala_env.solver import proof_search, study
 from mancala_env.solver.table import WORDS_PER_BUCKET
 
-# A block is cut into arrays that begin on a cache line, which the solver's table needs.
+# Each array of a block begins on a cache line, which the table of the solver needs.
 _LINE = 64
 
 
 def _array_at(typing_context: Any, address: Any, dtype: Any, shape: Any) -> Any:
-    """Return the array of a shape that lies at an address.
+    """Return the array of a shape at an address.
 
-    `numba.carray` would do, but for the runtime it counts references with.
+    `numba.carray` needs numba's runtime, for reference counts.
     """
     array = types.Array(dtype.dtype, len(shape), "C")
 
@@ -91,7 +91,7 @@ def _array_at(typing_context: Any, address: Any, dtype: Any, shape: Any) -> Any:
 
 array_at: Any = intrinsic(_array_at)
 
-# Without its runtime numba compiles no function that returns an array; such are written out where called.
+# Without its runtime, numba cannot compile a function that returns an array. Such functions are inlined.
 written_out = numba.njit(inline="always", error_model="numpy")
 
 
@@ -107,7 +107,7 @@ def _games_at(address):
 
 @kernel
 def _whole_lines(num_bytes):
-    """Return the bytes of the cache lines that so many bytes fill."""
+    """Round a number of bytes up to whole cache lines."""
     return (num_bytes + _LINE - 1) // _LINE * _LINE
 
 
@@ -121,14 +121,14 @@ def start(rules, game, starter):
 
 
 def legal(rules, game):
-    """Return the bits of the actions that the player to move has."""
+    """Return the bits of the legal actions."""
     return single_game.legal_actions(_rules_at(rules), _games_at(game))
 
 
 def play(rules, game, action, out):
-    """Play an action; returns the laps sown, 0 where it is not legal and nothing has changed.
+    """Play an action; return the number of laps, or 0 without a change if the action is illegal.
 
-    `out` takes the seeds captured, and the bits of the holes that became the mover's.
+    `out`: the captured seeds, and the bits of the new holes of the player.
     """
     said = array_at(out, np.float64, (2,))
     laps, said[0], said[1] = single_game.play(_rules_at(rules), _games_at(game), np.int64(action))
@@ -136,10 +136,9 @@ def play(rules, game, action, out):
 
 
 def timeline(rules, game, action, events, most):
-    """Write the events of the turn an action would be, of which there is room for `most`; the game stays.
+    """Write at most `most` events of the turn of an action; return their number, 0 if the action is illegal.
 
-    `events` takes four int32 an event: kind, player, hole and seeds. Returns how many there are, 0 where the
-    action is not legal.
+    The game does not change. `events`: four int32 an event: kind, player, hole and seeds.
     """
     r, before = _rules_at(rules), load(_games_at(game), 0)
     if not is_legal(r, before, np.int64(action), 2 * r.width):
@@ -149,18 +148,18 @@ def timeline(rules, game, action, events, most):
 
 
 def next_round(rules, game):
-    """Set up the round after a finished one; returns 1 where the match is over, and nothing has changed."""
+    """Set up the next round, or return 1 without a change if the match is over."""
     return 1 if single_game.next_round(_rules_at(rules), _games_at(game)) else 0
 
 
 def settle(rules, game):
-    """Write who moves in a position that was set up by hand, or that its round is over."""
+    """Write the next player, or the end of the round, of a position that was set up."""
     single_game.settle(_rules_at(rules), _games_at(game))
     return 0
 
 
 def what_is_wrong(rules, game):
-    """Return 0 for a position that the ruleset allows, else which of the reasons it breaks."""
+    """Return 0 for a possible position, else the index of the reason why it is impossible."""
     return first_impossible(_rules_at(rules), _games_at(game))[1]
 
 
@@ -171,12 +170,12 @@ def count(rules, game, player):
 
 
 def match_margin(rules, game):
-    """Return by how many seeds South leads at the end of a match."""
+    """Return South's lead in seeds at the end of a match."""
     return single_game.match_margin(_rules_at(rules), _games_at(game))
 
 
 def play_random(rules, game, random, turns):
-    """Play so many random turns of matches, one after another; leaves the last game and the generator."""
+    """Play a number of random turns, one match after another, and write the last game and the generator."""
     r, games, generator = _rules_at(rules), _games_at(game), array_at(random, np.uint64, (1,))
     random_play(r, EpisodeSettings(MATCH, SOUTH, 0, OUTCOME, ALL), games, generator, np.int64(turns), 0, 1)
     return 0
@@ -186,13 +185,13 @@ def play_random(rules, game, random, turns):
 
 
 def choose_random(rules, game, random):
-    """Return an action, each equally likely."""
+    """Return a uniformly random action."""
     draw = array_at(random, np.uint64, (1,))
     return random_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
 
 
 def choose_greedy(rules, game, random):
-    """Return the action after which the mover's count leads by most."""
+    """Return the action after which the player's count leads by most."""
     draw = array_at(random, np.uint64, (1,))
     return greedy_action(_rules_at(rules), load(_games_at(game), 0), draw[0])
 
@@ -202,7 +201,7 @@ def choose_greedy(rules, game, random):
 
 @written_out
 def _minimax_block(block, width, plies, table_bits):
-    """Return the memory of a search, its results, and where the block ends."""
+    """Return the memory of a search, its results, and the end of the block."""
     actions = 2 * width
     rows = plies * actions
     at = np.int64(block)
@@ -232,9 +231,9 @@ def _minimax_block(block, width, plies, table_bits):
 
 
 def minimax_bytes(rules, deepest, table_bits):
-    """Return how long the block of a search so many turns deep is; zeros before the first search.
+    """Return the length of the block of a search to a depth. Before the first search it must be zeros.
 
-    The table that lies in it serves later searches too, of the same ruleset and network.
+    Its table also serves later searches with the same ruleset and network.
     """
     return _minimax_block(0, _rules_at(rules).width, np.int64(deepest) + 1, np.int64(table_bits))[2]
 
@@ -252,11 +251,11 @@ def minimax_start(rules, deepest, table_bits, block):
 
 
 def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants_all, turns, block, out):
-    """Search on for about so many turns; returns 1 once the search is done.
+    """Continue a search for about `turns` turns; return 1 when it is done.
 
-    The search goes `step` turns deeper at a time, to the `deepest`. `out` takes the action, the depth it was
-    found at (0: none yet), the turns played, the value, and with `wants_all` the value of each of H actions;
-    values are in seeds, with a network in sixteenths of a seed.
+    The search deepens by `step` turns, up to `deepest`. `out`: the action, the depth at which it was found (0
+    before the first), the turns played, the value, and, if `wants_all`, the value of each of H actions.
+    Values are in seeds, with a network in sixteenths of a seed.
     """
     r, games = _rules_at(rules), _games_at(game)
     memory, results, _ = _minimax_block(block, r.width, np.int64(deepest) + 1, np.int64(table_bits))
@@ -277,7 +276,7 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
             1,
         )
     else:
-        # (No kernel asks how long a network is.)
+        # Kernels do not use the length of a network.
         done = alphabeta.search_piece(
             r,
             array_at(network, np.int64, (1,)),
@@ -301,8 +300,8 @@ def minimax_go_on(rules, game, random, network, deepest, table_bits, step, wants
 
 
 def pack_network(weights, num_holes, network):
-    """Write a value network as kernels take it, from the float32 numbers of a checkpoint."""
-    # (No kernel asks how long an array is.)
+    """Write a packed value network from the float32 numbers of a checkpoint."""
+    # Kernels do not use the lengths of these arrays.
     write_packed(array_at(weights, np.float32, (1,)), np.int64(num_holes), array_at(network, np.int64, (1,)))
     return 0
 
@@ -312,7 +311,7 @@ def pack_network(weights, num_holes, network):
 
 @written_out
 def _mcts_block(block, nodes):
-    """Return the memory of a search, its action and simulations, and where the block ends."""
+    """Return the memory of a search, its action and simulations, and the end of the block."""
     at = np.int64(block)
     tree = array_at(at, np.int32, (nodes, uct.NODE_COLUMNS))
     at += _whole_lines(4 * nodes * uct.NODE_COLUMNS)
@@ -330,7 +329,7 @@ def _mcts_block(block, nodes):
 
 
 def mcts_bytes(nodes):
-    """Return how long the block of a search is whose tree has so many nodes."""
+    """Return the length of the block of a search, given the nodes of its tree."""
     return _mcts_block(0, np.int64(nodes))[3]
 
 
@@ -344,10 +343,10 @@ def mcts_start(nodes, block):
 
 
 def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
-    """Search on for so many simulations, `most` in all; returns 1 once the search is done.
+    """Continue a search for a number of simulations, up to `most` in total; return 1 when it is done.
 
-    `out` takes the action and the simulations run, then for each of H actions its visits and its mean reward
-    to the player to move, -1 to 1.
+    `out`: the action and the number of simulations, then for each of H actions its visits and its mean reward
+    for the player to move, -1 to 1.
     """
     r, games = _rules_at(rules), _games_at(game)
     memory, actions, run, _ = _mcts_block(block, np.int64(nodes))
@@ -365,7 +364,7 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
         action = action_of(r, player, np.int64(memory.tree[child, uct.HOLE]))
         visits = np.int64(memory.tree[child, uct.VISITS])
         said[2 + 2 * action] = visits
-        # (A pruned child has the value minus infinity, an unvisited one infinity.)
+        # A pruned child has the value minus infinity, an unvisited one infinity.
         value = np.float64(memory.estimates[child, uct.VALUE])
         said[3 + 2 * action] = value if visits > 0 and value >= -1.0 else -1.0
     return done
@@ -376,8 +375,10 @@ def mcts_go_on(rules, game, random, nodes, most, simulations, block, out):
 
 @written_out
 def _solver_block(block, rules, table_bits):
-    """Return a line, a study, attempts, other threads' positions (there are none), whether a search is under
-    way, the table, and where the block ends.
+    """Return the arrays of a solver, and the end of the block.
+
+    These are the line, the study, the attempts, the positions of other threads (always empty), whether a
+    search is running, and the table.
     """
     holes = 2 * rules.width
     plies = STALL_LIMIT * (holes * rules.seeds + 1) + 2
@@ -411,7 +412,7 @@ def _solver_block(block, rules, table_bits):
 
 
 def solver_bytes(rules, table_bits):
-    """Return how long a solver's block is, whose table has 2**table_bits buckets; zeros at first.
+    """Return the length of the block of a solver whose table has 2**table_bits buckets; it begins as zeros.
 
     The table serves all positions of the ruleset.
     """
@@ -429,11 +430,10 @@ def solver_start(rules, game, table_bits, block):
 
 
 def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
-    """Search on for about so many nodes; returns 1 once all is known.
+    """Continue a search for about `nodes` nodes; return 1 when it is done.
 
-    With `wants_all` that is the value of every action, else which actions keep the position's value. `out`
-    takes the nodes searched since the block was made, the row that is being closed, and the bounds of the
-    position and of each of H actions.
+    It finds the value of every action if `wants_all`, else the best actions. `out`: the nodes searched with
+    this block, the row that is being solved, and the bounds of the position and of each of H actions.
     """
     r = _rules_at(rules)
     line, position, attempts, busy, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
@@ -465,7 +465,7 @@ def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
     return is_done
 
 
-# What LLVM would otherwise import.
+# Functions that LLVM would otherwise import.
 
 _SQRT_2 = 1.4142135623730951
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -479,7 +479,7 @@ _L5, _L6, _L7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.4798198605
 
 
 def log(number):
-    """Return the natural logarithm of a number from 1 on, within one unit in the last place.
+    """Return the natural logarithm of a number of at least 1, within one unit in the last place.
 
     After fdlibm's __ieee754_log (Sun Microsystems 1993).
     """
@@ -503,7 +503,7 @@ def log(number):
 
 
 PROVIDED = {"llvm.log.f64": log}
-"""What LLVM asks for and WebAssembly does not have, as functions of a float64."""
+"""Functions of a float64 that LLVM calls and WebAssembly lacks."""
 
 EXPORTS = (
     start,
@@ -529,4 +529,4 @@ EXPORTS = (
     solver_start,
     solver_go_on,
 )
-"""Everything that ``mancala.wasm`` exports, beside its memory and where the heap begins."""
+"""The functions that ``mancala.wasm`` exports, in addition to its memory and the start of the heap."""
