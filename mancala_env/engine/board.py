@@ -56,7 +56,7 @@ _LAPS = _lap_table()
 _ROUND = _round_table()
 _KEEP = (~(np.eye(_MAX_HOLES, dtype=np.uint8) * np.uint8(255))).view(np.uint64)
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-_SPREAD = (_BITS * np.uint8(255)).view(np.uint64)[:, 0].copy()
+SPREAD = (_BITS * np.uint8(255)).view(np.uint64)[:, 0].copy()  # a byte of 255 for each bit of a byte
 _COUNT = _BITS.sum(axis=1, dtype=np.uint8)
 _NTH = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint8)  # the n-th set bit of a byte
 
@@ -140,9 +140,9 @@ def occupied(board):
 @kernel
 def seeds_within(board, bits):
     """Return the number of seeds in a set of holes."""
-    low = board.low & _SPREAD[bits & 0xFF]
-    middle = board.middle & _SPREAD[(bits >> 8) & 0xFF]
-    high = board.high & _SPREAD[(bits >> 16) & 0xFF]
+    low = board.low & SPREAD[bits & 0xFF]
+    middle = board.middle & SPREAD[(bits >> 8) & 0xFF]
+    high = board.high & SPREAD[(bits >> 16) & 0xFF]
     # Four sums of 16 bits each; their sum is in the top 16 bits.
     pairs = (low & _EVEN) + ((low >> _U8) & _EVEN)
     pairs += (middle & _EVEN) + ((middle >> _U8) & _EVEN)

@@ -13,7 +13,7 @@ from mancala_env.engine.holdout import ALL, encode_opening_set, is_in_set
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import random_below, random_hole
 from mancala_env.engine.rounds import first_round, match_margin, next_round
-from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of, hole_of, load, save, with_item
+from mancala_env.engine.state import NORTH, RUNNING, SOUTH, count_of, hole_of, load, save
 from mancala_env.engine.turn import play_turn
 from mancala_env.errors import InvalidArgument
 
@@ -109,16 +109,13 @@ def encode_episode(
 
 
 NUM_SETTINGS = len(EpisodeSettings._fields)
-_NO_SETTINGS = (0,) * NUM_SETTINGS
 
 
 @kernel
 def settings_in(numbers, first):
     """Return the EpisodeSettings whose fields are stored in an int64 array from index `first` on."""
-    fields = _NO_SETTINGS
-    for i in range(NUM_SETTINGS):
-        fields = with_item(fields, i, numbers[first + i])
-    return EpisodeSettings(*fields)
+    n = numbers[first:]
+    return EpisodeSettings(n[0], n[1], n[2], n[3], n[4])
 
 
 @kernel

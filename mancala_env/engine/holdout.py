@@ -54,18 +54,10 @@ def is_in_set(rules, game, opening_set):
 
 
 @kernel
-def mark_in_set(rules, games, opening_set, marks):
-    """Set marks, bool `[B]`, where a game of uint64 `[B, NUM_COLUMNS]` belongs to a set."""
-    for b in range(len(games)):
-        marks[b] = is_in_set(rules, load(games, b), opening_set)
-
-
-@kernel
-def mark_to_learn(rules, games, marks):
-    """Set marks, bool `[B]`, where a learner may learn from a game of uint64 `[B, NUM_COLUMNS]`."""
+def _mark_in_set(rules, games, opening_set, with_start, marks):
     for b in range(len(games)):
         game = load(games, b)
-        marks[b] = is_start_board(rules, game) or not is_held_out(rules, game)
+        marks[b] = is_in_set(rules, game, opening_set) or (with_start and is_start_board(rules, game))
 
 
 @kernel
@@ -99,10 +91,15 @@ def encode_opening_set(opening_set: OpeningSet) -> int:
     return OPENING_SETS.index(one_of("opening_set", opening_set, OPENING_SETS))
 
 
-def rows_in_set(ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet) -> np.ndarray:
-    """Return whether each game of uint64 `[B, NUM_COLUMNS]` belongs to a set, bool `[B]`."""
+def rows_in_set(
+    ruleset: Ruleset, games: np.ndarray, opening_set: OpeningSet, *, with_start: bool = False
+) -> np.ndarray:
+    """Return whether each game of uint64 `[B, NUM_COLUMNS]` belongs to a set, bool `[B]`.
+
+    If `with_start`, the start of a round without owned holes always does.
+    """
     marks = np.zeros(len(games), np.bool_)
-    mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), marks)
+    _mark_in_set(encode(ruleset), games, encode_opening_set(opening_set), with_start, marks)
     return marks
 
 
@@ -111,6 +108,4 @@ def rows_to_learn(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
 
     These are boards that are not held out, and the start of a round without owned holes.
     """
-    marks = np.zeros(len(games), np.bool_)
-    mark_to_learn(encode(ruleset), games, marks)
-    return marks
+    return rows_in_set(ruleset, games, "training", with_start=True)

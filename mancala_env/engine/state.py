@@ -10,18 +10,14 @@ Symbols: W row width, H = 2W holes, B games.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numba.core.config
 import numpy as np
-from numba.cpython.unsafe.tuple import tuple_setitem
 
 from mancala_env.engine.board import Board, seeds_within
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.rulesets import CHOICES, MAX_ROW_WIDTH, Ruleset
 
-_numba_config: Any = numba.core.config
-
 SOUTH, NORTH = 0, 1
-NOBODY = -1
+NO_PLAYER = -1
 
 # Reasons for the end of a round, in column `end` of a game.
 RUNNING, STUCK, STALLED, ENDLESS = range(4)
@@ -96,17 +92,6 @@ PLAYER_COLUMN, STALL_COLUMN, END_COLUMN = _COLUMNS["player"], _COLUMNS["stall"],
 TERRITORY_COLUMN, ROUND_COLUMN = _COLUMNS["territory"], _COLUMNS["round"]
 STARTER_COLUMN, DEBT_COLUMN = _COLUMNS["starter"], _COLUMNS["debt_south"]
 
-# Start value of rules_in. numba cannot build a tuple in a loop, but can replace its items.
-_NO_RULES = (0,) * NUM_RULES
-
-
-def _with_item_in_python(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:i], value, *values[i + 1 :])
-
-
-with_item: Any = _with_item_in_python if _numba_config.DISABLE_JIT else tuple_setitem
-"""Return a tuple of numbers with one item replaced."""
-
 
 class State(NamedTuple):
     """Games as readable arrays, batch first, in hole order.
@@ -146,10 +131,8 @@ def encode(ruleset: Ruleset) -> Rules:
 @kernel
 def rules_in(numbers):
     """Return the Rules whose fields are the first numbers of an int64 array."""
-    fields = _NO_RULES
-    for i in range(NUM_RULES):
-        fields = with_item(fields, i, numbers[i])
-    return Rules(*fields)
+    n = numbers  # numba cannot build a tuple in a loop
+    return Rules(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9])
 
 
 @kernel

@@ -43,7 +43,7 @@ class Event(NamedTuple):
             store     the captured `seeds` go to the store of `player`
             own       `hole` becomes `player`'s (uur, weg, captured hole), with the `seeds` in it
             put_back  an endless relay: every seed returns to its hole before the turn
-            pass      `player` has no hole to sow from and passes
+            pass      `player` cannot sow and passes
             next      `player` is to move; the stall counter is `seeds`
             end       the round is over because of `reason`; `player` would be next, and the stall counter
                       is `seeds`
@@ -172,10 +172,9 @@ def timeline_of(rules, games: np.ndarray, hole: int) -> Timeline:
         events = np.empty((n, 4), np.int32)
         laps, n = _timeline(rules, games, hole, events)
     rows = events[:n].tolist()
-    named = [Event(KINDS[kind], player, hole, seeds) for kind, player, hole, seeds in rows[:-1]]
-    kind, player, reason, stall = rows[-1]
-    ended = kind == END
-    named.append(Event(KINDS[kind], player, -1, stall, END_REASONS[reason] if ended else ""))
+    named = [Event(KINDS[kind], player, hole, seeds) for kind, player, hole, seeds in rows]
+    if named[-1].kind == "end":
+        named[-1] = named[-1]._replace(hole=-1, reason=END_REASONS[named[-1].hole])
     return Timeline(rows[0][1], hole, int(laps), tuple(named))
 
 
@@ -191,28 +190,22 @@ def replay(state: State, events: Sequence[Event]) -> Iterator[State]:
     Yields:
         A new State after each event.
     """
-    before = _copied(state)
+    start = state.seeds.copy()
     now = _copied(state)
-    for event in events:
-        _apply(now, event, before)
+    for kind, player, hole, seeds, reason in events:
+        if kind in ("lift", "capture", "ransom"):
+            now.seeds[0, hole] -= seeds
+        elif kind == "drop":
+            now.seeds[0, hole] += 1
+        elif kind == "store":
+            now.stores[0, player] += seeds
+        elif kind == "own":
+            now.owner[0, hole] = player
+        elif kind == "put_back":
+            now.seeds[:] = start
+        elif kind in ("next", "end"):
+            now.player[0], now.stall[0], now.end[0] = player, seeds, END_REASONS.index(reason)
         yield _copied(now)
-
-
-def _apply(state: State, event: Event, before: State) -> None:
-    kind, player, hole, seeds, reason = event
-    if kind in ("lift", "capture", "ransom"):
-        state.seeds[0, hole] -= seeds
-    elif kind == "drop":
-        state.seeds[0, hole] += 1
-    elif kind == "store":
-        state.stores[0, player] += seeds
-    elif kind == "own":
-        state.owner[0, hole] = player
-    elif kind == "put_back":
-        state.seeds[:] = before.seeds
-    elif kind in ("next", "end"):
-        state.player[0], state.stall[0] = player, seeds
-        state.end[0] = END_REASONS.index(reason)
 
 
 def _copied(state: State) -> State:

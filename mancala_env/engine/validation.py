@@ -50,7 +50,8 @@ REASONS = (
     "its end is not what its seeds say: whether the round is over, and who moves, follows from them",
 )
 """Reasons why a game is impossible, by the result of :func:`reason_against`; 0: it is possible."""
-_TOO_MANY_SEEDS, _OWNED_PAIRS, _TERRITORY, _DEBTS = 2, 9, 10, 11
+_OFF_BOARD, _TOO_MANY_SEEDS, _PLAYER, _STALL, _END, _ROUND, _STARTER = range(1, 8)
+_OWNERS, _OWNED_PAIRS, _TERRITORY, _DEBTS, _WRONG_END = range(8, 13)
 
 
 @kernel
@@ -74,26 +75,26 @@ def reason_against(rules, games, b):
     """Return the index in REASONS for row b; 0 if the game is possible."""
     for column in range(3, NUM_COLUMNS):
         if games[b, column] >> np.uint64(31):
-            return 6 if column == ROUND_COLUMN else _TOO_MANY_SEEDS
+            return _ROUND if column == ROUND_COLUMN else _TOO_MANY_SEEDS
     game = load(games, b)
     holes, total = all_holes(rules), 2 * rules.width * rules.seeds
     if seeds_within(game.board, ~holes & 0xFFFFFF):
-        return 1
+        return _OFF_BOARD
     if num_seeds(game) > total:
         return _TOO_MANY_SEEDS
     if game.player > 1:
-        return 3
+        return _PLAYER
     if game.stall > STALL_LIMIT:
-        return 4
+        return _STALL
     if game.end > ENDLESS:
-        return 5
+        return _END
     if game.round < 1:
-        return 6
+        return _ROUND
     if game.starter > 1:
-        return 7
+        return _STARTER
     owned = game.owned_south | game.owned_north
     if game.owned_south & game.owned_north or owned & ~holes:
-        return 8
+        return _OWNERS
     is_paired = _is_in_pairs(rules, game.owned_south) and _is_in_pairs(rules, game.owned_north)
     if rules.landing != WEG and not is_paired:
         return _OWNED_PAIRS
@@ -104,7 +105,7 @@ def reason_against(rules, games, b):
     if game.end != ENDLESS:
         after = settled(rules, with_turn(game, game.player, game.stall, RUNNING))
         if after.end != game.end or (game.end == RUNNING and after.player != game.player):
-            return 12
+            return _WRONG_END
     return 0
 
 
@@ -151,7 +152,7 @@ def _explained(ruleset: Ruleset, state: State, reason: int) -> str:
             "rightmost hole, in order, and never all of them"
         )
     if reason == _DEBTS and ruleset.match != "loan":
-        return f"debts {debts}: {name} has no debts"
+        return f"debts {debts}: {name} is played without debts"
     if reason == _DEBTS:
         return f"debts {debts}: together at most the {most} seeds of {name}"
     return REASONS[reason]
@@ -196,8 +197,8 @@ def check_running(
     """Return games if an episode can start from all of them; see :func:`check_games` for the arguments.
 
     Raises:
-        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over, or it has changed
-            territory, for which an episode of one round has no actions.
+        InvalidPosition: The games are invalid (:func:`check_games`), or a game is over, or a player of an
+            episode of one round may sow from the other row.
     """
     taken = check_games(ruleset, games, rows)
     names = np.arange(len(taken)) if rows is None else rows

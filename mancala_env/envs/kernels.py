@@ -23,7 +23,7 @@ from mancala_env.engine.episode import (
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rng import next_random, random_below
 from mancala_env.engine.state import (
-    NOBODY,
+    NO_PLAYER,
     NORTH,
     NUM_RULES,
     SOUTH,
@@ -303,7 +303,7 @@ def duel_step(
         save(games, b, game)
         rows[b, RANDOM_STATE], rows[b, SEAT] = random, np.uint64(seat)
         rows[b, PHASE], rows[b, TRIES], rows[b, TRAIL] = np.uint64(phase), np.uint64(tries), trail
-        write_mask(rules, game, seat if phase == PLAYING else NOBODY, masks, b)
+        write_mask(rules, game, seat if phase == PLAYING else NO_PLAYER, masks, b)
         if observation is not None:
             write_board(rules, game, seat, observation, b)
     return status

@@ -12,7 +12,7 @@ from mancala_env.engine.state import (
     END_COLUMN,
     END_REASONS,
     ENDLESS,
-    NOBODY,
+    NO_PLAYER,
     NORTH,
     NUM_COLUMNS,
     PLAYER_COLUMN,
@@ -364,7 +364,7 @@ class Position:
         if action in self.legal_actions:
             return ""
         hole = coordinates.hole_of(self.ruleset, self.player, int(action))
-        if self.owner[hole] != NOBODY:
+        if self.owner[hole] != NO_PLAYER:
             return f"{PLAYERS[self.owner[hole]]} owns it"
         if self.territory[hole] != self.player:
             return f"it is {PLAYERS[1 - self.player]}'s"

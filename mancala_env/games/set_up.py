@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.engine.state import NOBODY, RUNNING, SOUTH, State, pack
+from mancala_env.engine.state import NO_PLAYER, RUNNING, SOUTH, State, pack
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.errors import InvalidPosition
 from mancala_env.rulesets import Ruleset
@@ -34,7 +34,7 @@ def set_up(ruleset: Ruleset, given: Mapping[str, Any]) -> np.ndarray:
     return pack(
         State(
             seeds=numbers("seeds", num_holes, 0, total),
-            owner=numbers("owner", num_holes, -1, 1, [NOBODY] * num_holes),
+            owner=numbers("owner", num_holes, -1, 1, [NO_PLAYER] * num_holes),
             territory=numbers("territory", num_holes, 0, 1, np.arange(num_holes) // width),
             stores=numbers("stores", 2, 0, total),
             debts=numbers("debts", 2, 0, total),

@@ -9,44 +9,26 @@ from types import MappingProxyType
 
 Palette = Mapping[str, str]
 
-LIGHT: Palette = MappingProxyType(
-    {
-        "paper": "#fbf8f3",
-        "board": "#ecdfc8",
-        "hole": "#d9c4a0",
-        "hole_edge": "#83663d",
-        "seed": "#41291a",
-        "seed_edge": "#f6ead6",
-        "ink": "#231a12",
-        "faint": "#66543d",
-        "south": "#0a4a94",
-        "north": "#902e00",
-        "mark": "#8a1fe0",
-        "best": "#17653a",
-        "badge": "#fffdf9",
-    }
-)
+# By role: on a light and on a dark background.
+_COLOURS = {
+    "paper": ("#fbf8f3", "#16120e"),
+    "board": ("#ecdfc8", "#33291f"),
+    "hole": ("#d9c4a0", "#211912"),
+    "hole_edge": ("#83663d", "#a68b64"),
+    "seed": ("#41291a", "#ecdcbf"),
+    "seed_edge": ("#f6ead6", "#2b2118"),
+    "ink": ("#231a12", "#f6eee2"),
+    "faint": ("#66543d", "#c2b197"),
+    "south": ("#0a4a94", "#8cc0ff"),
+    "north": ("#902e00", "#ffa066"),
+    "mark": ("#8a1fe0", "#b070ff"),
+    "best": ("#17653a", "#84d9a5"),
+    "badge": ("#fffdf9", "#100d0a"),
+}
+LIGHT: Palette = MappingProxyType({role: light for role, (light, _) in _COLOURS.items()})
 """Colours on a light background, by role, as #rrggbb."""
-
-DARK: Palette = MappingProxyType(
-    {
-        "paper": "#16120e",
-        "board": "#33291f",
-        "hole": "#211912",
-        "hole_edge": "#a68b64",
-        "seed": "#ecdcbf",
-        "seed_edge": "#2b2118",
-        "ink": "#f6eee2",
-        "faint": "#c2b197",
-        "south": "#8cc0ff",
-        "north": "#ffa066",
-        "mark": "#b070ff",
-        "best": "#84d9a5",
-        "badge": "#100d0a",
-    }
-)
+DARK: Palette = MappingProxyType({role: dark for role, (_, dark) in _COLOURS.items()})
 """Colours on a dark background."""
-
 PALETTES = MappingProxyType({"light": LIGHT, "dark": DARK})
 
 

@@ -182,5 +182,5 @@ def _words(words: Words, scale: float) -> tuple[_Stamp, ...]:
 @lru_cache(maxsize=64)
 def _font(size: int) -> ImageFont.FreeTypeFont:
     font = ImageFont.load_default(max(1, size))
-    assert isinstance(font, ImageFont.FreeTypeFont), "pillow without FreeType has no font of its own"
+    assert isinstance(font, ImageFont.FreeTypeFont), "pillow without FreeType lacks a scalable font"
     return font

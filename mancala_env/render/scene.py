@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mancala_env.engine.coordinates import square_of
-from mancala_env.engine.state import END_REASONS, NOBODY, NORTH, RUNNING, SOUTH, State
+from mancala_env.engine.state import END_REASONS, NO_PLAYER, NORTH, RUNNING, SOUTH, State
 from mancala_env.render.motion import PLAYERS, turn_name
 from mancala_env.rulesets import Ruleset
 
@@ -242,7 +242,7 @@ def describe(
     for player in (NORTH, SOUTH):
         shapes += _store(layout, player, int(state.stores[0, player]))
     for hole in range(ruleset.num_holes):
-        shapes += _hole(layout, hole, owner[hole], state.player[0] if hole in legal else NOBODY)
+        shapes += _hole(layout, hole, owner[hole], state.player[0] if hole in legal else NO_PLAYER)
         shapes += _seeds(layout, hole, seeds[hole])
         shapes += _label(layout, hole, owner[hole], territory[hole])
     for hole in last:
@@ -276,7 +276,7 @@ def in_words(ruleset: Ruleset, state: State, legal: Sequence[int] = ()) -> str:
         holes = []
         for hole in row:
             words = str(seeds[hole])
-            if owner[hole] != NOBODY:
+            if owner[hole] != NO_PLAYER:
                 words += f" ({OWNED_WORDS[ruleset.landing]} of {PLAYERS[owner[hole]]})"
             elif territory[hole] != player:
                 words += f" ({PLAYERS[territory[hole]]}'s territory)"
@@ -291,7 +291,7 @@ def in_words(ruleset: Ruleset, state: State, legal: Sequence[int] = ()) -> str:
 
 def _counts(state: State) -> tuple[int, int]:
     """Return the count of each player: store, owned holes, free seeds in their territory."""
-    player_of = np.where(state.owner == NOBODY, state.territory, state.owner)
+    player_of = np.where(state.owner == NO_PLAYER, state.territory, state.owner)
     south = int(state.stores[0, SOUTH] + state.seeds[player_of == SOUTH].sum())
     return south, int(state.seeds.sum() + state.stores.sum()) - south
 
@@ -326,7 +326,7 @@ def _hole(layout: Layout, hole: int, owner: int, lit_for: int) -> Iterator[Shape
         yield Box(x - 43, y - 43, 86, 86, 9, "hole", "south", 4, name=f"owned-{hole}")
     elif owner == NORTH:
         yield Outline(_octagon(x, y, 43), "hole", "north", 4, name=f"owned-{hole}")
-    stroke, line = (ROLES[lit_for], 4.5) if lit_for != NOBODY else ("hole_edge", 1.5)
+    stroke, line = (ROLES[lit_for], 4.5) if lit_for != NO_PLAYER else ("hole_edge", 1.5)
     yield Disc(x, y, HOLE, "hole", stroke, line, name=f"hole-{hole}")
 
 
@@ -348,7 +348,7 @@ def _seeds(layout: Layout, hole: int, seeds: int) -> Iterator[Shape]:
 def _label(layout: Layout, hole: int, owner: int, sower: int) -> Iterator[Shape]:
     """Draw the label of a hole: its turn, or its word and a triangle to its owner."""
     x, y = layout.label(hole)
-    if owner == NOBODY:
+    if owner == NO_PLAYER:
         turn = turn_name(layout.ruleset, sower, hole)
         yield Words(x, y, turn, WORD, "faint", name=f"label-{hole}")
         return

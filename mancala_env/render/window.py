@@ -1,9 +1,8 @@
 """A window that shows pixels, in a process of its own.
 
-The other process runs this file as a program. It shows the pictures that it receives and handles the events
-of the window system, so that the window can be moved, resized and closed between two turns. It needs
-pygame-ce. It ends when its window is closed, or when the program that opened it ends. That program continues
-when the window is closed.
+The process runs this file as a program, with pygame-ce. It shows the pictures that it receives, and handles
+the events of the window system, so that you can move, resize and close the window between two turns. It ends
+when its window is closed, which does not end the program that opened it, or when that program ends.
 """
 
 import os
@@ -25,22 +24,22 @@ _SECONDS_TO_END = 5.0
 
 
 class NoDisplay(OSError):
-    """No window can be opened, because there is no display."""
+    """A window cannot be opened without a display."""
 
 
 class Window:
-    """A window on the screen.
+    """A window on the screen; :meth:`show` opens it.
 
     Attributes:
         title: Title of the window.
     """
 
+    _process: subprocess.Popen[bytes] | None = None
+    _was_closed = False
+    _until = 0.0
+
     def __init__(self, title: str = "mancala") -> None:
-        """Prepare the window; :meth:`show` opens it."""
         self.title = title
-        self._process: subprocess.Popen[bytes] | None = None
-        self._was_closed = False
-        self._until = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -62,7 +61,7 @@ class Window:
             return
         if self._process is None:
             self._open()
-        self._wait()
+        time.sleep(max(0.0, self._until - time.monotonic()))
         assert self._process is not None
         assert self._process.stdin is not None
         height, width = pixels.shape[:2]
@@ -70,7 +69,7 @@ class Window:
             self._process.stdin.write(_HEADER.pack(height, width))
             self._process.stdin.write(pixels.tobytes())
             self._process.stdin.flush()
-        except (BrokenPipeError, OSError):  # the user has closed the window
+        except OSError:  # the user has closed the window
             self._end()
             self._was_closed = True
         self._until = time.monotonic() + seconds
@@ -87,12 +86,12 @@ class Window:
         self._end()
         self._was_closed, self._until = False, 0.0
 
-    def _wait(self) -> None:
-        if (left := self._until - time.monotonic()) > 0:
-            time.sleep(left)
-
     def _open(self) -> None:
-        need_pygame()
+        if find_spec("pygame") is None:
+            # Not at the top: the window's process does not import the package.
+            from mancala_env._util.command_line import MissingPackage, pip_command
+
+            raise MissingPackage(f"a window needs pygame-ce: {pip_command('window')}")
         # -P: do not import from the folder of this file.
         self._process = subprocess.Popen(
             [sys.executable, "-P", os.path.abspath(__file__), self.title],
@@ -121,29 +120,10 @@ class Window:
             process.wait()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"title": self.title, "_process": None, "_was_closed": False, "_until": 0.0}
-
-    def __deepcopy__(self, memo: Any) -> "Window":
-        return Window(self.title)
+        return {"title": self.title}
 
     def __del__(self) -> None:
-        if getattr(self, "_process", None) is not None:
-            self._end()
-
-
-def need_pygame() -> None:
-    """Check that pygame-ce is installed.
-
-    Raises:
-        MissingPackage: pygame-ce is not installed.
-    """
-    from mancala_env._util.command_line import (
-        MissingPackage,
-        pip_command,
-    )  # the window's process does not import the package
-
-    if find_spec("pygame") is None:
-        raise MissingPackage(f"a window needs pygame-ce: {pip_command('window')}")
+        self._end()
 
 
 def _main(title: str) -> int:
@@ -206,14 +186,10 @@ def _draw(pygame: Any, picture: Any) -> None:
     width, height = picture.get_size()
     scale = min(screen.get_width() / width, screen.get_height() / height)
     if scale != 1:
-        picture = pygame.transform.smoothscale(
-            picture, (max(1, int(width * scale)), max(1, int(height * scale)))
-        )
+        size = (max(1, int(width * scale)), max(1, int(height * scale)))
+        picture = pygame.transform.smoothscale(picture, size)
     screen.fill(picture.get_at((0, 0)))
-    screen.blit(
-        picture,
-        ((screen.get_width() - picture.get_width()) // 2, (screen.get_height() - picture.get_height()) // 2),
-    )
+    screen.blit(picture, picture.get_rect(center=screen.get_rect().center))
     pygame.display.flip()
 
 

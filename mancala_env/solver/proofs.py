@@ -51,9 +51,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.board import Board
+from mancala_env.engine.board import SPREAD, Board
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import _SPREAD as SPREAD
 from mancala_env.engine.state import NORTH, SOUTH, UUR, as_actions, owned_by
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.solver.table import (

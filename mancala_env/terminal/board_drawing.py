@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mancala_env.engine.coordinates import action_of, square_of
-from mancala_env.engine.state import NOBODY, NORTH, SOUTH, State
+from mancala_env.engine.state import NO_PLAYER, NORTH, SOUTH, State
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
 from mancala_env.rulesets import Ruleset
 
@@ -219,7 +219,7 @@ def _draw_hole(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) ->
         lines, ink = _LINES["last"], "mark"
     if is_lit:
         ink = ROLES[int(view.state.player[0])]
-    if owner != NOBODY:
+    if owner != NO_PLAYER:
         lines, ink = _LINES[owner], ROLES[owner]
     is_moving = (view.hand is not None and hole == view.hand[0]) or hole == view.falling
     if is_moving or hole == view.cursor:
@@ -256,7 +256,7 @@ def _draw_seeds(canvas: Canvas, x: int, y: int, width: int, seeds: int) -> None:
 def _draw_label(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -> None:
     x, y = plan.label(hole)
     owner, sower = int(view.state.owner[0, hole]), int(view.state.territory[0, hole])
-    if owner != NOBODY:
+    if owner != NO_PLAYER:
         word = _TRIANGLES[owner] + OWNED_WORDS[plan.ruleset.landing]
         if len(word) > plan.columns:
             word = _TRIANGLES[owner]

@@ -119,7 +119,7 @@ def test_what_lies_behind_the_networks_actions_is_not_read(tmp_path, monkeypatch
     assert len(rows) > 3
 
     def evaluate(games):
-        logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six are nobody's
+        logits = np.full((len(games) + 1) * 6, 80, np.float32)  # the last six belong to no game
         logits[: 6 * len(games)] = np.tile(np.arange(6), len(games))
         return logits[: 6 * len(games)].reshape(-1, 6), np.zeros(len(games), np.float32)
 

@@ -55,7 +55,7 @@ def test_after_a_search_every_simulation_has_come_back(kind: str, simulations: i
     for node in inner:
         first, count, visits = (int(trees.tree[node, column]) for column in (FIRST, COUNT, VISITS))
         below = trees.tree[first : first + count, VISITS].sum()
-        # The first visit of a node ends there; others go on, unless it is proven.
+        # The first visit of a node ends there; others continue, unless it is proven.
         assert below <= visits - 1
         assert below == visits - 1 or node >= num_games
         assert abs(trees.sums[node]) <= visits + 1e-6

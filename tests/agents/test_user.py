@@ -265,7 +265,7 @@ def test_a_file_of_your_own_is_a_spec(tmp_path):
 
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_torch_takes_no_more_threads_than_the_agent_may(tmp_path, num_threads):
-    """num_threads=1 used to have no effect on torch."""
+    """num_threads=1 was once ignored by torch."""
     threads, games = [], Batch("leyla", 1024, seed=1).games  # a few games run on one thread
 
     class Watched(Network):

@@ -75,8 +75,8 @@ def test_values_change_sign_with_the_player_and_not_with_the_turn() -> None:
     search = AlwaysSouth(plain.observer, plain.network, 60)
     found = search.search(games, GABATA.row_width)
     players = games[:, PLAYER_COLUMN]
-    # Turns that end the round are worth what they are, so only trees without an end in sight are looked
-    # at, and of those only where either side may still win.
+    # The value of a turn that ends the round is exact. So only trees without such a turn count, and only if
+    # both players may still win.
     forest = search._search(games, np.zeros(len(games), np.int64))
     is_open = np.array([not sees_an_end(forest, b) for b in range(len(games))])
     roots = forest.tree[: len(games)]

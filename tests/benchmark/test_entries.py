@@ -43,7 +43,7 @@ from mancala_env.training.replay import REPLAY_FILE, Replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = sorted((ROOT / "training" / "benchmark").glob("*.py"))
-# RLlib writes into the home directory and leaves processes, so it has its own process below.
+# RLlib writes into $HOME and leaves processes, so it has its own process below.
 HERE = [path for path in FILES if path.stem != "rllib_ppo"]
 NEEDS = {"tianshou_dqn": "tianshou"}
 LAYLI = rulesets.lookup("layli_goobalay")

@@ -148,7 +148,7 @@ def test_rulesets_together_count_in_shares_of_what_random_play_gives_away():
     together, *single = outcome.contests()
     assert [contest.ruleset for contest in single] == list(names)
     assert together.ruleset == ALL
-    (found,) = outcome.standings(together)  # the other entry has no run on one ruleset
+    (found,) = outcome.standings(together)  # the other entry lacks a run on one ruleset
     assert found.entry == "td"
     assert found.regret.value == pytest.approx(0.5)
 

@@ -26,8 +26,7 @@ def test_an_example_trains_and_is_evaluated(example, tmp_path):
     needed = NEEDS.get(example.stem)
     if needed and importlib.util.find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed here")
-    # RLlib writes into the home directory, so it gets another one. The others keep theirs with its
-    # kernel cache.
+    # RLlib writes into $HOME, so it gets another one. The others keep theirs, with its kernel cache.
     home = {"HOME": str(tmp_path)} if example.stem == "with_rllib" else {}
     done = subprocess.run(
         [sys.executable, str(example), "600"],

@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings, has no broken links, and is complete."""
+"""The documentation site builds without warnings, its links work, and it is complete."""
 
 import html
 import importlib

@@ -10,7 +10,7 @@ import numba
 import pytest
 
 from mancala_env.engine.jit import interrupts
-from mancala_env.engine.jit.interrupts import hearing_ctrl_c
+from mancala_env.engine.jit.interrupts import defer_stop_signals
 
 
 def twice(n):
@@ -41,7 +41,7 @@ def own_handler():
 )
 def test_ctrl_c_while_a_function_is_compiled_is_handled(name: str, own_handler: None) -> None:
     """LLVM calls the first two functions through ctypes, which ignores their exceptions."""
-    function = hearing_ctrl_c(numba.njit(twice))
+    function = defer_stop_signals(numba.njit(twice))
     interrupt_in(name)
     with pytest.raises(KeyboardInterrupt):
         function(1)
@@ -53,13 +53,13 @@ def test_a_custom_handler_is_called(own_handler: None) -> None:
     heard = []
     signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     interrupt_in("_raw_object_cache_notify")
-    assert hearing_ctrl_c(numba.njit(twice))(1) == 2
+    assert defer_stop_signals(numba.njit(twice))(1) == 2
     assert heard == [signal.SIGINT]
 
 
 def test_ctrl_c_while_a_function_is_compiled_for_another_is_handled(own_handler: None) -> None:
-    inner = hearing_ctrl_c(numba.njit(twice))
-    outer = hearing_ctrl_c(numba.njit(lambda n: inner(n) + 1))
+    inner = defer_stop_signals(numba.njit(twice))
+    outer = defer_stop_signals(numba.njit(lambda n: inner(n) + 1))
     interrupt_in("_raw_object_cache_notify")
     with pytest.raises(KeyboardInterrupt):
         outer(1)

@@ -108,6 +108,7 @@ def sources_of(name):
 def test_the_key_covers_every_file_that_kernels_are_compiled_from():
     rules_of_a_turn = {
         "engine/jit/decorator.py",
+        "engine/board.py",
         "engine/state.py",
         "engine/turn.py",
         "rulesets.py",  # constants of the board
@@ -226,11 +227,11 @@ def test_a_screen_is_told_once_when_kernels_compile_and_not_when_they_are_cached
 
 
 def test_a_kernel_may_be_in_a_file_of_the_user(tmp_path, monkeypatch):
-    """The cache folder used to be named after the file's place in the package, but it has none."""
+    """A file outside the package has a cache folder, too."""
     file = tmp_path / "own_kernels.py"
     file.write_text(
         "from mancala_env.engine.jit.decorator import kernel\n"
-        "from mancala_env.engine.state import num_bits\n\n\n"
+        "from mancala_env.engine.board import num_bits\n\n\n"
         "@kernel\ndef bits_and_one(bits):\n    return num_bits(bits) + 1\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -13,7 +13,7 @@ from statistics import fmean, stdev
 import naive
 import pytest
 from error_checks import raises
-from naive import NAIVE_RULESETS, NOBODY, NORTH, SOUTH
+from naive import NAIVE_RULESETS, NO_PLAYER, NORTH, SOUTH
 
 DATA = Path(__file__).parent.parent / "data"
 PUBLISHED = json.loads((DATA / "published.json").read_text())
@@ -27,14 +27,14 @@ EXACT_FREE_SEEDS = 8
 def board(ruleset, drawing, player=SOUTH, stores=(0, 0), **fields):
     """Read a drawn board: North's row above South's, each running anticlockwise.
 
-    So the numbers stand in the order 11 10 9 8 7 6 over 0 1 2 3 4 5. ``4s`` is a hole that South owns,
+    So the numbers are in the order 11 10 9 8 7 6 over 0 1 2 3 4 5. ``4s`` is a hole that South owns,
     ``4n`` one of North's. Direction never enters the rules, so clockwise games are drawn so as well.
     """
     north, south = (line.split() for line in drawing.strip().splitlines())
     game = naive.bare_game(NAIVE_RULESETS[ruleset], SOUTH)
     cells = south + north[::-1]
     game.seeds = [int(cell.rstrip("sn")) for cell in cells]
-    game.owner = [{"s": SOUTH, "n": NORTH}.get(cell[-1], NOBODY) for cell in cells]
+    game.owner = [{"s": SOUTH, "n": NORTH}.get(cell[-1], NO_PLAYER) for cell in cells]
     game.player = player
     game.stores = list(stores)
     for name, value in fields.items():
@@ -152,7 +152,7 @@ def test_abstract_games_13_endgame_problem(line):
     if line["replies_end_in_an_uur"]:
         replies = naive.legal(game)
         assert replies
-        assert all(game.owner[last_hole(game, reply)] != NOBODY for reply in replies)
+        assert all(game.owner[last_hole(game, reply)] != NO_PLAYER for reply in replies)
 
 
 @pytest.mark.parametrize("expected", PUBLISHED["endless_relay"]["turns"], ids=lambda t: str(t["action"]))
@@ -334,7 +334,7 @@ def test_four_makes_one_weg_in_gabata():
         """,
     )
     assert naive.play(game, 5).new_owned == [6]
-    assert (game.owner[5], game.seeds[6]) == (NOBODY, 4)
+    assert (game.owner[5], game.seeds[6]) == (NO_PLAYER, 4)
 
 
 @pytest.mark.parametrize("ruleset", ["leyla", "gabata_i"])
@@ -627,4 +627,4 @@ def test_random_matches_conserve_seeds_and_end_with_a_winner():
             totals = {sum(naive.counts(game)) for game in rounds}
             assert totals == {sum(naive.new_game(NAIVE_RULESETS[ruleset]).seeds)}
             assert all(b.starter != a.starter for a, b in pairwise(rounds))
-            assert naive.match_winner(rounds[-1]) != NOBODY
+            assert naive.match_winner(rounds[-1]) != NO_PLAYER

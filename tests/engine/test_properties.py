@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from boards import NOBODY
+from boards import NO_PLAYER
 from error_checks import raises
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -17,13 +17,13 @@ from mancala_env import Batch, IllegalMove, Position, rulesets
 
 
 def free_seeds(game):
-    return int(game.seeds[game.owner == NOBODY].sum())
+    return int(game.seeds[game.owner == NO_PLAYER].sum())
 
 
 @given(game=reached(), choice=st.integers(0, 23))
 def test_seeds_are_conserved_and_free_seeds_never_grow(game, choice):
     assume(not game.is_over)
-    free, owned = free_seeds(game), game.owner != NOBODY
+    free, owned = free_seeds(game), game.owner != NO_PLAYER
     owners = game.owner
     turn = game.play(game.legal_actions[choice % len(game.legal_actions)])
     assert sum(game.counts) == int(game.seeds.sum()) + sum(game.stores) == game.ruleset.total_seeds

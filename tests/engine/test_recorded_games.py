@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from boards import NOBODY, NORTH, SOUTH
+from boards import NO_PLAYER, NORTH, SOUTH
 from recorded_games import RECORDINGS, recorded
 
 from mancala_env import Batch, Position, rulesets
@@ -109,10 +109,10 @@ def test_abstract_games_13_endgame_problem(line):
         assert game.legal_actions
         for reply in game.legal_actions:  # a last seed in an uur captures nothing; one free seed less
             after = game.copy()
-            free = after.seeds[after.owner == NOBODY].sum()
+            free = after.seeds[after.owner == NO_PLAYER].sum()
             turn = after.play(reply)
             assert (turn.captured, turn.new_owned) == (0, ())
-            assert after.seeds[after.owner == NOBODY].sum() < free
+            assert after.seeds[after.owner == NO_PLAYER].sum() < free
 
 
 def test_the_endgame_problem_is_drawn_as_it_was_printed():

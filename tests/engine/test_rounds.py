@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from boards import NOBODY, NORTH, SOUTH, assert_drawn, finished
+from boards import NO_PLAYER, NORTH, SOUTH, assert_drawn, finished
 from error_checks import raises
 
 from mancala_env import InvalidPosition, Position, Ruleset, rulesets
@@ -37,7 +37,7 @@ def test_nothing_is_owned_and_the_stall_counter_stands_at_zero_in_a_new_round():
                     stores=(28, 20), stall=17)  # fmt: skip
     following = game.next_round()
     assert following is not None
-    assert following.owner.tolist() == [NOBODY] * 12
+    assert following.owner.tolist() == [NO_PLAYER] * 12
     assert following.stall == 0
 
 
@@ -138,7 +138,7 @@ def test_rightmost_is_the_last_hole_of_an_anticlockwise_row():
 
 def test_the_holes_left_empty_are_in_play():
     game = next_round("leyla", (8, 40))
-    assert game.owner.tolist() == [NOBODY] * 12
+    assert game.owner.tolist() == [NO_PLAYER] * 12
     while not game.is_over and not game.seeds[2:6].any():
         game.play(game.legal_actions[-1])
     assert game.seeds[2:6].any()

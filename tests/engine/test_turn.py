@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import naive
 import pytest
-from boards import NOBODY, NORTH, SOUTH, assert_drawn, finished, position
+from boards import NO_PLAYER, NORTH, SOUTH, assert_drawn, finished, position
 from error_checks import raises
 
 from mancala_env import IllegalMove, Position, Ruleset, rulesets
@@ -880,9 +880,9 @@ def test_passes_are_not_turns_of_the_stall_counter():
 )
 def test_fewer_free_seeds_set_the_stall_counter_to_zero(ruleset, drawing, action, what):
     game = position(ruleset, drawing, stall=49)
-    free = game.seeds[game.owner == NOBODY].sum()
+    free = game.seeds[game.owner == NO_PLAYER].sum()
     game.play(action)
-    assert game.seeds[game.owner == NOBODY].sum() < free, what
+    assert game.seeds[game.owner == NO_PLAYER].sum() < free, what
     assert (game.stall, game.end) == (0, ""), what
 
 

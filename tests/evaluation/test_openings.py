@@ -104,7 +104,7 @@ def test_where_hardly_any_openings_are_held_out_all_are_taken(name, turns):
 
 
 def test_self_play_starts_from_openings_for_training():
-    """20 % of all openings are not in the set; among the games there are none."""
+    """20 % of all openings are not in the set; every game starts from one in it."""
     ruleset = rulesets.lookup("layli_goobalay")
     env = SelfPlayEnv(
         ruleset,

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from boards import NOBODY, NORTH, SOUTH, finished, position
+from boards import NO_PLAYER, NORTH, SOUTH, finished, position
 from error_checks import raises
 
 from mancala_env import IllegalMove, InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, Turn
@@ -18,7 +18,7 @@ def test_a_ruleset_alone_is_the_start_of_round_1(name):
     start = Position(name)
     assert start.ruleset is ruleset
     assert start.seeds.tolist() == [ruleset.seeds_per_hole] * ruleset.num_holes
-    assert start.owner.tolist() == [NOBODY] * ruleset.num_holes
+    assert start.owner.tolist() == [NO_PLAYER] * ruleset.num_holes
     assert start.territory.tolist() == [SOUTH] * ruleset.row_width + [NORTH] * ruleset.row_width
     assert (start.stores, start.debts, start.stall, start.player, start.round) == ((0, 0), (0, 0), 0, 0, 1)
     assert (start.is_over, start.end, start.winner, start.match_winner) == (False, "", None, None)

@@ -227,7 +227,7 @@ def try_bad_inputs(seed: int) -> int:
 
 
 def _seconds_to_refuse(name: str, call: Callable[[Any], Any], value: Any) -> float:
-    """Pass an invalid value; returns the seconds until the error, and raises if there is no correct one."""
+    """Pass an invalid value; return the seconds until the error, and raise if none is correct."""
     began = time.monotonic()
     try:
         call(value)

@@ -11,14 +11,14 @@ from typing import Any
 from mancala_env import Position, Ruleset, rulesets
 
 SOUTH, NORTH = 0, 1
-NOBODY = -1
+NO_PLAYER = -1
 
 
 def holes(drawing: str) -> tuple[list[int], list[int]]:
     """Return the seeds and the owners of a drawing, in hole order."""
     north, south = (line.split() for line in drawing.strip().splitlines())
     cells = south + north[::-1]
-    owners = [{"s": SOUTH, "n": NORTH}.get(cell[-1], NOBODY) for cell in cells]
+    owners = [{"s": SOUTH, "n": NORTH}.get(cell[-1], NO_PLAYER) for cell in cells]
     return [int(cell.rstrip("sn")) for cell in cells], owners
 
 

@@ -5,7 +5,7 @@ python tests/support/fresh.py tests/engine tests/evaluation  # some of them
 python tests/support/fresh.py --seed 7 tests/evaluation      # in the order of an earlier run
 
 The tests of the last commit run in random order in a clone. Its path contains a space and a letter that is
-not ASCII, and its time zone is far from UTC. The home directory, the temporary folder and the kernel cache
+not ASCII, and its time zone is far from UTC. $HOME, the temporary folder and the kernel cache
 are empty before the first run; the second run keeps them. If you are root, the tests run without root rights.
 They use this Python and its installed packages.
 """
@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NOBODY = 65534
+NOBODY_UID = 65534
 _CHECK = "import pytest_randomly, numba, mancala_env; print(mancala_env.__file__)"
 
 
@@ -35,7 +35,7 @@ def as_nobody(folder: Path) -> list[str]:
     The interpreter may be in a folder of root's, such as /root/.pyenv. Then a mount namespace shows the
     command the interpreter and hides the rest of that folder. The machine itself does not change.
     """
-    words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
+    words = ["setpriv", f"--reuid={NOBODY_UID}", f"--regid={NOBODY_UID}", "--clear-groups", "--no-new-privs"]
     script, hidden = [], []
     for number, needed in enumerate({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}):
         for private in private_folders(needed)[-1:]:
@@ -73,7 +73,7 @@ def main() -> int:
     before: list[str] = []
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         before = as_nobody(base)
-        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", clone, *folders.values()], check=True)
+        subprocess.run(["chown", "-R", f"{NOBODY_UID}:{NOBODY_UID}", clone, *folders.values()], check=True)
     variables = {
         name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))
     }

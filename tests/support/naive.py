@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 SOUTH, NORTH = 0, 1
-NOBODY = -1
+NO_PLAYER = -1
 ENDLESS_LAPS = 1000  # section 3: the lap by which a turn must have ended
 STALL_TURNS = 50  # section 4: turns without a change in the number of free seeds
 
@@ -36,7 +36,7 @@ class Game:
 
     rules: Rules
     seeds: list[int]
-    owner: list[int]  # NOBODY (a free hole), SOUTH or NORTH
+    owner: list[int]  # NO_PLAYER (a free hole), SOUTH or NORTH
     territory: list[int]  # who may sow from the hole
     stores: list[int]
     player: int
@@ -90,7 +90,7 @@ def action_of(rules: Rules, player: int, hole: int) -> int:
 
 def can_sow(game: Game, player: int, hole: int) -> bool:
     """Section 3, 1: a free hole with seeds in the player's territory."""
-    return game.territory[hole] == player and game.owner[hole] == NOBODY and game.seeds[hole] > 0
+    return game.territory[hole] == player and game.owner[hole] == NO_PLAYER and game.seeds[hole] > 0
 
 
 def has_turn(game: Game, player: int) -> bool:
@@ -158,7 +158,7 @@ def land(game: Game, turn: Turn, j: int) -> bool:
     is_opponents_side = game.territory[j] != mover
     if game.owner[j] == mover:
         return False
-    if game.owner[j] != NOBODY:
+    if game.owner[j] != NO_PLAYER:
         if rules.landing != "uur":
             ransom(game, turn, j, b)
         return False
@@ -245,7 +245,7 @@ def pass_on(game: Game) -> None:
 
 def num_free_seeds(game: Game) -> int:
     """Count the seeds in free holes."""
-    return sum(s for s, owner in zip(game.seeds, game.owner, strict=True) if owner == NOBODY)
+    return sum(s for s, owner in zip(game.seeds, game.owner, strict=True) if owner == NO_PLAYER)
 
 
 def counts(game: Game) -> tuple[int, int]:
@@ -253,7 +253,7 @@ def counts(game: Game) -> tuple[int, int]:
     south_north = list(game.stores)
     for hole, seeds in enumerate(game.seeds):
         owner = game.owner[hole]
-        south_north[game.territory[hole] if owner == NOBODY else owner] += seeds
+        south_north[game.territory[hole] if owner == NO_PLAYER else owner] += seeds
     return south_north[SOUTH], south_north[NORTH]
 
 
@@ -286,7 +286,7 @@ def bare_game(rules: Rules, starter: int) -> Game:
     return Game(
         rules,
         seeds=[0] * (2 * rules.width),
-        owner=[NOBODY] * (2 * rules.width),
+        owner=[NO_PLAYER] * (2 * rules.width),
         territory=[SOUTH] * rules.width + [NORTH] * rules.width,
         stores=[0, 0],
         player=starter,
@@ -353,13 +353,13 @@ def set_up_territory(new: Game, count: Sequence[int], _debts: Sequence[int]) -> 
 
 
 def match_winner(game: Game) -> int:
-    """Section 5.4: return the winner after the last round, NOBODY for a draw.
+    """Section 5.4: return the winner after the last round, NO_PLAYER for a draw.
 
     By 5.1 to 5.3 the player who cannot set up is the one with fewer seeds, so the last count decides
     whether the match ended by the rules or by a limit on rounds.
     """
     south, north = counts(game)
-    return NOBODY if south == north else SOUTH if south > north else NORTH
+    return NO_PLAYER if south == north else SOUTH if south > north else NORTH
 
 
 # Sections 6 and 7. Openings
@@ -399,7 +399,7 @@ def is_forced_rightmost(game: Game) -> bool:
         game.rules.opening == "rightmost"
         and game.player == SOUTH
         and set(game.seeds) == {game.rules.seeds}
-        and set(game.owner) == {NOBODY}
+        and set(game.owner) == {NO_PLAYER}
         and game.stores == [0, 0]
     )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NOBODY = 65534
+NOBODY_UID = 65534
 """A user without rights, for a process that may change its user."""
 
 # A training whose updates take milliseconds, with a checkpoint after each update.

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from long_calls import CHILD, LONG
-from soak_starter import NOBODY, ROOT, TINY, UPDATE, Program, starter
+from soak_starter import NOBODY_UID, ROOT, TINY, UPDATE, Program, starter
 
 from mancala_env import Position, rulesets
 from mancala_env.agents import Agent
@@ -188,14 +188,14 @@ def full_disk(seed: int) -> int:
 def read_only(seed: int) -> int:
     """Make a folder read-only while a training without root rights writes there; then let it resume."""
     rng = random.Random(seed)
-    with _folder(NOBODY) as folder:
+    with _folder(NOBODY_UID) as folder:
         if rng.random() < 0.3:
             folder.chmod(0o555)
             how = rng.randrange(3)
             if how == 0:
-                _refuses(_train(folder, f"--{STEPS}", "512", user=NOBODY), "Permission denied")
+                _refuses(_train(folder, f"--{STEPS}", "512", user=NOBODY_UID), "Permission denied")
             elif how == 1:
-                _refuses(_evaluation(folder / "games.jsonl", 4, user=NOBODY), "Permission denied")
+                _refuses(_evaluation(folder / "games.jsonl", 4, user=NOBODY_UID), "Permission denied")
             else:
                 words = (
                     "leyla",
@@ -208,11 +208,11 @@ def read_only(seed: int) -> int:
                     "--folder",
                     str(folder),
                 )
-                program = starter().start("book", *words, folder=folder, user=NOBODY)
+                program = starter().start("book", *words, folder=folder, user=NOBODY_UID)
                 _refuses(program, "Permission denied")
             return 1
         run = folder / "run"
-        program = _train(folder, f"--{STEPS}", str(10**9), user=NOBODY)
+        program = _train(folder, f"--{STEPS}", str(10**9), user=NOBODY_UID)
         time.sleep(rng.uniform(0.5, 2.0))
         closed = [path for path in (run, run / "checkpoints") if path.exists()]
         for path in closed:
@@ -225,7 +225,7 @@ def read_only(seed: int) -> int:
         if not (run / "config.yaml").exists() or not (saved := _checkpoints(run)):
             return 1
         last = max(saved)
-        _ends_well(_resume(run, last // UPDATE + 3, user=NOBODY), run, last + 3 * UPDATE)
+        _ends_well(_resume(run, last // UPDATE + 3, user=NOBODY_UID), run, last + 3 * UPDATE)
     return 1
 
 

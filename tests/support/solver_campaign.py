@@ -3,8 +3,8 @@
     python tests/support/solver_campaign.py --seed 1 --count 100000
 
 Everything is drawn that could make a proof of one position wrong for another: all rule options, owners, seeds
-in owned holes (none, few or very many), territories, the stall counter, and few or many free seeds. Positions
-of a group differ only in contents, counter and player.
+in owned holes (none, few or very many), territories, the stall counter, and few or many free seeds. The
+positions of a group differ only in contents, counter and player.
 
 One solver is kept for each ruleset. First it solves deep positions, and every action is compared with
 `brute_force`, which stores whole positions. Then it solves about two hundred positions with few lines, which
@@ -158,7 +158,7 @@ class Tally:
 
     Attributes:
         compared: Positions whose value was compared.
-        by_action: Positions of which every action was compared.
+        by_action: Positions in which every action was compared.
         by_naive: Positions that were also compared with the plain-Python rules.
         too_large: Positions that were too large for brute force.
         unsolved: Positions that the solver did not finish in time, with correct bounds.

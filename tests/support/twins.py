@@ -91,7 +91,7 @@ def play_match(ruleset: str | Ruleset, starter: int, rng: random.Random, most_ro
             assert following is None
             assert twin is None
             won = naive.match_winner(game)
-            assert position.match_winner == (None if won == naive.NOBODY else won)
+            assert position.match_winner == (None if won == naive.NO_PLAYER else won)
             return turns
         if position.round == most_rounds:
             return turns
@@ -104,7 +104,7 @@ def random_pair(ruleset: str | Ruleset, rng: random.Random) -> tuple[Position, n
     rules = naive_rules(ruleset)
     width, num_holes = rules.width, 2 * rules.width
     seeds = random_heaps(num_holes, num_holes * rules.seeds, rng)
-    owner = [naive.NOBODY] * num_holes
+    owner = [naive.NO_PLAYER] * num_holes
     for hole in range(num_holes):
         if rng.random() < 0.15:
             owner[hole] = rng.randrange(2)

@@ -264,7 +264,7 @@ async def test_the_eleventh_and_twelfth_hole_have_keys():
 
 @pytest.mark.asyncio
 async def test_an_answer_to_what_was_taken_back_is_dropped(monkeypatch):
-    """The agent's choice arrives after its turn is no longer to be played."""
+    """The agent's choice arrives after its turn was taken back."""
     game = InteractiveGame("gabata_i", "human", "greedy", seed=1)
     may_answer, has_answered = threading.Event(), threading.Event()
 

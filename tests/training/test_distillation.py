@@ -331,7 +331,7 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert 0.5 < line["distillation/accuracy"] <= 1
     saved = RunFolder(folder).saved()[0]
     assert read_identity(saved).environment_steps == 0, "what was distilled is saved before self-play begins"
-    # A run that goes on does not distill again.
+    # A resumed run does not distill again.
     assert command.main(["--resume", str(folder), "--environment_steps", "4096"]) == 0
     assert "Copied minimax:2" not in capsys.readouterr().out
 

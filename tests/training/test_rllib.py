@@ -333,7 +333,7 @@ def test_a_checkpoint_plays_like_the_module(run: rllib_train.ClusterRun) -> None
     np.testing.assert_allclose(logits, found.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(values, worth.numpy(), rtol=1e-5, atol=1e-5)
     chances = torch.softmax(found, dim=1).numpy()
-    assert (chances[batch.legal_mask == 0] < 1e-6).all(), "illegal actions have no probability"
+    assert (chances[batch.legal_mask == 0] < 1e-6).all(), "the probability of illegal actions is 0"
 
 
 def test_games_of_a_run_start_with_training_openings_from_either_seat(run: rllib_train.ClusterRun) -> None:
@@ -387,7 +387,7 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
     try:
         games = algorithm.env_runner.sample(num_episodes=2)
         for game in games:
-            # Each player gets the reward at their own last step, whoever played the last turn.
+            # Each player gets the reward at their own last step, regardless of who played the last turn.
             returns = [player.get_return() for player in game.agent_episodes.values()]
             assert sum(returns) == 0
             for player in game.agent_episodes.values():
@@ -404,7 +404,7 @@ def test_the_module_trains_under_rllibs_own_runner(kind: ObservationKind) -> Non
 
 
 class Last(Agent):
-    """Plays the last legal action; it has no spec."""
+    """Plays the last legal action; it lacks a spec."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]

@@ -184,7 +184,7 @@ def test_a_full_disk_ends_the_run_and_every_file_stays_whole(run: Path, capsys) 
     assert read_identity(run / "final.zip").environment_steps == 5 * UPDATE
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system lacks /dev/full")
 def test_a_log_that_cannot_be_written_ends_the_run_and_what_was_learned_is_saved(run: Path, capsys) -> None:
     metrics = run / "metrics.jsonl"
     metrics.unlink()

@@ -23,7 +23,7 @@ from numba.core.event import Listener, register
 from numba.core.options import DefaultOptions
 
 from mancala_env.engine.jit.cache import KernelCache
-from mancala_env.engine.jit.interrupts import hearing_ctrl_c
+from mancala_env.engine.jit.interrupts import defer_stop_signals
 
 _numba_config: Any = numba.core.config
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -115,7 +115,6 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     It may write into arrays, but not allocate or return them. With ``NUMBA_DISABLE_JIT=1`` the function
     stays plain Python.
     """
-    _announce_compilation()
     compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True, **_COUNTS_NO_REFERENCES)(
         function
     )
@@ -126,7 +125,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     # The file of a closure does not determine its code.
     if folder is not None and function.__closure__ is None:
         compiled._cache = KernelCache(function, folder)
-    return hearing_ctrl_c(compiled)
+    return defer_stop_signals(compiled)
 
 
 def _compile_once_for_literals(dispatcher: Any) -> None:
@@ -147,35 +146,25 @@ def _compile_once_for_literals(dispatcher: Any) -> None:
 
 
 class _Announcer(Listener):
-    """Printer of one message when kernels are compiled, which takes seconds."""
+    """Print one message in a terminal or a notebook when kernels are compiled, which takes seconds."""
 
-    def __init__(self) -> None:
-        self._has_said = False
+    has_printed = False
 
     def on_start(self, event: Any) -> None:
         """Print the message at the first kernel of the package that is not in the cache."""
+        is_interactive = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
         module = event.data["dispatcher"].py_func.__module__
-        if self._has_said or not module.startswith("mancala_env") or not _is_interactive():
+        if self.has_printed or not is_interactive or not module.startswith("mancala_env"):
             return
-        self._has_said = True
-        kept = "once for this version" if _has_cache() else "in each process, for want of a cache folder"
-        print(f"mancala_env: compiling kernels, {kept}; some seconds", file=sys.stderr, flush=True)
+        self.has_printed = True
+        folder = cache_folder(Path(__file__).resolve())
+        is_kept = folder is not None and os.access(folder, os.W_OK)
+        often = "once for this version" if is_kept else "in each process, without a cache folder"
+        print(f"mancala_env: compiling kernels, {often}; some seconds", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         """Do nothing."""
 
 
-@lru_cache
-def _announce_compilation() -> None:
-    # numba reports only kernels that are not in the cache, so cached kernels print nothing.
-    register("numba:compile", _Announcer())
-
-
-def _has_cache() -> bool:
-    folder = cache_folder(Path(__file__).resolve())
-    return folder is not None and os.access(folder, os.W_OK)
-
-
-def _is_interactive() -> bool:
-    """Return whether standard error is a terminal or a notebook, not a file, a pipe or a test."""
-    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+# numba reports only kernels that are not in the cache, so cached kernels print nothing.
+register("numba:compile", _Announcer())

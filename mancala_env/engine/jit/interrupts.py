@@ -6,9 +6,8 @@ starts to run. That happened to 25 % of all interrupts during a compilation.
 """
 
 import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,55 +19,37 @@ from mancala_env._util.stop_signals import STOP_SIGNALS, handled
 _BINDING = str(Path(llvmlite.binding.__file__).parent)
 
 
-class _Handler:
-    """A signal handler that calls `before`, but waits while llvmlite is running."""
+@contextmanager
+def _deferred_in_llvmlite() -> Iterator[None]:
+    """Handle stop signals within a with statement, but those that arrive in llvmlite at its end."""
+    handlers: dict[signal.Signals, Any] = {
+        number: handler for number in STOP_SIGNALS if callable(handler := signal.getsignal(number))
+    }
+    waiting: list[int] = []
 
-    def __init__(self, number: int, before: Callable[[int, FrameType | None], Any]) -> None:
-        self.number, self.before, self.is_waiting = number, before, False
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         outer = frame
         while outer is not None:
             if outer.f_code.co_filename.startswith(_BINDING):
-                self.is_waiting = True
+                waiting.append(number)
                 return
             outer = outer.f_back
-        self.before(number, frame)
+        handlers[signal.Signals(number)](number, frame)
 
-    def release(self) -> None:
-        """Handle a deferred signal."""
-        if self.is_waiting:
-            self.is_waiting = False
-            self.before(self.number, None)
-
-
-@contextmanager
-def _waiting_in_llvmlite(number: signal.Signals) -> Iterator[None]:
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(number) if is_main else None
-    if isinstance(before, _Handler):  # another compilation needs this kernel
-        yield
-        before.release()
-        return
-    if not callable(before):  # Python does not handle this signal
-        yield
-        return
-    handler = _Handler(number, before)
     try:
-        with handled({number: handler}):
+        with handled(dict.fromkeys(handlers, handle)):
             yield
     finally:
-        handler.release()
+        for number in waiting:
+            handlers[signal.Signals(number)](number, None)
 
 
-def hearing_ctrl_c(dispatcher: Any) -> Any:
+def defer_stop_signals(dispatcher: Any) -> Any:
     """Defer signals while a function of numba is compiled or read from the cache; return the function."""
     compile_signature = dispatcher.compile
 
     def compiled(signature: Any) -> Any:
-        with ExitStack() as waiting:
-            for number in STOP_SIGNALS:
-                waiting.enter_context(_waiting_in_llvmlite(number))
+        with _deferred_in_llvmlite():
             return compile_signature(signature)
 
     dispatcher.compile = compiled
