@@ -261,7 +261,7 @@ def margin_for(rules, game, total, player):
 def with_turn(game, player, stall, end):
     """Return the game with another player to move, stall counter and end."""
     # Fields 5 to 7 are player, stall and end. numba slices a tuple at literal numbers only.
-    return Game(*game[:5], player, stall, end, *game[8:])
+    return Game(*(*game[:5], player, stall, end, *game[8:]))
 
 
 def unpack(games: np.ndarray, num_holes: int) -> State:

@@ -6,7 +6,7 @@ that a frame is composed of shapes that have been drawn before.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def _draw(
     `points` are the corners of the shape, or of the square around a disc, in pixels of the mask.
     """
     thick = max(_FINER, round(shape.line * fine))
-    paint = {"outline": 255, "width": thick} if is_line else {"fill": 255}
+    paint: dict[str, Any] = {"outline": 255, "width": thick} if is_line else {"fill": 255}
     half = thick / 2 if is_line else 0
     (x0, y0), (x1, y1), *_ = points
     around = (x0 - half, y0 - half, x1 + half, y1 + half)

@@ -5,9 +5,9 @@ reduced motion see the position after the turn.
 """
 
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from html import escape
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -279,7 +279,7 @@ class _Film:
     def _at(self, seconds: float) -> str:
         return f"{_n2(100 * seconds / self.seconds)}%"
 
-    def _track(self, values: Iterable[tuple[float, _Value]], draw: Callable[[_Value], str]) -> str:
+    def _track(self, values: Sequence[tuple[float, _Value]], draw: Callable[[_Value], str]) -> str:
         """Draw each of several values while it holds.
 
         Args:
@@ -287,7 +287,8 @@ class _Film:
             draw: Function that draws a value.
         """
         periods: dict[_Value, list[tuple[float, float]]] = {}
-        for (begin, value), (end, _) in pairwise([*values, (self.seconds, None)]):
+        begins = [begin for begin, _ in values]
+        for (begin, value), end in zip(values, [*begins[1:], self.seconds], strict=True):
             if begin == end:
                 continue
             of_value = periods.setdefault(value, [])
