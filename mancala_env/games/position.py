@@ -360,7 +360,7 @@ class Position:
         if not is_whole(action):
             return "it is not a whole number"
         if not 0 <= action < self.ruleset.num_holes:
-            return "there is none"
+            return "there is no such hole"
         if action in self.legal_actions:
             return ""
         hole = coordinates.hole_of(self.ruleset, self.player, int(action))

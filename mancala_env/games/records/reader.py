@@ -169,7 +169,7 @@ class _GameReader:
         if self._game is not None:
             raise InvalidRecord(f"header {name} comes after the turns; a new game begins with Ruleset")
         if name in self.headers:
-            raise InvalidRecord(f"duplicate header {name}")
+            raise InvalidRecord(f"header {name} is a duplicate")
         if len(self.headers) == MAX_HEADERS:
             raise InvalidRecord(f"a game has at most {MAX_HEADERS} headers")
         check_text(f"header {name}", value)
@@ -252,7 +252,7 @@ class _GameReader:
     def finished(self) -> GameRecord:
         """Return the game after its last line."""
         if self._open is not None:
-            raise InvalidRecord("a comment has no end: } is missing")
+            raise InvalidRecord("a comment is not closed: } is missing")
         game = self._begin()
         assert self._record is not None
         outcome = outcome_of(game, self._record.resigned)
@@ -309,7 +309,7 @@ def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
     for word in words_of(headers.get("Dials", "")):
         option, _, text = word.partition("=")
         if option not in kinds:
-            raise InvalidRuleset(f"{word!r} is not a rule option; the rule options are {', '.join(kinds)}")
+            raise InvalidRuleset(f"{option!r} is not a rule option; the rule options are {', '.join(kinds)}")
         if kinds[option] is int:
             given[option] = int(text) if re.fullmatch(r"\d{1,3}", text, re.ASCII) else text
         elif kinds[option] is bool:
