@@ -16,7 +16,7 @@ from recorded_games import RECORDINGS, recorded
 from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 
-from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
+from mancala_env import Batch, InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.records import (
     GameRecord,
@@ -260,6 +260,25 @@ def test_a_limit_on_rounds_ends_the_game():
     outcome = GameRecord("layli_goobalay", turns, rounds=2).verify()
     assert (outcome.is_over, outcome.rounds) == (True, 2)
     assert not GameRecord("layli_goobalay", turns, rounds=3).verify().is_over
+
+
+@pytest.mark.parametrize("rounds", [1, 2, "match"])
+@pytest.mark.parametrize("name", rulesets.names())
+def test_a_replay_is_an_episode_of_a_batch(name, rounds):
+    game, batch, rng = (
+        Replay(Position(name), rounds),
+        Batch(name, 1, rounds, autoreset=False),
+        random.Random(5),
+    )
+    batch.load(game.position.games)
+    while not game.is_over and game.turns < 200:
+        action = rng.choice(game.position.legal_actions)
+        game.play(RecordedTurn(game.position.player, action))
+        batch.step([action])
+        assert batch.games.tolist() == game.position.games.tolist()
+        assert batch.done[0] == game.is_over
+    if game.is_over:
+        assert batch.rewards[0, 0] == (game.margin > 0) - (game.margin < 0)
 
 
 def test_positions_are_the_start_every_turn_and_every_new_round():

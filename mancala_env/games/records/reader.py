@@ -24,7 +24,6 @@ from mancala_env.games.records.replay import (
     RecordedTurn,
     Replay,
     legal_turns,
-    outcome_of,
     turn_without_comment,
 )
 from mancala_env.rulesets import Ruleset, lookup, names
@@ -100,8 +99,7 @@ def _lines(file: Any) -> Iterator[str]:
 
 def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
     """Yield the games of some lines."""
-    game = _GameReader()
-    number = 0
+    game, number, count = _GameReader(), 0, 0
     try:
         for line in lines:
             number += 1
@@ -110,39 +108,35 @@ def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
             if game.starts_next_game(line):
                 if game.headers:
                     yield game.finished()
-                game = _GameReader(game.number + 1)
+                game, count = _GameReader(), count + 1
             game.take(line)
         if game.headers:
             yield game.finished()
     except MancalaError as error:
-        where = [printable(name)] * bool(name) + [f"line {number}"] + game.where()
-        raise InvalidRecord(f"{', '.join(where)}: {printable(str(error))}") from None
+        where = [printable(name)] * bool(name) + [f"line {number}"] + [f"game {count}"] * bool(count)
+        # An error of a turn begins with its number.
+        before_turn = ", " if game.is_at_turn else ": "
+        raise InvalidRecord(f"{', '.join(where)}{before_turn}{printable(str(error))}") from None
 
 
 class _GameReader:
     """Reader of one game, line by line.
 
     Attributes:
-        number: Number of the game in its text, from 1; 0 before the first game.
         headers: Headers read so far.
+        is_at_turn: Whether a turn is being read.
     """
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    def __init__(self) -> None:
         self.headers: dict[str, str] = {}
+        self.is_at_turn = False
         self._turns: list[RecordedTurn] = []
         self._game: Replay | None = None
         self._record: GameRecord | None = None
         self._open: str | None = None  # text of the comment that is open so far
         self._first_comment = ""
         self._in_comments = 0
-        self._is_at_turn = False
         self._last_round = 0  # round of the last turn
-
-    def where(self) -> list[str]:
-        """Return the current game and turn, for a message."""
-        turn = [f"turn {self._game.turns + 1}"] if self._game and self._is_at_turn else []
-        return [f"game {self.number}"] * bool(self.number) + turn
 
     def starts_next_game(self, line: str) -> bool:
         """Return whether a line is the first of another game."""
@@ -203,17 +197,20 @@ class _GameReader:
         return found.end()
 
     def _take_turn(self, game: Replay, word: str) -> None:
-        self._is_at_turn = True
-        if game.turns == MAX_TURNS:
-            raise InvalidRecord(f"a game has at most {MAX_TURNS:,} turns")
+        self.is_at_turn = True
+        number = game.turns + 1
+        if number > MAX_TURNS:
+            raise InvalidRecord(f"turn {number}: a game has at most {MAX_TURNS:,} turns")
         found = _TURN.fullmatch(word)
         if not found:
             legal = legal_turns(game.position) or "none"
-            raise InvalidRecord(f"{_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}")
+            raise InvalidRecord(
+                f"turn {number}: {_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}"
+            )
         turn = turn_without_comment(LETTERS.index(found[1]), int(found[2]) - 1)
         self._last_round = game.play(turn).before.round
         self._turns.append(turn)
-        self._is_at_turn = False
+        self.is_at_turn = False
 
     def _check_round(self, game: Replay, number: int) -> None:
         current = game.position.round
@@ -255,7 +252,7 @@ class _GameReader:
             raise InvalidRecord("a comment is not closed: } is missing")
         game = self._begin()
         assert self._record is not None
-        outcome = outcome_of(game, self._record.resigned)
+        outcome = game.outcome(self._record.resigned)
         for name, found in (("Result", str(outcome)), ("End", outcome.end)):
             written = self.headers.get(name, found)
             if written != found:

@@ -11,7 +11,7 @@ from mancala_env._util.files import written_whole
 from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.records.model import GameRecord
 from mancala_env.games.records.reader import check_file, read_games, ruleset_named
-from mancala_env.games.records.replay import InvalidRecord, Outcome, Replay, outcome_of, play_turn
+from mancala_env.games.records.replay import InvalidRecord, Outcome, Replay
 from mancala_env.rulesets import Ruleset
 
 # Bytes of a file in which its first header is searched, after empty lines.
@@ -27,7 +27,7 @@ def record_text(record: GameRecord) -> str:
     """
     game = Replay(record.start_position, record.rounds)
     body = list(_body(record, game))
-    lines = [*_header_lines(record, outcome_of(game, record.resigned)), *[""] * bool(body), *body]
+    lines = [*_header_lines(record, game.outcome(record.resigned)), *[""] * bool(body), *body]
     return "\n".join(lines) + "\n"
 
 
@@ -69,7 +69,7 @@ def _body(record: GameRecord, game: Replay) -> Iterator[str]:
             yield f"Round {current}:"
         line = line or [f"{number}."]
         line.append(str(turn))
-        play_turn(game, turn)
+        game.play(turn)
         if turn.comment:
             line.append(_comment(turn.comment))
         if turn.comment or len(line) > _TURNS_PER_LINE:
