@@ -287,6 +287,11 @@ class Position:
         """The actions of the player to move, ascending; empty when the round is over."""
         return _bits_set(int(single_game.legal_actions(self._rules, self._games)))
 
+    @property
+    def legal_holes(self) -> tuple[int, ...]:
+        """The holes that the player to move may sow, in the order of :attr:`legal_actions`."""
+        return tuple(coordinates.hole_of(self.ruleset, self.player, a) for a in self.legal_actions)
+
     def play(self, action: int | np.integer) -> Turn:
         """Play a turn, which changes this position.
 
@@ -462,7 +467,6 @@ class Position:
         for arrow in several("arrows", arrows, "a list of pairs"):
             start, end = several("an arrow", arrow, "two holes", 2)
             pairs.append((start, end))
-        legal = [coordinates.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
         by_hole = {
             coordinates.hole_of(
                 self.ruleset, self.player, whole("an action of values", action, 0, most)
@@ -473,7 +477,13 @@ class Position:
         for hole in (*ringed, *(hole for pair in pairs for hole in pair)):
             whole("a hole of last or arrows", hole, 0, most)
         return describe(
-            self.ruleset, self.state, legal=legal, last=ringed, values=by_hole, arrows=pairs, caption=caption
+            self.ruleset,
+            self.state,
+            legal=self.legal_holes,
+            last=ringed,
+            values=by_hole,
+            arrows=pairs,
+            caption=caption,
         )
 
     def _repr_svg_(self) -> str:
