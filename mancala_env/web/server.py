@@ -35,18 +35,7 @@ from mancala_env.web.analysis import AnalysisService
 from mancala_env.web.requests import BadRequest, Limits
 
 PAGE = Path(__file__).parent
-_SUFFIXES = {
-    ".html",
-    ".js",
-    ".css",
-    ".json",
-    ".wasm",
-    ".svg",
-    ".png",
-    ".webmanifest",
-    ".f32",
-    ".txt",
-}
+_SUFFIXES = {".html", ".js", ".css", ".json", ".wasm", ".svg", ".png", ".webmanifest", ".f32", ".txt"}
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _HEADERS = {
     "Content-Security-Policy": (

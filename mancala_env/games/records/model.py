@@ -94,8 +94,8 @@ class GameRecord:
         """
         given = dict(locals())
         given["ruleset"] = lookup(ruleset)
-        turns = several("turns", turns, "players and actions, such as [(0, 3)]")
-        given["turns"] = tuple(_recorded_turn(turn) for turn in turns)
+        each = several("turns", turns, "players and actions, such as [(0, 3)]")
+        given["turns"] = tuple(map(_recorded_turn, each))
         if not isinstance(headers, Mapping | None):
             raise InvalidArgument(f"headers must be a dictionary of texts, not {headers!r}")
         given["start"] = _start_text(given["ruleset"], start)
