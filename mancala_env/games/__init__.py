@@ -4,10 +4,9 @@
 |---|---|
 | `position` | `Position`: one game, with all its rules and a text form |
 | `batch` | `Batch`: many games, stepped together |
-| `set_up` | checks of the arguments that set up a position |
+| `set_up` | checks of the numbers that set up a position |
 | `notation` | positions and turns as text |
 | `records` | recorded games: `GameRecord`, reading and writing files of games |
 | `pictures` | pictures and animations of positions, turns and recorded games |
-| `picture_checks` | checks of the arguments of pictures |
 | `speed` | turns per second on this machine |
 """

@@ -232,18 +232,10 @@ class Batch:
         self.counts = np.zeros((batch, 2), np.int16)
         self.final_observation = self.observer.empty(batch)
         self.final_games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-        self._outputs = Outputs(
-            player=self.player,
-            legal_mask=self.legal_mask,
-            observation=self.observer.passing(self.observation),
-            rewards=self.rewards,
-            reward=self.reward,
-            done=self.done,
-            truncated=self.truncated,
-            counts=self.counts,
-            final_observation=self.observer.passing(self.final_observation),
-            final_games=self.final_games,
-        )
+        passed = {name: getattr(self, name) for name in Outputs._fields}
+        for name in ("observation", "final_observation"):
+            passed[name] = self.observer.passing(passed[name])
+        self._outputs = Outputs(**passed)
         self.reset(seed)
 
     @property
@@ -302,14 +294,7 @@ class Batch:
             self._randoms[:] = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         turns = self._settings.opening_turns
         most = max(1, _TURNS_OF_A_PIECE // (1 + turns * min(turns, _DRAWS_OF_AN_OPENING)))
-        run_in_slices(
-            lambda start, stop: _reset(
-                self._rules, self._settings, self.games, self._randoms, wanted, start, stop
-            ),
-            self.num_games,
-            self.num_threads,
-            most=most,
-        )
+        self._run(_reset, self._rules, self._settings, self.games, self._randoms, wanted, most=most)
         self._show(wanted)
 
     def load(self, games: np.ndarray, where: np.ndarray | None = None) -> None:
@@ -328,8 +313,7 @@ class Batch:
         if games.shape != self.games.shape:
             raise InvalidPosition(f"games must be uint64 {self.games.shape}, not {games.dtype} {games.shape}")
         rows = np.flatnonzero(wanted)
-        taken = check_running(self.ruleset, self.rounds, games[rows], rows)
-        self.games[rows] = taken
+        self.games[rows] = check_running(self.ruleset, self.rounds, games[rows], rows)
         self._show(wanted)
 
     def step(self, actions: Sequence[int] | np.ndarray, where: np.ndarray | None = None) -> None:
@@ -354,28 +338,24 @@ class Batch:
         illegal = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
         if illegal >= 0:
             raise IllegalMove(self._why_illegal(int(illegal), int(chosen[illegal])))
-        self._run(
-            _step,
-            self._rules,
-            self._settings,
-            self.autoreset,
-            self.games,
-            self._randoms,
-            chosen,
-            wanted,
-            self._outputs,
-        )
+        episode = self._rules, self._settings, self.autoreset, self.games, self._randoms
+        self._run(_step, *episode, chosen, wanted, self._outputs)
         self._observe(wanted)
 
     def play_random(self, turns_per_game: int) -> int:
         """Play uniformly random turns inside kernels; ended episodes restart.
 
+        Afterwards `reward` and `done` are zero. If Ctrl-C interrupts the call, some games have played fewer
+        turns, and the batch stays usable.
+
         Args:
             turns_per_game: Number of turns in each game.
 
         Returns:
-            The number of turns, B times `turns_per_game`. Afterwards `reward` and `done` are zero. If Ctrl-C
-            interrupts the call, some games have played fewer turns, and the batch stays usable.
+            The number of turns, B times `turns_per_game`.
+
+        Raises:
+            InvalidArgument: The number is negative, or an episode is over and `autoreset` is False.
         """
         turns = whole("turns_per_game", turns_per_game, 0)
         if not self.autoreset and self.done.any():
@@ -399,8 +379,11 @@ class Batch:
     def _wanted(self, where: np.ndarray | None) -> np.ndarray:
         return self._everywhere if where is None else mask("where", where, self.num_games)
 
-    def _run(self, work: Callable[..., Any], *arguments: Any) -> None:
-        run_in_slices(lambda start, stop: work(*arguments, start, stop), self.num_games, self.num_threads)
+    def _run(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        """Call a kernel for slices of the games, on several threads."""
+        run_in_slices(
+            lambda start, stop: work(*arguments, start, stop), self.num_games, self.num_threads, **options
+        )
 
     def _show(self, wanted: np.ndarray) -> None:
         """Rewrite the arrays of the wanted games after something other than a step."""
@@ -417,11 +400,9 @@ class Batch:
             self.observer.write(self.games, self.observation, where=wanted, num_threads=self.num_threads)
 
     def _why_illegal(self, b: int, action: int) -> str:
-        legal = ", ".join(str(a) for a in np.flatnonzero(self.legal_mask[b]))
-        return (
-            f"game {b}: {('South', 'North')[self.player[b]]} cannot play action {action}; "
-            f"legal actions: {legal}"
-        )
+        legal = ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
+        player = ("South", "North")[self.player[b]]
+        return f"game {b}: {player} cannot play action {action}; legal actions: {legal}"
 
     def __repr__(self) -> str:
         return f"Batch({self.ruleset.name!r}, num_games={self.num_games}, rounds={self.rounds!r})"

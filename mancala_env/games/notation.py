@@ -130,7 +130,7 @@ def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
         elif option == "end=endless":
             fields["endless"] = True
         else:
-            raise InvalidPosition(f"{option!r} is not a part of a position; the form is: {_FORM}")
+            raise InvalidPosition(f"{option!r} is not part of a position; the form is: {_FORM}")
     return fields
 
 

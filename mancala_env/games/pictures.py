@@ -15,15 +15,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.checks import one_of, whole
 from mancala_env._util.command_line import needing
 from mancala_env.errors import InvalidArgument
-from mancala_env.games.picture_checks import refuse_for_animation
-from mancala_env.games.position import Position
+from mancala_env.games.position import Position, refuse_for_animation
 from mancala_env.games.records import GameRecord
 from mancala_env.render.motion import MAX_LAPS_SHOWN, SEED_SECONDS, caption, ends_of, steps
 from mancala_env.render.scene import describe
@@ -79,35 +78,45 @@ def save(
         OSError: The file cannot be written.
     """
     path = Path(path)
-    kind = path.suffix.lower()
     if not isinstance(what, Position | GameRecord):
         raise InvalidArgument(f"what must be a Position or a GameRecord, not {type(what).__name__}")
-    is_game = isinstance(what, GameRecord)
-    _check_kind(path, kind, is_game, action)
+    kind = _kind_of(path, what, action)
     one_of("theme", theme, (None, *(("auto",) if kind == ".svg" else ()), "light", "dark"))
-    if is_game or action is not None:
+    if action is not None or isinstance(what, GameRecord):
         refuse_for_animation(**shown)
     if width is not None:
         whole("width", width, MIN_WIDTH, MAX_WIDTH)
     if seed_seconds is not None and not seed_seconds > 0:
         raise InvalidArgument(f"seed_seconds must be positive, not {seed_seconds!r}")
-    if kind == ".svg":
-        assert isinstance(what, Position)
-        path.write_text(
-            what.to_svg(action=action, theme=theme or "auto", width=width, **shown) + "\n",  # type: ignore[arg-type]
-            encoding="utf-8",
-        )
-        return
     looks: Any = {"theme": theme or "light"} | ({} if width is None else {"width": width})
-    if isinstance(what, Position) and action is None:
-        _write_png(path, what, shown, looks)
-        return
     if isinstance(what, GameRecord):
         frames = game_frames(what, seed_seconds=seed_seconds or _GAME_SEED_SECONDS, **looks)
+    elif kind == ".svg":
+        svg = what.to_svg(action=action, theme=theme or "auto", width=width, **shown)  # type: ignore[arg-type]
+        path.write_text(svg + "\n", encoding="utf-8")
+        return
+    elif action is None:
+        _write_png(path, what, shown, looks)
+        return
     else:
-        assert action is not None
         frames = frames_of_turn(what, action, seed_seconds=seed_seconds or SEED_SECONDS, **looks)
     (write_gif if kind == ".gif" else write_mp4)(path, frames)
+
+
+def _kind_of(path: Path, what: Position | GameRecord, action: int | None) -> str:
+    """Return the extension of a file, or raise an InvalidArgument that names the valid ones."""
+    allowed, subject = (_STILL, "a position") if action is None else (_MOVING, "a turn")
+    if isinstance(what, GameRecord):
+        allowed, subject = _MOVING[1:], "a game"
+    kind = path.suffix.lower()
+    if kind not in allowed:
+        endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        raise InvalidArgument(
+            f"{subject} is drawn into a file with the extension {endings}, not {path.name!r}"
+        )
+    if action is not None and isinstance(what, GameRecord):
+        raise InvalidArgument("action is for a position, not for a record")
+    return kind
 
 
 def _write_png(path: Path, position: Position, shown: dict[str, Any], looks: dict[str, Any]) -> None:
@@ -118,22 +127,6 @@ def _write_png(path: Path, position: Position, shown: dict[str, Any], looks: dic
     texts = PngInfo()
     texts.add_text("Position", position.to_text())
     image_of(position.scene(**shown), **looks).save(path, format="PNG", optimize=True, pnginfo=texts)
-
-
-def _check_kind(path: Path, kind: str, is_game: bool, action: int | None) -> None:
-    allowed = _MOVING[1:] if is_game else (_STILL if action is None else _MOVING)
-    if kind not in allowed:
-        what = "a game" if is_game else ("a position" if action is None else "a turn")
-        raise InvalidArgument(
-            f"{what} is drawn into a file with the extension {_listed(allowed)}, not {path.name!r}"
-        )
-    if is_game and action is not None:
-        raise InvalidArgument("action is for a position, not for a record")
-
-
-def _listed(endings: Iterable[str]) -> str:
-    *first, last = endings
-    return f"{', '.join(first)} or {last}"
 
 
 def frames_of_turn(
@@ -235,20 +228,14 @@ def _palette_for(image: Any) -> Any:
 
     corner = image.getpixel((0, 0))
     palette = next((one for one in PALETTES.values() if rgb(one["paper"]) == corner), PALETTES["light"])
-    grounds = ("paper", "board", "hole", "badge", "seed", "seed_edge")
-    colours = {rgb(palette[ground]): None for ground in grounds}
-    for part in (1.0, 0.66, 0.33):
-        for colour in palette.values():
-            for ground in grounds:
-                colours[_mixed(rgb(colour), rgb(palette[ground]), part)] = None
+    grounds = [rgb(palette[name]) for name in ("paper", "board", "hole", "badge", "seed", "seed_edge")]
+    colours = dict.fromkeys(grounds)
+    for part, colour, ground in product((1.0, 0.66, 0.33), palette.values(), grounds):
+        mixed = (round(part * c + (1 - part) * g) for c, g in zip(rgb(colour), ground))
+        colours |= {tuple(mixed): None}
     swatch = Image.new("P", (1, 1))
     swatch.putpalette([value for colour in list(colours)[:256] for value in colour])
     return swatch
-
-
-def _mixed(one: tuple[int, int, int], other: tuple[int, int, int], part: float) -> tuple[int, int, int]:
-    red, green, blue = (round(part * c + (1 - part) * g) for c, g in zip(one, other))
-    return red, green, blue
 
 
 def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -> None:
@@ -290,6 +277,5 @@ def write_mp4(path: str | Path, frames: Iterable["Frame"], *, fps: int = _FPS) -
         raise
     said = ffmpeg.communicate()[1].decode(errors="replace").strip()
     if ffmpeg.returncode:
-        raise OSError(
-            f"ffmpeg could not write {path}: {said.splitlines()[-1] if said else 'no reason given'}"
-        )
+        why = said.splitlines()[-1] if said else "no reason given"
+        raise OSError(f"ffmpeg could not write {path}: {why}")

@@ -1,35 +1,18 @@
 """Position: one game, for scripts, notebooks and search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env._util.checks import is_whole, several, truth, whole
 from mancala_env.engine import coordinates, single_game, validation
-from mancala_env.engine.state import (
-    DEBT_COLUMN,
-    END_COLUMN,
-    END_REASONS,
-    ENDLESS,
-    NO_PLAYER,
-    NORTH,
-    NUM_COLUMNS,
-    PLAYER_COLUMN,
-    ROUND_COLUMN,
-    RUNNING,
-    SOUTH,
-    STALL_COLUMN,
-    STARTER_COLUMN,
-    STORE_COLUMN,
-    State,
-    encode,
-    unpack,
-)
+from mancala_env.engine import state as columns
+from mancala_env.engine.state import NO_PLAYER, NORTH, SOUTH, State, encode, unpack
 from mancala_env.engine.timeline import Timeline, timeline_of
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition
 from mancala_env.games import notation
-from mancala_env.games.picture_checks import is_by_action, refuse_for_animation
 from mancala_env.games.set_up import set_up
 from mancala_env.render.scene import Scene, describe
 from mancala_env.render.svg import Theme, animated, check_look, svg_of
@@ -120,38 +103,19 @@ class Position:
         if not is_whole(player) or player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:
-            if (
-                owner is not None
-                or territory is not None
-                or starter is not None
-                or endless
-                or any(
-                    not np.array_equal(given, alone)
-                    for given, alone in ((stores, (0, 0)), (debts, (0, 0)), (stall, 0), (round, 1))
-                )
-            ):
+            others: tuple[Any, ...] = (owner, territory, starter, endless, stores, debts, stall, round)
+            at_start: tuple[Any, ...] = (None, None, None, False, (0, 0), (0, 0), 0, 1)
+            if not all(map(np.array_equal, others, at_start)):
                 raise InvalidPosition(
                     "without seeds a position is the start of round 1 and takes ruleset and player only"
                 )
-            self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
+            self._games = np.zeros((1, columns.NUM_COLUMNS), np.uint64)
             single_game.start(self._rules, self._games, int(player))
             return
-        self._games = set_up(
-            self.ruleset,
-            {
-                "seeds": seeds,
-                "owner": owner,
-                "territory": territory,
-                "stores": stores,
-                "debts": debts,
-                "player": player,
-                "stall": stall,
-                "round": round,
-                "starter": starter,
-            },
-        )
+        match = {"stall": stall, "round": round, "starter": starter, "debts": debts}
+        self._games = set_up(self.ruleset, seeds, owner, territory, stores, player, **match)
         if endless:
-            self._games[0, END_COLUMN] = ENDLESS
+            self._games[0, columns.END_COLUMN] = columns.ENDLESS
         else:
             single_game.settle(self._rules, self._games)
         validation.check_set_up(self.ruleset, self._games)
@@ -164,8 +128,7 @@ class Position:
             InvalidRuleset: The ruleset is unknown.
             InvalidPosition: The array has another shape or type, or no game can reach the position.
         """
-        ruleset = lookup(ruleset)
-        array = np.asarray(games)
+        ruleset, array = lookup(ruleset), np.asarray(games)
         if array.ndim != 2 or not is_whole(b) or not -len(array) <= b < len(array):
             raise InvalidPosition(f"index {b!r} is out of range for games of shape {array.shape}")
         return cls._of(ruleset, validation.check_games(ruleset, array[b][None], np.array([b])).copy())
@@ -190,8 +153,7 @@ class Position:
         Raises:
             InvalidPosition: The text does not parse, or the position is impossible. The message says why.
         """
-        fields = notation.parse_position(text, ruleset)
-        return cls(**fields)
+        return cls(**notation.parse_position(text, ruleset))
 
     def to_text(self) -> str:
         """Write the whole position as one line of text; :meth:`from_text` reads it."""
@@ -225,42 +187,42 @@ class Position:
     @property
     def stores(self) -> tuple[int, int]:
         """Captured seeds of South and North."""
-        return int(self._games[0, STORE_COLUMN]), int(self._games[0, STORE_COLUMN + 1])
+        return int(self._games[0, columns.STORE_COLUMN]), int(self._games[0, columns.STORE_COLUMN + 1])
 
     @property
     def player(self) -> int:
         """The player to move, 0 South or 1 North; after the round, the one who would move next."""
-        return int(self._games[0, PLAYER_COLUMN])
+        return int(self._games[0, columns.PLAYER_COLUMN])
 
     @property
     def stall(self) -> int:
         """Number of turns in a row without a change in the number of free seeds, 0 to 50."""
-        return int(self._games[0, STALL_COLUMN])
+        return int(self._games[0, columns.STALL_COLUMN])
 
     @property
     def end(self) -> str:
         """Reason for the end of the round: "stuck", "stall" or "endless"; "" while it runs."""
-        return END_REASONS[int(self._games[0, END_COLUMN])]
+        return columns.END_REASONS[int(self._games[0, columns.END_COLUMN])]
 
     @property
     def is_over(self) -> bool:
         """Whether the round is over."""
-        return bool(self._games[0, END_COLUMN] != RUNNING)
+        return bool(self._games[0, columns.END_COLUMN] != columns.RUNNING)
 
     @property
     def round(self) -> int:
         """Number of the round in its match, from 1."""
-        return int(self._games[0, ROUND_COLUMN])
+        return int(self._games[0, columns.ROUND_COLUMN])
 
     @property
     def starter(self) -> int:
         """The player who moved first in this round."""
-        return int(self._games[0, STARTER_COLUMN])
+        return int(self._games[0, columns.STARTER_COLUMN])
 
     @property
     def debts(self) -> tuple[int, int]:
         """Seeds South and North owe each other (Leyla)."""
-        return int(self._games[0, DEBT_COLUMN]), int(self._games[0, DEBT_COLUMN + 1])
+        return int(self._games[0, columns.DEBT_COLUMN]), int(self._games[0, columns.DEBT_COLUMN + 1])
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -287,40 +249,37 @@ class Position:
         """The actions of the player to move, ascending; empty when the round is over."""
         return _bits_set(int(single_game.legal_actions(self._rules, self._games)))
 
+    @property
+    def legal_holes(self) -> tuple[int, ...]:
+        """The holes that the player to move may sow, in the order of :attr:`legal_actions`."""
+        return tuple(coordinates.hole_of(self.ruleset, self.player, a) for a in self.legal_actions)
+
     def play(self, action: int | np.integer) -> Turn:
-        """Play a turn, which changes this position.
+        """Play a turn, which changes this position, and return its effect.
 
         Args:
             action: A hole seen from the player to move.
-
-        Returns:
-            Effect of the turn.
 
         Raises:
             IllegalMove: The action is illegal. The message says why, and lists the legal ones. Nothing has
                 changed.
         """
-        player = self.player
-        if not is_whole(action) or not 0 <= action < self.ruleset.num_holes:
-            raise self._not_legal(action)
-        laps, captured, taken = single_game.play(self._rules, self._games, int(action))
+        player, laps, captured, taken = self.player, 0, 0, 0
+        if is_whole(action) and 0 <= action < self.ruleset.num_holes:
+            laps, captured, taken = single_game.play(self._rules, self._games, int(action))
         if laps == 0:
             raise self._not_legal(action)
-        endless = bool(self._games[0, END_COLUMN] == ENDLESS)
+        endless = bool(self._games[0, columns.END_COLUMN] == columns.ENDLESS)
         return Turn(player, int(action), int(laps), int(captured), _bits_set(int(taken)), endless)
 
     def timeline(self, action: int | np.integer) -> Timeline:
-        """Return the events of a turn, in order; the position does not change.
+        """Return the events of a turn, in order: lifts, drops, relays and the effects of the landing.
 
-        Args:
-            action: A hole seen from the player to move.
-
-        Returns:
-            The events of the turn: lifts, drops, relays and the effects of the landing. An ordinary turn has
-            at most a few hundred events, an endless one (1,000 laps) tens of thousands.
+        The position does not change. An ordinary turn has at most a few hundred events, an endless one
+        (1,000 laps) tens of thousands.
 
         Raises:
-            IllegalMove: As :meth:`play`.
+            IllegalMove: The action is illegal.
         """
         if not is_whole(action) or int(action) not in self.legal_actions:
             raise self._not_legal(action)
@@ -332,10 +291,7 @@ class Position:
         return Position._of(self.ruleset, self._games.copy())
 
     def next_round(self) -> "Position | None":
-        """Return the start of the next round (RULES 5).
-
-        Returns:
-            A new position, or None if the match is over.
+        """Return the start of the next round (RULES 5); None if the match is over.
 
         Raises:
             InvalidPosition: The round is not over, or seeds are missing.
@@ -360,7 +316,7 @@ class Position:
         if not is_whole(action):
             return "it is not a whole number"
         if not 0 <= action < self.ruleset.num_holes:
-            return "there is none"
+            return "there is no such hole"
         if action in self.legal_actions:
             return ""
         hole = coordinates.hole_of(self.ruleset, self.player, int(action))
@@ -434,8 +390,7 @@ class Position:
         check_look(theme, width)
         if action is not None:
             refuse_for_animation(values=values, arrows=arrows, last=last, caption=caption)
-            timeline = self.timeline(action)
-            after = self.copy()
+            timeline, after = self.timeline(action), self.copy()
             after.play(action)
             drawn = (self.ruleset, self.state, timeline, after.state)
             return animated(*drawn, theme=theme, width=width, position=self.to_text())
@@ -452,17 +407,12 @@ class Position:
     ) -> Scene:
         """Describe the picture as plain shapes; see :meth:`to_svg` for arguments and errors."""
         most = self.ruleset.num_holes - 1
-        if values is not None and not is_by_action(values):
+        if values is not None and not _is_by_action(values):
             raise InvalidArgument(
                 f"values must be numbers or words by action, such as {{0: 2.5}}, not {values!r}"
             )
         if not isinstance(caption, str | None):
             raise InvalidArgument(f"caption must be a text, not {caption!r}")
-        pairs = []
-        for arrow in several("arrows", arrows, "a list of pairs"):
-            start, end = several("an arrow", arrow, "two holes", 2)
-            pairs.append((start, end))
-        legal = [coordinates.hole_of(self.ruleset, self.player, action) for action in self.legal_actions]
         by_hole = {
             coordinates.hole_of(
                 self.ruleset, self.player, whole("an action of values", action, 0, most)
@@ -470,11 +420,14 @@ class Position:
             for action, value in (values or {}).items()
         }
         ringed = several("last", last, "a list of holes")
-        for hole in (*ringed, *(hole for pair in pairs for hole in pair)):
+        ends = [
+            several("an arrow", arrow, "two holes", 2)
+            for arrow in several("arrows", arrows, "a list of pairs")
+        ]
+        for hole in (*ringed, *chain(*ends)):
             whole("a hole of last or arrows", hole, 0, most)
-        return describe(
-            self.ruleset, self.state, legal=legal, last=ringed, values=by_hole, arrows=pairs, caption=caption
-        )
+        shown: dict[str, Any] = {"last": ringed, "values": by_hole, "arrows": ends, "caption": caption}
+        return describe(self.ruleset, self.state, legal=self.legal_holes, **shown)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -495,3 +448,19 @@ def _bits_set(bits: int) -> tuple[int, ...]:
 
 def _listed(actions: Sequence[int]) -> str:
     return ", ".join(map(str, actions)) or "none"
+
+
+def _is_by_action(values: Any) -> bool:
+    known = str | int | float | np.integer | np.floating
+    return isinstance(values, Mapping) and all(isinstance(value, known) for value in values.values())
+
+
+def refuse_for_animation(**shown: Any) -> None:
+    """Refuse arguments that only the picture of a position has, for the animation of a turn or a game.
+
+    Raises:
+        InvalidArgument: An argument is not empty; the message names it.
+    """
+    for name, value in shown.items():
+        if value is not None and not (isinstance(value, Sized) and not len(value)):
+            raise InvalidArgument(f"{name} is for the picture of a position, not for a turn or a game")

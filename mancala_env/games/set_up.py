@@ -1,6 +1,5 @@
-"""Checks of the arguments that set up a position."""
+"""Checks of the numbers that set up a position."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,37 +10,32 @@ from mancala_env.errors import InvalidPosition
 from mancala_env.rulesets import Ruleset
 
 
-def set_up(ruleset: Ruleset, given: Mapping[str, Any]) -> np.ndarray:
+def set_up(
+    ruleset: Ruleset, seeds: Any, owner: Any, territory: Any, stores: Any, player: int, **match: Any
+) -> np.ndarray:
     """Return a position as a games array, uint64 `[1, NUM_COLUMNS]`, after a check of each number.
 
-    Args:
-        ruleset: The ruleset.
-        given: Arguments of :class:`mancala_env.games.position.Position` by name. The player has been checked.
+    The arguments are those of :class:`mancala_env.games.position.Position`; `match` has stall, round, starter
+    and debts. The player has been checked.
 
     Raises:
         InvalidPosition: A number is out of range, or an array has another length.
     """
-    num_holes, width, total = ruleset.num_holes, ruleset.row_width, ruleset.total_seeds
-
-    def numbers(name: str, size: int, low: int, high: int, default: Any = None) -> np.ndarray:
-        value = default if given[name] is None else given[name]
-        return _integers(name, value, size, low, high)[None]
-
-    def number(name: str, low: int, high: int, default: Any = None) -> np.ndarray:
-        value = default if given[name] is None else given[name]
-        return _integers(name, [value], 1, low, high)
-
+    num_holes, total = ruleset.num_holes, ruleset.total_seeds
+    owner = [NO_PLAYER] * num_holes if owner is None else owner
+    territory = np.arange(num_holes) // ruleset.row_width if territory is None else territory
+    starter = SOUTH if match["starter"] is None else match["starter"]
     return pack(
         State(
-            seeds=numbers("seeds", num_holes, 0, total),
-            owner=numbers("owner", num_holes, -1, 1, [NO_PLAYER] * num_holes),
-            territory=numbers("territory", num_holes, 0, 1, np.arange(num_holes) // width),
-            stores=numbers("stores", 2, 0, total),
-            debts=numbers("debts", 2, 0, total),
-            player=np.array([given["player"]]),
-            stall=number("stall", 0, STALL_LIMIT),
-            round=number("round", 1, np.iinfo(np.int32).max),
-            starter=number("starter", 0, 1, SOUTH),
+            seeds=_integers("seeds", seeds, num_holes, 0, total)[None],
+            owner=_integers("owner", owner, num_holes, -1, 1)[None],
+            territory=_integers("territory", territory, num_holes, 0, 1)[None],
+            stores=_integers("stores", stores, 2, 0, total)[None],
+            debts=_integers("debts", match["debts"], 2, 0, total)[None],
+            player=np.array([player]),
+            stall=_integers("stall", [match["stall"]], 1, 0, STALL_LIMIT),
+            round=_integers("round", [match["round"]], 1, 1, np.iinfo(np.int32).max),
+            starter=_integers("starter", [starter], 1, 0, 1),
             end=np.array([RUNNING]),
         )
     )

@@ -54,40 +54,28 @@ def measure(
         raise InvalidArgument(f"seconds must be a finite number above 0, not {seconds}")
     ruleset = lookup(ruleset)
     batch = Batch(ruleset, NUM_GAMES, seed=1, num_threads=num_threads)
-    threads = f"{batch.num_threads} thread{'s' if batch.num_threads > 1 else ''}"
-    return [
-        Measurement(
-            f"random turns inside a kernel, {ruleset.name}, {threads}",
-            _median_rate(lambda: _seconds_of_random_play(batch), NUM_GAMES * _TURNS_PER_CALL, seconds),
-            "turns/s",
-        ),
-        Measurement(
-            f"Batch.step with observation and mask, {ruleset.name}, {threads}",
-            _median_rate(_StepTimer(batch), NUM_GAMES, seconds),
-            "turns/s",
-        ),
-    ]
+    rng = np.random.default_rng(1)
 
-
-def _seconds_of_random_play(batch: Batch) -> float:
-    start = time.perf_counter()
-    batch.play_random(_TURNS_PER_CALL)
-    return time.perf_counter() - start
-
-
-class _StepTimer:
-    """Timer of single steps with random actions, which are chosen before the clock starts."""
-
-    def __init__(self, batch: Batch) -> None:
-        self.batch = batch
-        self.rng = np.random.default_rng(1)
-
-    def __call__(self) -> float:
-        mask = self.batch.legal_mask
-        actions = (mask * self.rng.random(mask.shape, np.float32)).argmax(axis=1)
+    def random_play() -> float:
         start = time.perf_counter()
-        self.batch.step(actions)
+        batch.play_random(_TURNS_PER_CALL)
         return time.perf_counter() - start
+
+    def one_step() -> float:
+        mask = batch.legal_mask
+        actions = (mask * rng.random(mask.shape, np.float32)).argmax(axis=1)
+        start = time.perf_counter()
+        batch.step(actions)
+        return time.perf_counter() - start
+
+    where = f"{ruleset.name}, {batch.num_threads} thread{'s' if batch.num_threads > 1 else ''}"
+    return [
+        Measurement(f"{what}, {where}", _median_rate(timed, units, seconds), "turns/s")
+        for what, timed, units in (
+            ("random turns inside a kernel", random_play, NUM_GAMES * _TURNS_PER_CALL),
+            ("Batch.step with observation and mask", one_step, NUM_GAMES),
+        )
+    ]
 
 
 def _median_rate(timed: Callable[[], float], units: int, seconds: float) -> float:

@@ -4,7 +4,8 @@
 |---|---|
 | `game` | `InteractiveGame`: players, turns played, undo and recording, without a screen |
 | `hints` | `Analyst`: exact values and hints, computed in a thread |
-| `app` | `PlayApp`: the board as a Textual program |
+| `app` | `PlayApp`: the Textual program |
+| `widgets` | its widgets: the board, the status line, the help screen |
 | `board_drawing` | the board drawn in character cells |
 | `plain` | `PlainPlay`: the game as lines of text, also for screen readers |
 """

@@ -3,20 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from itertools import groupby
 from typing import Any, ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
-from textual.events import Click, MouseMove, Resize
-from textual.message import Message
-from textual.screen import ModalScreen
-from textual.strip import Strip
-from textual.theme import Theme
-from textual.widget import Widget
+from textual.events import Resize
 from textual.widgets import Footer, Static
 
 from mancala_env.agents import Agent
@@ -24,181 +16,18 @@ from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import InvalidRecord, Step
-from mancala_env.render.colours import DARK, LIGHT, PALETTES, Palette
-from mancala_env.render.motion import SEED_SECONDS, caption, place_name, steps
+from mancala_env.games.records import Step
+from mancala_env.render.motion import SEED_SECONDS, caption, ends_of, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
-from mancala_env.terminal.board_drawing import BoardLayout, BoardView, Cell, draw
-from mancala_env.terminal.game import HUMAN, InteractiveGame
+from mancala_env.terminal.board_drawing import BoardView
+from mancala_env.terminal.game import HUMAN, InteractiveGame, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analysis, Analyst
+from mancala_env.terminal.widgets import Board, Help, Status, theme
 
 TURNS_FROM = 110
 """Minimum width of the terminal, in columns, for the list of turns beside the board."""
-_LEAST_STATUS = len("▼ South to move")
 _WAIT_SECONDS = 2.0  # between rounds of two agents
-
-HELP = """\
-[b]Sow[/b]      click a hole, or press its number (0, - and = are 10, 11 and 12);
-         or go to it with the arrow keys and press Enter
-[b]u[/b]        take back your last turn
-[b]h[/b]        a hint: what perfect play does, or a quick search
-[b]v[/b]        values: where each turn leads with best play, as your lead in
-         seeds at the end of the round; ★ is the best
-[b]Space[/b]    pause or resume the seeds; [b].[/b] moves one seed
-[b]Enter[/b]    skip to the end of the turn; begin the next round
-[b]+ -[/b]      faster, slower
-[b]w[/b]        write the game into a file of records
-[b]t[/b]        light or dark
-[b]q[/b]        quit
-
-▼ and double lines are South's, ▲ and heavy lines North's. A hole in
-brackets may be sown. Broken lines: where the last turn began and ended."""
-
-
-def _theme(name: str, palette: Palette) -> Theme:
-    return Theme(
-        name=f"mancala-{name}",
-        dark=name == "dark",
-        primary=palette["south"],
-        secondary=palette["north"],
-        accent=palette["mark"],
-        success=palette["best"],
-        foreground=palette["ink"],
-        background=palette["paper"],
-        surface=palette["paper"],
-        panel=palette["board"],
-    )
-
-
-def _with_inked_spaces(row: list[Cell]) -> Iterator[Cell]:
-    """Yield the cells of a row; spaces take the style of the cell before them, which gives fewer segments."""
-    before = None
-    for cell in row:
-        is_plain = cell.letter == " " and not (cell.reverse or cell.underline)
-        if is_plain and before is not None and before.ground == cell.ground and not before.reverse:
-            cell = cell._replace(ink=before.ink, bold=before.bold) if not before.underline else cell
-        before = cell
-        yield cell
-
-
-def _style(palette: Palette, looks: tuple[Any, ...]) -> Style:
-    ink, ground, bold, reverse, underline = looks
-    return Style(color=palette[ink], bgcolor=palette[ground], bold=bold, reverse=reverse, underline=underline)
-
-
-class Board(Widget):
-    """The board as a widget; posts a message when a hole is clicked or pointed at."""
-
-    class Clicked(Message):
-        """A hole was clicked."""
-
-        def __init__(self, hole: int) -> None:
-            super().__init__()
-            self.hole = hole
-
-    class Pointed(Message):
-        """The mouse is over a hole."""
-
-        def __init__(self, hole: int) -> None:
-            super().__init__()
-            self.hole = hole
-
-    def __init__(self, position: Position) -> None:
-        super().__init__(id="board")
-        self.ruleset = position.ruleset
-        self.view = BoardView(position.state)
-        self._strips: list[Strip] | None = None
-        self._drawn_size = self.size
-
-    def show(self, view: BoardView) -> None:
-        """Show another view."""
-        self.view = view
-        self.repaint()
-
-    def repaint(self) -> None:
-        """Draw the board again, in the colours of the current theme."""
-        self._strips = None
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        """Return a row of the board."""
-        # Textual may ask for lines of a new size before it reports that size.
-        if self._strips is None or self._drawn_size != self.size:
-            self._drawn_size = self.size
-            self._strips = self._drawn()
-        # Every segment has a style: the filter of NO_COLOR needs one.
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
-
-    def _drawn(self) -> list[Strip]:
-        canvas = draw(self.ruleset, self.view, self.size.width, self.size.height)
-        palette = PALETTES["dark" if self.app.current_theme.dark else "light"]
-        strips = []
-        for row in canvas.rows:
-            runs = [
-                Segment("".join(cell.letter for cell in cells), _style(palette, looks))
-                for looks, cells in groupby(_with_inked_spaces(row), key=lambda cell: cell[1:])
-            ]
-            strips.append(Strip(runs, canvas.width))
-        return strips
-
-    def hole_at(self, x: int, y: int) -> int:
-        """Return the hole at a column and row; -1 outside of holes."""
-        return BoardLayout(self.ruleset, self.size.width, self.size.height).hole_at(x, y)
-
-    def on_click(self, event: Click) -> None:
-        """Post the hole that was clicked."""
-        hole = self.hole_at(event.x, event.y)
-        if hole >= 0:
-            self.post_message(self.Clicked(hole))
-
-    def on_mouse_move(self, event: MouseMove) -> None:
-        """Post the hole under the mouse."""
-        hole = self.hole_at(event.x, event.y)
-        if hole >= 0:
-            self.post_message(self.Pointed(hole))
-
-
-class Status(Static):
-    """The status line, with the counts if there is room for both."""
-
-    _what, _counts = "", ""
-
-    def show(self, what: str, counts: str) -> None:
-        """Show another status and other counts."""
-        self._what, self._counts = what, counts
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        """Show as much as fits."""
-        width = self.size.width
-        room = width - len(self._counts) - 1
-        if room < _LEAST_STATUS:
-            self.update(self._what[:width])
-        else:
-            self.update(f"{self._what[:room]:<{room}} {self._counts}")
-
-
-class Help(ModalScreen[None]):
-    """The help screen: the keys and what they do."""
-
-    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,space", "app.pop_screen", "Close")]
-
-    def compose(self) -> ComposeResult:
-        """Lay out the text."""
-        yield Static(HELP, id="help")
-
-    def on_click(self) -> None:
-        """Close the help screen."""
-        self.app.pop_screen()
-
-
-class ThreadResult(Message):
-    """The result of a thread, as a function that the program's own thread calls."""
-
-    def __init__(self, take: Callable[[], None]) -> None:
-        super().__init__()
-        self.take = take
 
 
 class PlayApp(App[None]):
@@ -238,11 +67,11 @@ class PlayApp(App[None]):
         Binding("full_stop", "one_step", "One seed", show=False),
         Binding("t", "colours", "Light or dark", show=False),
         *(Binding(key, f"sow({(int(key) - 1) % 10})", f"Sow {key}", show=False) for key in "1234567890"),
-        Binding("plus", "faster", "Faster", show=False),
-        Binding("underscore", "slower", "Slower", show=False),
+        Binding("plus", "pace(2)", "Faster", show=False),
+        Binding("underscore", "pace(0.5)", "Slower", show=False),
         # On a board with 12 holes per row, also the keys of holes 11 and 12.
-        Binding("minus", "sow_or(10, 'slower')", "Slower", show=False),
-        Binding("equals_sign", "sow_or(11, 'faster')", "Faster", show=False),
+        Binding("minus", "sow_or_pace(10, 0.5)", "Slower", show=False),
+        Binding("equals_sign", "sow_or_pace(11, 2)", "Faster", show=False),
         Binding("enter", "go_on", "Sow", show=False),
         Binding("left,up,shift+tab", "cursor(-1)", "Back", show=False),
         Binding("right,down,tab", "cursor(1)", "On", show=False),
@@ -280,12 +109,11 @@ class PlayApp(App[None]):
         self._pace = 1.0
         self._events: asyncio.AbstractEventLoop | None = None
         self._beat = 0  # number of the last timer; older timers are dropped
-        for name, palette in (("dark", DARK), ("light", LIGHT)):
-            self.register_theme(_theme(name, palette))
+        for name in ("dark", "light"):
+            self.register_theme(theme(name))
         self.theme = "mancala-dark"
 
     def compose(self) -> ComposeResult:
-        """Lay out the screen."""
         yield Static(self.game.title, id="title", markup=False)
         with Horizontal(id="middle"):
             yield Board(self.game.position)
@@ -315,10 +143,15 @@ class PlayApp(App[None]):
     def _board(self) -> Board:
         return self.query_one("#board", Board)
 
-    def _go_on(self) -> None:
-        """Start the next turn: wait for a person, or let an agent choose."""
+    def _leave_position(self) -> None:
+        """Drop what belongs to the position before, and results of threads that are still to come."""
         self._asked += 1
         self._hint, self._analysis, self._cursor = None, None, -1
+        self._say("")
+
+    def _go_on(self) -> None:
+        """Start the next turn: wait for a person, or let an agent choose."""
+        self._leave_position()
         if self.game.is_over:
             self.stage = "over"
             self._say(self.game.result() + " u: take back. w: save. q: quit.")
@@ -326,12 +159,10 @@ class PlayApp(App[None]):
             self.stage = "think"
             position = self.game.position
             self._in_thread(lambda: agent.choose(position), lambda action: self._chosen(agent, action))
-            self._say("")
         else:
             self.stage = "choose"
-            self._say(
-                "" if self.game.steps else "Choose a hole: click it, or press its number. ? is for help."
-            )
+            if not self.game.steps:
+                self._say("Choose a hole: click it, or press its number. ? is for help.")
             self._ask_values()
         self._show_turns()
         self._show()
@@ -340,16 +171,24 @@ class PlayApp(App[None]):
         if self.game.agent_to_move is agent:
             self._play(action)
 
+    def _choose(self, action: int) -> None:
+        """Play a person's action, or say why it is illegal."""
+        position = self.game.position
+        why = position.why_illegal(action)
+        if why:
+            self._say(f"{turn_text(position.player, action)} cannot be sown: {why}.")
+        else:
+            self._play(action)
+
     def _play(self, action: int) -> None:
         """Play a turn and start its animation."""
-        self._asked += 1
+        self._leave_position()
         self.analyst.ask(None)
-        self._hint, self._analysis, self._cursor = None, None, -1
         step = self.game.play(action)
-        self._say("")
         self.stage = "move"
-        moments = steps(step.before.state, self.game.timelines[-1], self._seed_seconds or SEED_SECONDS)
-        self._moments = iter(moments)
+        self._moments = iter(
+            steps(step.before.state, self.game.timelines[-1], self._seed_seconds or SEED_SECONDS)
+        )
         self._show_turns()
         if self._seed_seconds == 0:
             self._end_of_turn()
@@ -362,12 +201,11 @@ class PlayApp(App[None]):
         if moment is None:
             self._end_of_turn()
             return
-        timeline = self.game.timelines[-1]
         event = moment.event
         hand = (moment.source, moment.in_hand) if moment.source >= 0 else None
         falling = event.hole if event.kind in ("drop", "relay", "own") else -1
         self._board.show(BoardView(moment.state, hand=hand, falling=falling))
-        self._status(moment.state.player[0], caption(self.game.ruleset, timeline, moment))
+        self._status(moment.state.player[0], caption(self.game.ruleset, self.game.timelines[-1], moment))
         if not self._is_paused:
             self._after(moment.seconds / self._pace, self._next_moment)
 
@@ -394,8 +232,9 @@ class PlayApp(App[None]):
         # Not Textual's timer, which never fires if it is late from the start.
         self._stop_clock()
         beat = self._beat
-        answer = ThreadResult(lambda: act() if beat == self._beat else None)
-        asyncio.get_running_loop().call_later(seconds, self.post_message, answer)
+        asyncio.get_running_loop().call_later(
+            seconds, self.call_later, lambda: act() if beat == self._beat else None
+        )
 
     def _stop_clock(self) -> None:
         self._beat += 1
@@ -408,9 +247,9 @@ class PlayApp(App[None]):
             try:
                 found = work()
             except Exception as error:  # raised again in the program's own thread
-                self.post_message(ThreadResult(lambda error=error: self._fail(error)))
+                self.call_later(self._fail, error)
             else:
-                self.post_message(ThreadResult(lambda: take(found) if asked == self._asked else None))
+                self.call_later(lambda: take(found) if asked == self._asked else None)
 
         # A daemon thread does not delay the end of the program.
         threading.Thread(target=run, name="mancala-play", daemon=True).start()
@@ -418,25 +257,16 @@ class PlayApp(App[None]):
     def _fail(self, error: Exception) -> None:
         raise error
 
-    def on_thread_result(self, result: ThreadResult) -> None:
-        """Handle the result of a thread."""
-        result.take()
-
     def _show(self) -> None:
         """Show the current position, or the position in which a round ended."""
-        step = self.game.steps[-1] if self.game.steps else None
         position = self._shown()
-        legal = self._legal() if self.stage == "choose" else ()
+        legal = position.legal_holes if self.stage == "choose" else ()
         last: tuple[int, ...] = ()
-        if step is not None and step.after.round == position.round:
-            last = _ends_of(self.game.timelines[-1])
+        if self.game.steps and self.game.steps[-1].after.round == position.round:
+            last = ends_of(self.game.timelines[-1])
         view = BoardView(position.state, legal, self._cursor, last, badges=self._badges(position))
         self._board.show(view)
         self._status(position.player, self._status_of(position))
-
-    def _legal(self) -> tuple[int, ...]:
-        position = self.game.position
-        return tuple(hole_of(position.ruleset, position.player, a) for a in position.legal_actions)
 
     def _badges(self, position: Position) -> dict[int, tuple[str, bool]]:
         if self.stage != "choose":
@@ -495,7 +325,7 @@ class PlayApp(App[None]):
 
     def _found(self, analysis: Analysis) -> None:
         """Receive the analyst's results, in its thread."""
-        self.post_message(ThreadResult(lambda: self._take_values(analysis)))
+        self.call_later(self._take_values, analysis)
 
     def _take_values(self, analysis: Analysis) -> None:
         is_wanted = self._has_values and self.stage == "choose"
@@ -540,14 +370,12 @@ class PlayApp(App[None]):
         if self.stage == "choose":
             self._choose(action)
 
-    def action_sow_or(self, action: int, otherwise: str) -> None:
-        """Sow a hole if the board has one of that number; otherwise go faster or slower."""
+    def action_sow_or_pace(self, action: int, factor: float) -> None:
+        """Sow a hole if the board has one of that number; otherwise change the speed."""
         if self.stage == "choose" and action < self.game.ruleset.row_width:
             self._choose(action)
-        elif otherwise == "faster":
-            self.action_faster()
         else:
-            self.action_slower()
+            self.action_pace(factor)
 
     def on_board_clicked(self, clicked: Board.Clicked) -> None:
         """Sow the hole that was clicked; while seeds move, skip to the end."""
@@ -558,23 +386,16 @@ class PlayApp(App[None]):
 
     def on_board_pointed(self, pointed: Board.Pointed) -> None:
         """Move the cursor to the hole under the mouse."""
-        if self.stage == "choose" and pointed.hole in self._legal() and pointed.hole != self._cursor:
+        is_legal = self.stage == "choose" and pointed.hole in self.game.position.legal_holes
+        if is_legal and pointed.hole != self._cursor:
             self._cursor = pointed.hole
             self._show()
-
-    def _choose(self, action: int) -> None:
-        position = self.game.position
-        why = position.why_illegal(action)
-        if why:
-            self._say(f"{turn_text(position.player, action)} cannot be sown: {why}.")
-        else:
-            self._play(action)
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor to the next legal hole, in the order they are drawn."""
         if self.stage != "choose":
             return
-        holes = sorted(self._legal(), key=lambda hole: square_of(self.game.ruleset, hole))
+        holes = sorted(self.game.position.legal_holes, key=lambda hole: square_of(self.game.ruleset, hole))
         if self._cursor in holes:
             self._cursor = holes[(holes.index(self._cursor) + by) % len(holes)]
         else:
@@ -614,13 +435,9 @@ class PlayApp(App[None]):
         if self.stage == "move" and self._is_paused:
             self._next_moment()
 
-    def action_faster(self) -> None:
-        """Double the speed of the animation."""
-        self._pace = min(self._pace * 2, 8.0)
-
-    def action_slower(self) -> None:
-        """Halve the speed of the animation."""
-        self._pace = max(self._pace / 2, 1 / 8)
+    def action_pace(self, factor: float) -> None:
+        """Change the speed of the animation."""
+        self._pace = min(max(self._pace * factor, 1 / 8), 8.0)
 
     def action_undo(self) -> None:
         """Take a person's last turn back."""
@@ -631,21 +448,14 @@ class PlayApp(App[None]):
             self._go_on()
         elif self.stage == "round":
             self._go_on_by_itself()
-        self._say(
-            f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
-        )
+        self._say(undone_in_words(count))
 
     def action_save(self) -> None:
         """Append the game to games.txt, or name the file of --record."""
         if self._record is not None:
             self._say(f"The game is saved in {self._record} when you quit.")
-            return
-        try:
-            self.game.save("games.txt")
-        except (InvalidRecord, OSError) as error:
-            self._say(f"Not saved: {error}")
         else:
-            self._say("Saved in games.txt; show it with mancala replay games.txt.")
+            self._say(saved_in_words(self.game, "games.txt"))
 
     def action_colours(self) -> None:
         """Switch between the light and the dark theme."""
@@ -655,14 +465,6 @@ class PlayApp(App[None]):
     def action_help(self) -> None:
         """Show the help screen."""
         self.push_screen(Help())
-
-
-def _ends_of(timeline: Timeline) -> tuple[int, ...]:
-    """Return the first hole of a turn and the hole of its last seed."""
-    if any(event.kind == "put_back" for event in timeline.events):
-        return (timeline.hole,)
-    fell = [event.hole for event in timeline.events if event.kind == "drop"]
-    return (timeline.hole, fell[-1])
 
 
 def _in_short(game: InteractiveGame, step: Step, timeline: Timeline) -> str:

@@ -12,7 +12,16 @@ from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import GameRecord, Outcome, RecordedTurn, Replay, Step, recordable, write_games
+from mancala_env.games.records import (
+    GameRecord,
+    InvalidRecord,
+    Outcome,
+    RecordedTurn,
+    Replay,
+    Step,
+    recordable,
+    write_games,
+)
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"
@@ -97,11 +106,6 @@ class InteractiveGame:
         return None if self.is_over else self.players[self._replay.position.player]
 
     @property
-    def is_human_to_move(self) -> bool:
-        """Whether a person is to move."""
-        return not self.is_over and self.agent_to_move is None
-
-    @property
     def has_human(self) -> bool:
         """Whether a person plays."""
         return None in self.players
@@ -176,3 +180,17 @@ class InteractiveGame:
         won = self.names[outcome.winner]
         who = f"{PLAYERS[outcome.winner]} ({won})" if won != HUMAN else PLAYERS[outcome.winner]
         return f"{who} wins by {abs(outcome.margin or 0)}."
+
+
+def undone_in_words(count: int) -> str:
+    """Return the message about a number of turns taken back."""
+    return f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
+
+
+def saved_in_words(game: InteractiveGame, path: str) -> str:
+    """Append a game to a file of game records; return a message, also if that fails."""
+    try:
+        game.save(path)
+    except (InvalidRecord, OSError) as error:
+        return f"Not saved: {error}"
+    return f"Saved in {path}; show it with mancala replay {path}."

@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from mancala_env import agents
-from mancala_env.games.position import Position
+from mancala_env.games.position import PLAYERS, Position
 from mancala_env.rulesets import Ruleset
-from mancala_env.solver.exact import Progress, Solution, Solver
+from mancala_env.solver.exact import Progress, Solver
 
 HINT_SPEC = "minimax:0.5s"
 """Agent that gives a hint if the solver exceeds its time limit."""
@@ -51,7 +52,7 @@ class Analysis(NamedTuple):
 
     def __str__(self) -> str:
         """Return the results as a sentence."""
-        who = ("South", "North")[self.position.player]
+        who = PLAYERS[self.position.player]
         if self.lower == self.upper:
             return f"With best play {who} ends the round {_ahead(self.lower)}."
         known = f"between {_ahead(self.lower)} and {_ahead(self.upper)}"
@@ -115,7 +116,7 @@ class Analyst:
                 position = self._asked
             assert position is not None
             try:
-                found = self._solve(position, self.time_limit)
+                found = self._solve(position, self.time_limit, partial(self._report, position))
             except _Dropped:
                 continue
             with self._has_asked:
@@ -125,25 +126,28 @@ class Analyst:
             if self._answered:
                 self._answered(found)
 
-    def _solve(self, position: Position, time_limit: float) -> Analysis:
-        def look_up(progress: Progress) -> None:
-            if self._asked is not position:
-                raise _Dropped
-            if self._answered and progress.seconds > 0:
-                lead = _lead(position)
-                bounds = progress.lower + lead, progress.upper + lead
-                self._answered(Analysis(position, {}, *bounds, False, progress.seconds))
+    def _report(self, position: Position, progress: Progress) -> None:
+        if self._asked is not position:
+            raise _Dropped
+        if self._answered and progress.seconds > 0:
+            lead = _lead(position)
+            bounds = progress.lower + lead, progress.upper + lead
+            self._answered(Analysis(position, {}, *bounds, False, progress.seconds))
 
+    def _solve(
+        self, position: Position, time_limit: float, progress: Callable[[Progress], None] | None = None
+    ) -> Analysis:
         with self._is_solving:
-            solution = self._solver.solve(position, time_limit=time_limit, progress=look_up, with_line=False)
-        return _analysis(position, solution)
+            found = self._solver.solve(position, time_limit=time_limit, progress=progress, with_line=False)
+        lead = _lead(position)
+        exact = {action: low + lead for action, (low, high) in found.action_bounds.items() if low == high}
+        bounds = found.lower + lead, found.upper + lead
+        return Analysis(position.copy(), exact, *bounds, True, found.seconds)
 
     def solve(self, position: Position, time_limit: float | None = None) -> Analysis:
         """Analyse a position and return the final results; cancels the previous request."""
         self.ask(None)
-        with self._is_solving:
-            solution = self._solver.solve(position, time_limit=time_limit or self.time_limit, with_line=False)
-        return _analysis(position, solution)
+        return self._solve(position, time_limit or self.time_limit)
 
     def hint(self, position: Position) -> tuple[int, str]:
         """Return an action and a reason for it: an optimal one, or the choice of a quick search."""
@@ -157,11 +161,3 @@ class Analyst:
 def _lead(position: Position) -> int:
     """Return the lead of the player to move in the stores, in seeds."""
     return position.stores[position.player] - position.stores[1 - position.player]
-
-
-def _analysis(position: Position, solution: Solution) -> Analysis:
-    lead = _lead(position)
-    exact = {action: low + lead for action, (low, high) in solution.action_bounds.items() if low == high}
-    return Analysis(
-        position.copy(), exact, solution.lower + lead, solution.upper + lead, True, solution.seconds
-    )

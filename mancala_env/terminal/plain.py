@@ -5,18 +5,16 @@ of the input ends the program.
 """
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TextIO
 
-from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, printable
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import InvalidRecord, Step
+from mancala_env.games.records import Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
-from mancala_env.terminal.game import InteractiveGame
+from mancala_env.terminal.game import InteractiveGame, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analyst
 
 HELP = (
@@ -112,10 +110,7 @@ class PlainPlay:
         self._say(str(self.game.position))
 
     def _undo(self, _: str) -> None:
-        count = self.game.undo()
-        self._say(
-            f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."
-        )
+        self._say(undone_in_words(self.game.undo()))
 
     def _hint(self, _: str) -> None:
         position = self.game.position
@@ -130,15 +125,7 @@ class PlainPlay:
             self._say(f"{turn_text(position.player, action)}: {lead:+d}")
 
     def _save(self, path: str) -> None:
-        if not path:
-            self._say("Name a file, for example: save games.txt")
-            return
-        try:
-            self.game.save(Path(path))
-        except (InvalidRecord, OSError) as error:
-            self._say(f"Not saved: {error}")
-        else:
-            self._say(f"Saved in {path}.")
+        self._say(saved_in_words(self.game, path) if path else "Name a file, for example: save games.txt")
 
 
 def action_of(position: Position, words: str) -> int | None:
@@ -156,7 +143,7 @@ def legal_in_words(position: Position) -> str:
 
 def board_in_words(position: Position) -> str:
     """Return a description of the board."""
-    legal = [hole_of(position.ruleset, position.player, action) for action in position.legal_actions]
+    legal = position.legal_holes
     return scene.in_words(position.ruleset, position.state, legal)
 
 

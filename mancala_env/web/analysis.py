@@ -16,7 +16,6 @@ from typing import Any, Generic, TypeVar
 from mancala_env.agents import Agent, Spec, make
 from mancala_env.engine.episode import Rounds
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset
 from mancala_env.solver import Solution, Solver
 
 _MOST_AGENTS, _MOST_SOLVERS = 32, 4
@@ -40,9 +39,7 @@ class _LockedCache(Generic[_Kept]):
     def keep(self, key: Any, value: _Kept) -> tuple[_Kept, asyncio.Lock]:
         self._kept[key] = (value, asyncio.Lock())
         for old in list(self._kept):
-            if len(self._kept) <= self._most:
-                break
-            if not self._kept[old][1].locked() and old != key:
+            if len(self._kept) > self._most and not self._kept[old][1].locked() and old != key:
                 del self._kept[old]
         return self._kept[key]
 
@@ -58,18 +55,13 @@ class AnalysisService:
             num_workers: Maximum number of requests processed in parallel; None for one per core.
         """
         self._memory_mb = memory_mb
-        self._workers = num_workers or len(os.sched_getaffinity(0))
-        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="mancala-serve")
+        workers = num_workers or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mancala-serve")
         self._agents: _LockedCache[Agent] = _LockedCache(_MOST_AGENTS)
         self._solvers: _LockedCache[Solver] = _LockedCache(_MOST_SOLVERS)
 
     async def choose(self, spec: Spec, position: Position, rounds: Rounds = 1) -> int:
-        """Return the action that an agent chooses.
-
-        Args:
-            spec: Spec of the agent.
-            position: The position.
-            rounds: Number of rounds of the game, or "match".
+        """Return the action that an agent chooses in a game of `rounds` rounds, or a "match".
 
         Raises:
             MancalaError: If the agent cannot be created, or cannot play the ruleset or the number of rounds.
@@ -88,14 +80,13 @@ class AnalysisService:
         Analyses of one ruleset take turns. Each has its own solver on the shared table of the ruleset, so a
         cancelled analysis stops only its own solver, and its proofs are kept.
 
-        Args:
-            position: The position.
-            seconds: Time limit.
-
         Yields:
             The solution so far, after each slice.
         """
-        kept, lock = self._solver(position.ruleset)
+        ruleset = position.ruleset
+        kept, lock = self._solvers.find(ruleset) or self._solvers.keep(
+            ruleset, Solver(ruleset, memory_mb=self._memory_mb)
+        )
         end = time.monotonic() + seconds
         async with lock:
             solver = await self._run(kept.sibling)
@@ -111,10 +102,6 @@ class AnalysisService:
             if solution.is_exact or time.monotonic() >= end:
                 return
             piece = min(2 * piece, _LONGEST_SLICE)
-
-    def _solver(self, ruleset: Ruleset) -> tuple[Solver, asyncio.Lock]:
-        found = self._solvers.find(ruleset)
-        return found or self._solvers.keep(ruleset, Solver(ruleset, memory_mb=self._memory_mb))
 
     async def _run(self, work: Callable[[], Any], cancel: Callable[[], None] | None = None) -> Any:
         """Run work in a thread and return its result.

@@ -102,7 +102,7 @@ export class Engine {
   /** @param {string} name  A ruleset of the catalogue. @returns {Ruleset} */
   ruleset(name) {
     const found = this.rulesets.find((ruleset) => ruleset.name === name);
-    if (!found) throw new InvalidInput(`no ruleset "${name}"; all rulesets: ${this.rulesets.map((r) => r.name).join(", ")}`);
+    if (!found) throw new InvalidInput(`unknown ruleset "${name}"; all rulesets: ${this.rulesets.map((r) => r.name).join(", ")}`);
     return found;
   }
 
@@ -473,10 +473,12 @@ function encode(dials, description) {
     const value = dials[name];
     if (choices) {
       const code = choices.indexOf(value);
-      if (code < 0) throw new InvalidInput(`${name} must be one of ${choices.join(", ")}, not ${value}`);
+      const allowed = typeof choices[0] === "boolean" ? "True or False" : `one of ${choices.map((choice) => `"${choice}"`).join(", ")}`;
+      if (code < 0) throw new InvalidInput(`${name} must be ${allowed}, not ${JSON.stringify(value)}`);
       return code;
     }
-    wholeNumbers(name, [value], 1, least, most);
+    if (!Number.isInteger(value)) throw new InvalidInput(`${name} must be a whole number, not ${JSON.stringify(value)}`);
+    if (value < least || value > most) throw new InvalidInput(`${name} must be ${least} to ${most}, not ${value}`);
     return value;
   });
   if (2 * dials.row_width * dials.seeds_per_hole > description.max_total_seeds)
@@ -589,15 +591,27 @@ export class Game {
    */
   play(action) {
     const player = this.player;
-    const isAction = Number.isInteger(action) && action >= 0 && action < this.ruleset.numHoles;
-    const { laps, captured, taken } = isAction ? this.engine.play(this, action) : { laps: 0 };
-    if (!laps)
-      throw new InvalidInput(
-        this.isOver
-          ? `the round is over (${this.end})`
-          : `${PLAYERS[player]} cannot sow hole ${action}; legal holes: ${this.legal.join(", ")}`,
-      );
+    const { laps, captured, taken } = this.#isHole(action) ? this.engine.play(this, action) : { laps: 0 };
+    if (!laps) {
+      const why = this.whyIllegal(action);
+      throw new InvalidInput(this.isOver ? why : `${PLAYERS[player]} cannot sow hole ${action}: ${why}; legal holes: ${this.legal.join(", ")}`);
+    }
     return { player, action, laps, captured, newOwned: bitsOf(taken), endless: this.end === "endless" };
+  }
+
+  /** Why an action is illegal, such as "it is empty"; "" for a legal action. @param {number} action @returns {string} */
+  whyIllegal(action) {
+    if (this.isOver) return `the round is over (${this.end})`;
+    if (!this.#isHole(action)) return "there is no such hole";
+    if (this.legal.includes(action)) return "";
+    const hole = this.holeOf(action), owner = this.owner[hole];
+    if (owner >= 0) return `${PLAYERS[owner]} owns it`;
+    if (this.territory[hole] !== this.player) return `it is ${PLAYERS[1 - this.player]}'s`;
+    return this.seeds[hole] ? "the first turn is played from the rightmost hole" : "it is empty";
+  }
+
+  #isHole(action) {
+    return Number.isInteger(action) && action >= 0 && action < this.ruleset.numHoles;
   }
 
   /** The events of an action; see {@link Engine#timeline}. @param {number} action */
@@ -914,7 +928,7 @@ function parsePosition(text) {
   if (words.length < 4) throw new InvalidInput(`"${text}" is not a position; the form is: ${FORM}`);
   const number = (word, what) => {
     if (!/^[0-9]+$/.test(word)) throw new InvalidInput(`${what}: "${word}" is not a whole number`);
-    if (word.length > MOST_DIGITS) throw new InvalidInput(`${what}: a number of ${word.length} digits is too large`);
+    if (word.length > MOST_DIGITS) throw new InvalidInput(`${what}: a number has at most ${MOST_DIGITS} digits, not ${word.length.toLocaleString("en")}`);
     return Number(word);
   };
   const player = (letter, what) => {
@@ -922,9 +936,9 @@ function parsePosition(text) {
     return LETTERS.indexOf(letter);
   };
   const pair = (word, what) => {
-    const parts = word.split("-");
-    if (parts.length !== 2) throw new InvalidInput(`${what}: "${word}" must be South's and North's, such as 5-3`);
-    return parts.map((part) => number(part, what));
+    const dash = word.indexOf("-");
+    if (dash < 0) throw new InvalidInput(`${what}: "${word}" must be two numbers, of South and North, such as 5-3`);
+    return [word.slice(0, dash), word.slice(dash + 1)].map((part) => number(part, what));
   };
   const [name, rows, stores, mover, ...options] = words;
   if (rows.split("/").length !== 2) throw new InvalidInput(`"${rows}" must be South's row / North's row`);

@@ -12,6 +12,8 @@ export class GameLine {
   at = 0;
   /** Who resigned. @type {0 | 1 | null} */
   resigned = null;
+  /** Comment before the first turn. */
+  note = "";
 
   /** @param {import("./engine.js").Game} start @param {number} [rounds]  The number of rounds, or MATCH. */
   constructor(start, rounds = 1) {
@@ -80,7 +82,7 @@ export class GameLine {
   /** A copy of the game line. */
   copy() {
     const line = new GameLine(this.start, this.rounds);
-    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned });
+    return Object.assign(line, { turns: [...this.turns], at: this.at, resigned: this.resigned, note: this.note });
   }
 
   /** Go to another place in the game. @param {number} at  Turns played, 0 to all. */

@@ -9,17 +9,32 @@ const RESIGNED = "resigned";
 const MOST_CHARACTERS = 10_000_000;
 const MOST_ROUNDS = 1000;
 const TURNS_A_LINE = 10;
+// The limits of games/records/reader.py.
+const MOST_IN_LINE = 100_000, MOST_IN_TEXT = 10_000, MOST_HEADERS = 100, MOST_TURNS = 1_000_000;
+const MOST_SEED = 2n ** 128n - 1n;
+const WORDS = ["title", "region", "source"];
+const KNOWN_HEADERS = ["Ruleset", "Dials", "Title", "Region", "Source", "South", "North", "Rounds", "Seed", "Opening", "Start", "Date", "Result", "End"];
+const IS_PRINTABLE = /^(?: |[^\p{C}\p{Z}])*$/u;
 
-/** The ruleset with a name and rule options: one of the catalogue if all options agree, else a custom one. */
-export function rulesetOf(engine, name, dials) {
+/** The ruleset with a name and rule options: one of the catalogue if all options agree, else a custom one.
+ * @param {object | null} [dials]  Values by rule option; null if only the name is known.
+ * @param {{title?: string, region?: string, source?: string}} [words]  Words of a custom ruleset.
+ */
+export function rulesetOf(engine, name, dials, words = {}) {
   const known = engine.rulesets.find((ruleset) => ruleset.name === name);
   if (!dials) return known ?? engine.ruleset(name);
-  if (known && engine.dials.every(({ name: dial }) => dials[dial] === undefined || dials[dial] === known.dials[dial])) return known;
-  if (known) throw new InvalidInput(`the rule options are not those of "${name}" in the catalogue`);
-  const wrong = Object.keys(dials).find((dial) => !["title", "region", "source"].includes(dial) && !engine.dials.some((one) => one.name === dial));
-  if (wrong !== undefined) throw new InvalidInput(`"${wrong}" is not a rule option; the rule options are ${engine.dials.map((dial) => dial.name).join(", ")}`);
-  return engine.ownRuleset({ ...dials, name });
+  for (const [dial, value] of Object.entries(dials)) {
+    if (!engine.dials.some((one) => one.name === dial))
+      throw new InvalidInput(`"${dial}" is not a rule option; the rule options are ${engine.dials.map((one) => one.name).join(", ")}`);
+    if (known && value !== known.dials[dial])
+      throw new InvalidInput(`name "${name}" belongs to a ruleset of the catalogue with ${dial}=${shownDial(known.dials[dial])}, not ${shownDial(value)}; choose another name`);
+  }
+  if (known) return known;
+  if (!/^[^ ]+$/.test(name)) throw new InvalidInput(`name must be one word without spaces, the first of a position's text, not "${name}"`);
+  return engine.ownRuleset({ ...dials, ...words, name });
 }
+
+const shownDial = (value) => (typeof value === "string" ? `"${value}"` : value);
 
 /** Write a game.
  * @param {GameLine} line
@@ -33,9 +48,9 @@ export function writeRecord(line, { south = "", north = "", date = "", headers =
   const written = [
     ["Ruleset", ruleset.name],
     ["Dials", engine.dials.map(({ name }) => writeDial(name, ruleset.dials[name])).join(" ")],
-    !known && ruleset.title !== engine.description.defaults.title && ["Title", ruleset.title],
-    ["South", south],
-    ["North", north],
+    ...WORDS.map((word) => !known && ruleset[word] !== engine.description.defaults[word] && [headerOf(word), ruleset[word]]),
+    ["South", recordable(south)],
+    ["North", recordable(north)],
     ["Rounds", rounds],
     start.text !== fresh.text && ["Start", start.text],
     date && ["Date", date],
@@ -44,12 +59,13 @@ export function writeRecord(line, { south = "", north = "", date = "", headers =
     endOf(line) && ["End", endOf(line)],
   ];
   const lines = written.filter(Boolean).map(([name, value]) => `[${name} "${escaped(String(value), '"')}"]`);
-  if (line.turns.length) lines.push("", ...body(line));
+  if (line.note || line.turns.length) lines.push("", ...body(line));
   return `${lines.join("\n")}\n`;
 }
 
 function* body(line) {
   let current = 0, words = [];
+  if (line.note) yield `{${escaped(line.note, "}")}}`;
   for (const [n, turn] of line.turns.entries()) {
     if (line.rounds !== 1 && turn.before.round !== current) {
       if (words.length) yield words.join(" ");
@@ -97,24 +113,49 @@ class GameLineEnd {
  */
 export function readRecord(engine, text) {
   const [{ headers, words }] = gamesOf(text, 1);
-  const dials = headers.Dials === undefined ? undefined : Object.fromEntries(wordsOf(headers.Dials).map(readDial));
-  for (const word of ["Title", "Region", "Source"]) if (dials && headers[word]) dials[word.toLowerCase()] = headers[word];
-  const ruleset = rulesetOf(engine, headers.Ruleset, dials);
-  const start = headers.Start ? engine.fromText(headers.Start, ruleset) : engine.newGame(ruleset);
-  const said = headers.Rounds ?? "1";
-  const rounds = said === "match" ? MATCH : /^[0-9]{1,4}$/.test(said) ? Number(said) : 0;
-  if (rounds < 1 || (rounds > MOST_ROUNDS && rounds !== MATCH))
-    throw new InvalidInput(`Rounds must be a whole number from 1 to ${MOST_ROUNDS} or match, not "${said}"`);
-  const line = new GameLine(start, rounds);
+  const line = startOf(engine, headers);
   for (const word of words) take(line, word);
-  if (headers.End === RESIGNED) {
-    if (!PLAYERS.includes(headers.Result)) throw new InvalidInput(`header Result must be South or North where the other resigned, not "${headers.Result ?? "*"}"`);
-    line.resigned = 1 - PLAYERS.indexOf(headers.Result);
-  }
+  line.resigned = resignedIn(headers);
+  if (line.resigned !== null && line.game.isOver) throw new InvalidInput(`${PLAYERS[line.resigned]} resigned a game that was over (${line.game.end})`);
   for (const [name, found] of [["Result", resultOf(line)], ["End", endOf(line)]])
     if (headers[name] !== undefined && headers[name] !== found)
-      throw new InvalidInput(`header ${name} says "${headers[name]}", but the turns end in "${found}"`);
+      throw new InvalidInput(`header ${name} says ${shown(headers[name])}, but the turns end in "${found}"`);
   return { line, headers };
+}
+
+/** Check the headers of a game, and set up its start. */
+function startOf(engine, headers) {
+  const dials = headers.Dials === undefined ? undefined : Object.fromEntries(wordsOf(headers.Dials).map(readDial));
+  const words = Object.fromEntries(WORDS.filter((word) => headerOf(word) in headers).map((word) => [word, headers[headerOf(word)]]));
+  for (const [word, text] of Object.entries({ name: headers.Ruleset, ...words })) checkText(`the ruleset's ${word}`, text, MOST_IN_TEXT / 10);
+  const ruleset = rulesetOf(engine, headers.Ruleset, dials, words);
+  const start = headers.Start ? engine.fromText(headers.Start, ruleset) : engine.newGame(ruleset);
+  const { Rounds: said = "1", Seed: seed, Date: date } = headers;
+  const number = /^[0-9]{1,4}$/.test(said) ? Number(said) : null;
+  if (said !== "match" && !(number >= 1 && number <= MOST_ROUNDS))
+    throw new InvalidInput(`rounds must be a whole number from 1 to ${MOST_ROUNDS} or "match", not ${number ?? `"${said}"`}`);
+  if (seed !== undefined && !/^[0-9]{1,1000}$/.test(seed)) throw new InvalidInput(`header Seed must be a whole number, not ${shown(seed)}`);
+  if (seed !== undefined && BigInt(seed) > MOST_SEED) throw new InvalidInput(`seed must be a whole number from 0 to ${MOST_SEED}, not ${BigInt(seed)}`);
+  const others = Object.keys(headers).filter((name) => !KNOWN_HEADERS.includes(name)).length, most = MOST_HEADERS - KNOWN_HEADERS.length;
+  if (others > most) throw new InvalidInput(`at most ${most} more headers, not ${others}`);
+  if (date && !isDay(date)) throw new InvalidInput(`date must be a day such as 2026-11-22, not "${date}"`);
+  const rounds = number ?? MATCH;
+  const missing = ruleset.totalSeeds - start.counts[0] - start.counts[1];
+  if (missing && rounds > start.round && ruleset.dials.match !== "single")
+    throw new InvalidInput(`${missing} of ${ruleset.totalSeeds} seeds are missing at the start, so no next round can be set up; put them in stores, or record one round`);
+  return new GameLine(start, rounds);
+}
+
+/** Who resigned, by the headers of a game; null if neither did. */
+function resignedIn({ End: end, Result: result = "*" }) {
+  if (end !== RESIGNED) return null;
+  if (!PLAYERS.includes(result)) throw new InvalidInput(`header Result must be South or North if the other player resigned, not ${shown(result)}`);
+  return 1 - PLAYERS.indexOf(result);
+}
+
+function isDay(text) {
+  const time = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) && !text.startsWith("0000") ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
 /** Split a file into games without playing them: their headers, and the text for {@link readRecord}.
@@ -126,34 +167,42 @@ export function listGames(text) {
   return gamesOf(text).map(({ headers, from, to }) => ({ headers, text: text.slice(from, to) }));
 }
 
+/** Play a turn of a record, keep a comment, or check the number of a turn or round. */
 function take(line, word) {
-  const { note } = word;
+  const { note } = word, { game, lastTurn } = line, number = line.turns.length + 1;
   if (note !== undefined) {
-    if (line.lastTurn) line.lastTurn.note = [line.lastTurn.note, note].filter(Boolean).join(" ");
-    return;
+    const owner = lastTurn ?? line;
+    owner.note = [owner.note, note].filter(Boolean).join(" ");
+    return checkText("comment", owner.note);
   }
   if (word.number !== undefined) {
-    if (word.number !== line.turns.length + 1) throw new InvalidInput(`turn ${line.turns.length + 1} comes next, not turn ${word.number}`);
+    if (Number(word.number) !== number) throw new InvalidInput(`turn ${number} comes next, not turn ${word.number}`);
     return;
   }
   if (word.round !== undefined) {
-    const { round } = line.game;
-    if (word.round !== round || line.lastTurn?.before.round === round)
+    const { round } = game;
+    if (word.round !== round || lastTurn?.before.round === round)
       throw new InvalidInput(`round ${word.round} does not begin here: it is round ${round}`);
     return;
   }
-  const found = /^([SN])([1-9][0-9]{0,3})$/.exec(word.text);
-  const { game } = line, where = `turn ${line.turns.length + 1}`;
-  const legal = game.isOver ? "the game is over" : `legal: ${game.legal.map((action) => turnText({ player: game.player, action })).join(" ")}`;
-  if (!found) throw new InvalidInput(`${where}: "${word.text}" is not a turn: S or N and a hole from 1; ${legal}`);
-  const action = Number(found[2]) - 1;
-  if ("SN".indexOf(found[1]) !== game.player || !game.legal.includes(action))
-    throw new InvalidInput(`${where}: ${word.text} cannot be played; ${legal}`);
-  line.play(action);
+  const wrong = number > MOST_TURNS ? `a game has at most ${MOST_TURNS.toLocaleString("en")} turns` : whyNot(game, word.text);
+  if (wrong) throw new InvalidInput(`turn ${number}: ${wrong}`);
+  line.play(Number(word.text.slice(1)) - 1);
+}
+
+/** Why a word is not a turn that can be played; "" if it is. */
+function whyNot(game, word) {
+  const legal = game.legal.map((action) => turnText({ player: game.player, action })).join(" ");
+  if (!/^[SN][1-9][0-9]{0,3}$/.test(word)) return `${shown(word)} is not a turn: S or N and a hole from 1; legal: ${legal || "none"}`;
+  if (game.isOver) return `${word} cannot be played: the game is over (${game.end})`;
+  if ("SN".indexOf(word[0]) !== game.player) return `${word} cannot be played: ${PLAYERS[game.player]} is to move; legal: ${legal}`;
+  const why = game.whyIllegal(Number(word.slice(1)) - 1);
+  return why && `${word} cannot be played: ${why}; legal: ${legal}`;
 }
 
 /** Parse a text: the headers, turns and comments of each game, and its place in the text. */
 function gamesOf(text, most = Infinity) {
+  if (text.split(/\r\n|\n|\r/).some((line) => line.length > MOST_IN_LINE)) throw new InvalidInput(`a line has at most ${MOST_IN_LINE.toLocaleString("en")} characters`);
   if (text.length > MOST_CHARACTERS) throw new InvalidInput(`a file must have at most ${MOST_CHARACTERS.toLocaleString("en")} characters`);
   const games = [];
   let at = text.startsWith("\ufeff") ? 1 : 0;
@@ -179,25 +228,61 @@ function oneGame(text, from) {
     if (found) at = pattern.lastIndex;
     return found;
   };
-  // Only ASCII spaces and digits count, as in records.py.
+  const noRuleset = (found = "") => new InvalidInput(`a game begins with [Ruleset "..."]${found && `, not with ${shown(found)}`}`);
+  // Only ASCII spaces and digits count, as in reader.py.
   while (next(/[ \t-\r]+/y) || at < text.length) {
-    const here = at;
+    const here = at, hasRuleset = "Ruleset" in headers;
     let found;
-    if ("Ruleset" in headers && next(/\[Ruleset[ \t-\r]/y)) return { headers, words, to: here };
-    if ((found = next(/\[([A-Z][A-Za-z0-9]{0,39})[ \t\v\f]+"((?:[^"\\\n\r]|\\.)*)"\][ \t\v\f]*(?=\n|\r|$)/y))) {
-      if (words.length) throw new InvalidInput(`header ${found[1]} comes after the turns; a new game begins with Ruleset`);
-      if (Object.hasOwn(headers, found[1])) throw new InvalidInput(`header ${found[1]} is a duplicate`);
-      headers[found[1]] = unescaped(found[2]);
-    } else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(inOneLine(found[1])) });
+    if (text[at] === "[" && (at === from || "\r\n".includes(text[at - 1]))) {
+      if (hasRuleset && text.startsWith("[Ruleset ", at)) return { headers, words, to: here };
+      const [line] = next(/[^\r\n]+/y);
+      const [name, value] = readHeader(line);
+      if (!hasRuleset && name !== "Ruleset") throw noRuleset(line);
+      if (words.length) throw new InvalidInput(`header ${name} comes after the turns; a new game begins with Ruleset`);
+      if (Object.hasOwn(headers, name)) throw new InvalidInput(`header ${name} is a duplicate`);
+      if (Object.keys(headers).length === MOST_HEADERS) throw new InvalidInput(`a game has at most ${MOST_HEADERS} headers`);
+      checkText(`header ${name}`, value);
+      headers[name] = value;
+    } else if (at < text.length && !hasRuleset) throw noRuleset();
+    else if ((found = next(/\{((?:[^}\\]|\\[^])*)\}/y))) words.push({ note: unescaped(inOneLine(found[1])) });
     else if ((found = next(/Round[ \t\v\f]+([0-9]{1,9}):/y))) words.push({ round: Number(found[1]) });
-    else if ((found = next(/([0-9]{1,9})\./y))) words.push({ number: Number(found[1]) });
+    else if ((found = next(/([0-9]{1,9})\./y))) words.push({ number: found[1] });
     else if ((found = next(/[^ \t-\r{]+/y))) words.push({ text: found[0] });
     else if (at < text.length) throw new InvalidInput("a comment is not closed: } is missing");
-    if (words.length && !("Ruleset" in headers)) break;
   }
-  if (!("Ruleset" in headers)) throw new InvalidInput('a game begins with [Ruleset "..."]');
+  if (!("Ruleset" in headers)) throw noRuleset();
   return { headers, words, to: at };
 }
+
+/** Read a line such as [South "greedy"], as its name and value. */
+function readHeader(line) {
+  const found = /^\[([A-Za-z0-9_]{1,40})[ \t\v\f]+"((?:[^"\\]|\\.)*)"\][ \t\v\f]*$/s.exec(line);
+  if (!found) throw new InvalidInput(`${shown(line)} is not a header; the form is [Name "text"]`);
+  if (!/^[A-Z][A-Za-z0-9]*$/.test(found[1])) throw new InvalidInput(`"${found[1]}" is not a valid name of a header, which is a word such as Event`);
+  return [found[1], unescaped(found[2])];
+}
+
+/** Check that a text is one line of printable characters, which are those of Python's `str.isprintable`. */
+function checkText(what, text, most = MOST_IN_TEXT) {
+  const { length } = text.length > most ? [...text] : text;
+  if (length <= most && IS_PRINTABLE.test(text)) return;
+  const said = length < 95 ? `"${escapedControls(text)}"` : `${length.toLocaleString("en")} characters`;
+  throw new InvalidInput(`${what} must be one line of at most ${most.toLocaleString("en")} printable characters, not ${said}`);
+}
+
+/** Escape characters that are not printable, as Python does: \x1b. */
+function escapedControls(text) {
+  return Array.from(text, (letter) => {
+    if (IS_PRINTABLE.test(letter)) return letter;
+    const code = letter.codePointAt(0), size = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
+    return "\t\n\r".includes(letter) ? JSON.stringify(letter).slice(1, -1) : `\\${{ 2: "x", 4: "u", 8: "U" }[size]}${code.toString(16).padStart(size, "0")}`;
+  }).join("");
+}
+
+/** A player's name in a form that a record accepts. */
+const recordable = (name) => escapedControls(name).slice(0, MOST_IN_TEXT);
+const shown = (text) => `"${escapedControls(text.length <= 60 ? text : `${text.slice(0, 57)}...`)}"`;
+const headerOf = (word) => word[0].toUpperCase() + word.slice(1);
 
 /** A comment's text: every kind of white space becomes a space, a line break and the space around it one space. */
 function inOneLine(text) {
@@ -206,4 +291,4 @@ function inOneLine(text) {
 }
 
 const escaped = (text, closing) => text.replaceAll("\\", "\\\\").replaceAll(closing, `\\${closing}`);
-const unescaped = (text) => text.replace(/\\(.)/g, "$1");
+const unescaped = (text) => text.replace(/\\(.)/gs, "$1");

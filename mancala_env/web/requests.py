@@ -86,10 +86,9 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
 def id_of(text: str | bytes) -> int | None:
     """Return the id of a request that may be invalid; None without a valid id."""
     try:
-        request = json.loads(text)
-    except (ValueError, RecursionError):
+        value = json.loads(text)["id"]
+    except (ValueError, RecursionError, TypeError, KeyError):
         return None
-    value = request.get("id") if isinstance(request, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -113,15 +112,12 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
     if dials is None:
         return None
     if not isinstance(dials, dict) or not set(dials) <= _DIALS:
-        raise BadRequest(
-            f"dials must be an object with keys from {', '.join(sorted(_DIALS))}, not {_short(dials)}"
-        )
+        known = ", ".join(sorted(_DIALS))
+        raise BadRequest(f"dials must be an object with keys from {known}, not {_short(dials)}")
     try:
         return Ruleset(**dials)
-    except TypeError as error:  # a value is a list or an object
-        raise BadRequest(
-            f"values of dials must be texts, numbers or booleans, not {_short(dials)}"
-        ) from error
+    except TypeError:  # a value is a list or an object
+        raise BadRequest(f"values of dials must be texts, numbers or booleans, not {_short(dials)}") from None
 
 
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
@@ -164,9 +160,9 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
 
     Args:
         request: The request.
-        limits: Limits of the search.
+        limits: Limits of the search. They do not apply to `offered`.
         folder: Folder of the checkpoints; None for no checkpoints.
-        offered: Further specs that the server offers; the limits do not apply to them.
+        offered: Further specs that the server offers.
 
     Raises:
         MancalaError: If the agent is unknown, not available to pages, or exceeds the limits.
@@ -179,12 +175,10 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
             "agent must be a spec without files, such as minimax:6, or one that the server offers, not "
             f"{_short(text)}"
         )
-    if name is None:
-        spec = Spec.parse(text)
-    else:
+    if name is not None:
         path = str(_checkpoint(folder, name))
-        spec = Spec.parse(path if text == "checkpoint" else f"{text}:{path}")
-    return _within(spec, limits)
+        text = path if text == "checkpoint" else f"{text}:{path}"
+    return _within(Spec.parse(text), limits)
 
 
 def checkpoints_in(folder: Path | None) -> list[str]:
@@ -192,11 +186,8 @@ def checkpoints_in(folder: Path | None) -> list[str]:
     if folder is None:
         return []
     root = folder.resolve()
-    names = []
-    for path in root.rglob("*.zip"):
-        if path.is_file() and path.resolve().is_relative_to(root):
-            names.append(path.relative_to(root).as_posix())
-    return sorted(names)[:1000]
+    files = (path for path in root.rglob("*.zip") if path.is_file() and path.resolve().is_relative_to(root))
+    return sorted(path.relative_to(root).as_posix() for path in files)[:1000]
 
 
 def _checkpoint(folder: Path | None, name: Any) -> Path:
@@ -213,21 +204,20 @@ def _within(spec: Spec, limits: Limits) -> Spec:
     Raises:
         BadRequest: If the budget exceeds the limits.
     """
+    budget, seconds = spec.budget, f"{limits.seconds:g}"
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not available to pages, because it runs code")
-    budget = spec.budget
     if budget is None:
         is_unlimited = spec.kind in ("perfect", "perfect+traps")
-        return Spec.parse(f"{spec.kind}:{limits.seconds:g}s") if is_unlimited else spec
-    if math.isfinite(budget.seconds):
-        if budget.seconds > limits.seconds:
-            raise BadRequest(f"agent {str(spec)!r}: the time must be at most {limits.seconds:g} seconds")
-        return spec
+        return Spec.parse(f"{spec.kind}:{seconds}s") if is_unlimited else spec
     most = limits.simulations if "mcts" in spec.kind else limits.depth
-    if budget.steps > most:
-        raise BadRequest(
-            f"agent {str(spec)!r}: the budget must be at most {most}, or a time up to {limits.seconds:g}s"
-        )
+    why = ""
+    if not math.isfinite(budget.seconds) and budget.steps > most:
+        why = f"the budget must be at most {most}, or a time up to {seconds}s"
+    elif math.isfinite(budget.seconds) and budget.seconds > limits.seconds:
+        why = f"the time must be at most {seconds} seconds"
+    if why:
+        raise BadRequest(f"agent {str(spec)!r}: {why}")
     return spec
 
 

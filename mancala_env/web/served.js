@@ -6,6 +6,9 @@
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
 const CONNECT = 5000; // milliseconds; timeout of a connection
 const REST = 5000; // milliseconds for which a failed server is not asked
+// Milliseconds until a silent server counts as failed, and for which it is then not asked for an analysis. A server
+// reports on an analysis about every second, unless it first compiles kernels.
+const SILENCE = 60_000;
 
 /** The server rejected the request as invalid. */
 export class Refused extends Error {}
@@ -13,7 +16,7 @@ export class Refused extends Error {}
 export class Served {
   /** Called when the server answers again after a failure. */
   onReturn = () => {};
-  #failure = null; // {at, why}: time and reason of the last failure
+  #failure = null; // {at, why, isSilent}: time and reason of the last failure
   #socket = null;
   #connecting = null;
   #asked = new Map();
@@ -45,21 +48,25 @@ export class Served {
    * @param {import("./engine.js").Game} game
    * @param {{agent?: string, checkpoint?: string, rounds?: number | "match", milliseconds?: number}} options  Options; `rounds` is the game's number of rounds.
    * @param {{onProgress?: (found: any) => void, signal?: AbortSignal}} [listening]
-   * @returns {Promise<any>}  {action}, or {lower, upper, actions, nodes, isExact, hasEnded}
+   * @returns {Promise<any>}  {action}, or {lower, upper, actions, nodes, isExact, hasEnded}. Exact values are rejected
+   *   if the server sends nothing for a minute.
    */
   async ask(task, game, { agent, checkpoint, rounds, milliseconds } = {}, { onProgress, signal } = {}) {
-    const socket = await this.#connected();
+    const socket = await this.#connected(task);
     const id = ++this.#number;
     const asked = { id, position: game.text, dials: game.ruleset.dials };
     Object.assign(asked, task === "choose" ? { do: "choose", agent, checkpoint, rounds } : { do: "analyse", seconds: this.#seconds(milliseconds) });
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(aborted());
-      this.#asked.set(id, { resolve, reject, onProgress, socket });
-      signal?.addEventListener("abort", () => {
-        if (!this.#asked.delete(id)) return;
+      const cancel = (error) => {
+        if (!this.#forget(id)) return;
         if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: ++this.#number, do: "cancel", of: id }));
-        reject(aborted());
-      });
+        reject(error);
+      };
+      const onSilence = task === "values" ? () => cancel(new Silent()) : null;
+      this.#asked.set(id, { resolve, reject, onProgress, onSilence, socket });
+      this.#wait(id);
+      signal?.addEventListener("abort", () => cancel(aborted()));
       socket.send(JSON.stringify(asked));
     });
   }
@@ -81,9 +88,24 @@ export class Served {
       if (listening.signal?.aborted) throw aborted();
       if (error instanceof Refused && task === "choose") throw error;
       const isNew = !this.#failure;
-      if (!(error instanceof Resting)) this.#failure = { at: Date.now(), why: error.message };
+      if (!(error instanceof Resting)) this.#failure = { at: Date.now(), why: error.message, isSilent: error instanceof Silent };
       return own(error.message, isNew);
     }
+  }
+
+  /** Wait for the next message about a request. */
+  #wait(id) {
+    const asked = this.#asked.get(id);
+    clearTimeout(asked.late);
+    if (asked.onSilence) asked.late = setTimeout(asked.onSilence, SILENCE);
+  }
+
+  /** Stop waiting for a request; returns undefined if it has been answered. */
+  #forget(id) {
+    const asked = this.#asked.get(id);
+    clearTimeout(asked?.late);
+    this.#asked.delete(id);
+    return asked;
   }
 
   #seconds(milliseconds) {
@@ -91,9 +113,11 @@ export class Served {
   }
 
   /** The connection. Reconnect if it was lost, for example because the server restarted. */
-  async #connected() {
-    if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
-    if (this.#failure && Date.now() - this.#failure.at < REST) throw new Resting(this.#failure.why);
+  async #connected(task) {
+    const isOpen = this.#socket?.readyState === WebSocket.OPEN, isSilent = task === "values" && this.#failure?.isSilent;
+    if (isOpen && !isSilent) return this.#socket;
+    if (this.#failure && Date.now() - this.#failure.at < (isSilent ? SILENCE : REST)) throw new Resting(this.#failure.why);
+    if (isOpen) return this.#socket;
     for (let tries = 0; ; tries++) {
       try {
         return await (this.#connecting ??= this.#connect().finally(() => (this.#connecting = null)));
@@ -120,7 +144,7 @@ export class Served {
         clearTimeout(late);
         for (const [id, asked] of this.#asked) {
           if (asked.socket !== socket) continue;
-          this.#asked.delete(id);
+          this.#forget(id);
           asked.reject(new Error(GONE));
         }
         reject(new Error(GONE));
@@ -132,14 +156,22 @@ export class Served {
     const asked = this.#asked.get(answer.id);
     if (!asked) return;
     const found = answer.actions === undefined ? answer : valuesOf(answer);
-    if (answer.error === undefined && !answer.done) return asked.onProgress?.(found);
-    this.#asked.delete(answer.id);
+    if (answer.error === undefined && !answer.done) {
+      this.#wait(answer.id);
+      return asked.onProgress?.(found);
+    }
+    this.#forget(answer.id);
     if (answer.error !== undefined) asked.reject(answer.failed ? new Error(answer.error) : new Refused(answer.error));
     else asked.resolve(found);
   }
 }
 
 const GONE = "the server is gone";
+
+/** The server is connected and sends nothing. */
+class Silent extends Error {
+  message = "the server does not answer";
+}
 
 /** The server failed recently and is not asked. */
 class Resting extends Error {}

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,18 +36,7 @@ from mancala_env.web.analysis import AnalysisService
 from mancala_env.web.requests import BadRequest, Limits
 
 PAGE = Path(__file__).parent
-_SUFFIXES = {
-    ".html",
-    ".js",
-    ".css",
-    ".json",
-    ".wasm",
-    ".svg",
-    ".png",
-    ".webmanifest",
-    ".f32",
-    ".txt",
-}
+_SUFFIXES = {".html", ".js", ".css", ".json", ".wasm", ".svg", ".png", ".webmanifest", ".f32", ".txt"}
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _HEADERS = {
     "Content-Security-Policy": (
@@ -95,52 +85,65 @@ def new_app(
         hosts: Host names that the server answers to; "*" for any.
         page: Folder of the page.
     """
-    limits = limits or Limits()
-    service = AnalysisService(memory_mb)
-    sessions: set[_Session] = set()
-
-    def about() -> dict[str, Any]:
-        return {
-            "version": __version__,
-            "specs": spec_forms(),
-            "agents": list(agents),
-            "checkpoints": requests.checkpoints_in(checkpoints),
-            "limits": {name: getattr(limits, name) for name in Limits.__dataclass_fields__},
-        }
-
-    async def tell(request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(about), headers=_HEADERS)
-
-    async def session(socket: WebSocket) -> None:
-        if not _is_own_origin(socket):
-            await socket.close(_POLICY)
-            return
-        if len(sessions) >= limits.sessions:
-            await socket.close(_TRY_LATER)
-            return
-        await socket.accept()
-        this = _Session(socket, service, limits, checkpoints, agents, about)
-        sessions.add(this)
-        try:
-            await this.serve()
-        finally:
-            sessions.discard(this)
+    server = _Server(AnalysisService(memory_mb), limits or Limits(), checkpoints, agents)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        service.close()
+        server.service.close()
 
     return Starlette(
         routes=[
-            Route("/api/about", tell),
-            WebSocketRoute("/api/session", session),
+            Route("/api/about", server.tell),
+            WebSocketRoute("/api/session", server.serve),
             Mount("/", _Page(directory=page)),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
         exception_handlers={HTTPException: _refuse, Exception: _apologise},
         lifespan=lifespan,
     )
+
+
+@dataclass(frozen=True)
+class _Server:
+    """The agents, solvers and limits that all pages share, and the number of connected pages."""
+
+    service: AnalysisService
+    limits: Limits
+    checkpoints: Path | None = None
+    agents: tuple[str, ...] = ()
+    sessions: set["_Session"] = field(default_factory=set)
+
+    def about(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "specs": spec_forms(),
+            "agents": list(self.agents),
+            "checkpoints": requests.checkpoints_in(self.checkpoints),
+            "limits": asdict(self.limits),
+        }
+
+    async def tell(self, _: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(self.about), headers=_HEADERS)
+
+    async def serve(self, socket: WebSocket) -> None:
+        if not _is_own_origin(socket):
+            await socket.close(_POLICY)
+            return
+        if len(self.sessions) >= self.limits.sessions:
+            await socket.close(_TRY_LATER)
+            return
+        await socket.accept()
+        session = _Session(socket, self)
+        self.sessions.add(session)
+        try:
+            await session.serve()
+        finally:
+            self.sessions.discard(session)
+
+    def without_folder(self, text: str) -> str:
+        """Remove the server's folder from the paths of checkpoints in a text."""
+        return text.replace(f"{self.checkpoints.resolve()}{os.sep}", "") if self.checkpoints else text
 
 
 def _is_own_origin(connection: HTTPConnection) -> bool:
@@ -163,20 +166,11 @@ async def _apologise(_: Request, error: Exception) -> Response:
 class _Session:
     """The connection of one page; requests are answered in any order."""
 
-    def __init__(
-        self,
-        socket: WebSocket,
-        service: AnalysisService,
-        limits: Limits,
-        checkpoints: Path | None,
-        agents: tuple[str, ...],
-        about: Any,
-    ) -> None:
-        self._socket, self._service, self._limits = socket, service, limits
-        self._checkpoints, self._agents, self._about = checkpoints, agents, about
+    def __init__(self, socket: WebSocket, server: _Server) -> None:
+        self._socket, self._server, self._limits = socket, server, server.limits
         self._tasks: dict[int, asyncio.Task[None]] = {}
         # Token bucket: `a_second` tokens are added per second, up to those of three seconds.
-        self._allowed, self._filled = 3.0 * limits.a_second, time.monotonic()
+        self._allowed, self._filled = 3.0 * self._limits.a_second, time.monotonic()
         self._errors = 0
 
     async def serve(self) -> None:
@@ -240,40 +234,33 @@ class _Session:
         try:
             await work
         except MancalaError as error:
-            await self._send({"id": number, "error": self._without_folder(str(error))})
+            await self._send({"id": number, "error": self._server.without_folder(str(error))})
         except asyncio.CancelledError:
             await self._send({"id": number, "cancelled": True, "done": True})
         except (OSError, ImportError) as error:
             await self._send({"id": number, "error": f"this agent cannot play here: {_reason(error)}"})
         except Exception:
             _log.exception("request %d failed", number)
-            failure = {"error": "internal error of the server", "failed": True}
-            await self._send({"id": number, **failure})
-
-    def _without_folder(self, text: str) -> str:
-        """Remove the server's folder from the paths of checkpoints in a text."""
-        return text.replace(f"{self._checkpoints.resolve()}{os.sep}", "") if self._checkpoints else text
+            await self._send({"id": number, "error": "internal error of the server", "failed": True})
 
     async def _tell(self, request: dict[str, Any]) -> None:
-        await self._send({"id": request["id"], **await asyncio.to_thread(self._about), "done": True})
+        about = await asyncio.to_thread(self._server.about)
+        await self._send({"id": request["id"], **about, "done": True})
 
     async def _choose(self, request: dict[str, Any]) -> None:
-        position = requests.position_of(request)
-        rounds = requests.rounds_of(request)
-        spec = requests.spec_of(request, self._limits, self._checkpoints, self._agents)
+        position, rounds = requests.position_of(request), requests.rounds_of(request)
+        spec = requests.spec_of(request, self._limits, self._server.checkpoints, self._server.agents)
         started = time.monotonic()
-        action = await self._service.choose(spec, position, rounds)
+        action = await self._server.service.choose(spec, position, rounds)
         seconds = round(time.monotonic() - started, 4)
         await self._send({"id": request["id"], "action": action, "seconds": seconds, "done": True})
 
     async def _analyse(self, request: dict[str, Any]) -> None:
-        position = requests.position_of(request)
-        seconds = requests.seconds_of(request, self._limits)
-        started, nodes, last = time.monotonic(), 0, None
-        async for solution in self._service.analyse(position, seconds):
+        position, seconds = requests.position_of(request), requests.seconds_of(request, self._limits)
+        started, nodes, last = time.monotonic(), 0, {"id": request["id"]}
+        async for solution in self._server.service.analyse(position, seconds):
             nodes += solution.nodes
-            last = {
-                "id": request["id"],
+            last |= {
                 "lower": solution.lower,
                 "upper": solution.upper,
                 "actions": {str(action): list(bounds) for action, bounds in solution.action_bounds.items()},
@@ -282,7 +269,7 @@ class _Session:
                 "exact": solution.is_exact,
             }
             await self._send(last)
-        await self._send({**(last or {"id": request["id"]}), "done": True})
+        await self._send({**last, "done": True})
 
     async def _send(self, answer: dict[str, Any]) -> None:
         with suppress(RuntimeError, WebSocketDisconnect):  # the page has disconnected

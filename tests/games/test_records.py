@@ -16,7 +16,7 @@ from recorded_games import RECORDINGS, recorded
 from small_disk import largest_file
 from strategies import any_ruleset, own_rulesets, reached
 
-from mancala_env import InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
+from mancala_env import Batch, InvalidPosition, InvalidRuleset, MancalaError, Position, Ruleset, rulesets
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.records import (
     GameRecord,
@@ -262,6 +262,25 @@ def test_a_limit_on_rounds_ends_the_game():
     assert not GameRecord("layli_goobalay", turns, rounds=3).verify().is_over
 
 
+@pytest.mark.parametrize("rounds", [1, 2, "match"])
+@pytest.mark.parametrize("name", rulesets.names())
+def test_a_replay_is_an_episode_of_a_batch(name, rounds):
+    game, batch, rng = (
+        Replay(Position(name), rounds),
+        Batch(name, 1, rounds, autoreset=False),
+        random.Random(5),
+    )
+    batch.load(game.position.games)
+    while not game.is_over and game.turns < 200:
+        action = rng.choice(game.position.legal_actions)
+        game.play(RecordedTurn(game.position.player, action))
+        batch.step([action])
+        assert batch.games.tolist() == game.position.games.tolist()
+        assert batch.done[0] == game.is_over
+    if game.is_over:
+        assert batch.rewards[0, 0] == (game.margin > 0) - (game.margin < 0)
+
+
 def test_positions_are_the_start_every_turn_and_every_new_round():
     turns = played(Position("leyla"), 3, random.Random(4), 10_000)
     boards = list(GameRecord("leyla", turns, rounds=3).positions())
@@ -309,7 +328,7 @@ def test_values_in_a_comment():
         ("S1 N1 S1 S2", "line 3, game 1, turn 4: S2 cannot be played: North is to move; legal: N1 N2"),
         ("S1 N1 S1 N4", "turn 4: N4 cannot be played: it is empty; legal: N1 N2 N5 N6"),
         ("S7", "turn 1: S7 cannot be played: it is North's; legal: S1 S2 S3 S4 S5 S6"),
-        ("S99", "turn 1: S99 cannot be played: there is none; legal: S1 S2"),
+        ("S99", "turn 1: S99 cannot be played: there is no such hole; legal: S1 S2"),
         ("S1 N1 x3", "turn 3: 'x3' is not a turn: S or N and a hole from 1; legal: S1"),
         ("S0", "'S0' is not a turn"),
         ("S١", "'S١' is not a turn"),
@@ -318,7 +337,7 @@ def test_values_in_a_comment():
         ("1. S1 3. N1", "turn 2 comes next, not turn 3"),
         ("Round 2: S1", "round 2 does not begin here: it is round 1"),
         ("Round 1: S1 Round 1: N1", "round 1 does not begin here"),
-        ("S1 {never ends", "a comment has no end"),
+        ("S1 {never ends", "a comment is not closed"),
         ("{" + "x" * 10_001 + "}", "comment must be one line of at most 10,000 printable characters"),
         ("{a\x1b[2Jb}", "comment must be one line of at most 10,000 printable characters"),
         ('S1\n[South "late"]', "header South comes after the turns; a new game begins with Ruleset"),
@@ -345,7 +364,7 @@ def test_the_first_turn_that_does_not_fit_is_named(body, why, tmp_path):
             '[Ruleset "leyla"]\n[Dials "row_width=7"]',
             "row_width=6, not 7",
         ),
-        ('[Ruleset "own"]\n[Dials "colour=red"]', "'colour=red'"),
+        ('[Ruleset "own"]\n[Dials "colour=red"]', "'colour' is not a rule option"),
         ('[Ruleset "own"]\n[Dials "row_width=many"]', "row_width must be a whole number, not 'many'"),
         ('[Ruleset "own"]\n[Dials "row_width=99"]', "row_width must be 2 to 12, not 99"),
         (
@@ -354,7 +373,7 @@ def test_the_first_turn_that_does_not_fit_is_named(body, why, tmp_path):
         ),
         ('[Ruleset "leyla"', "'[Ruleset \"leyla\"'"),
         ('[Ruleset "leyla"]\n[south "x"]', "'south'"),
-        ('[Ruleset "leyla"]\n[South "x"]\n[South "x"]', "duplicate header South"),
+        ('[Ruleset "leyla"]\n[South "x"]\n[South "x"]', "header South is a duplicate"),
         ('[Ruleset "leyla"]\n[Rounds "0"]', "rounds must be a whole number from 1 to 1000"),
         ('[Ruleset "leyla"]\n[Rounds "1e9"]', "rounds must be a whole number from 1 to 1000"),
         ('[Ruleset "leyla"]\n[Seed "-1"]', "header Seed must be a whole number, not '-1'"),

@@ -67,6 +67,16 @@ const ANSWERS = {
       }
     });
   },
+  wrongPositions({ texts }) {
+    return texts.map((text) => {
+      try {
+        engine.fromText(text);
+        return null;
+      } catch (error) {
+        return error.message;
+      }
+    });
+  },
   lineOfBook({ name, texts: positions }) {
     const book = new Book(engine.newGame(name), JSON.parse(read("books.json"))[name]);
     return positions.map((text) => book.action(engine.fromText(text)) ?? null);

@@ -1,15 +1,20 @@
 """The page's books, game lines and records equal those of Python."""
 
 import random
+import re
+from dataclasses import replace
 
 import pytest
 from page_in_node import answers
 from position_texts import INVALID, VALID, mutants
 from record_texts import INVALID as INVALID_RECORDS
 from record_texts import VALID as VALID_RECORDS
+from record_texts import mutants as record_mutants
 
-from mancala_env import InvalidPosition, Position, rulesets
+from mancala_env import InvalidPosition, MancalaError, Position, rulesets
+from mancala_env.errors import printable
 from mancala_env.games import records
+from mancala_env.games.notation import parse_position
 from mancala_env.solver.book import certain_part, load_book, rulesets_with_book
 
 
@@ -143,14 +148,56 @@ def test_records_are_read_and_written_as_python_does() -> None:
 
 
 def test_the_page_reads_the_records_that_python_reads() -> None:
-    texts = [*VALID_RECORDS, *INVALID_RECORDS]
-    wanted = [
-        *(records.GameRecord.from_text(text).to_text() for text in VALID_RECORDS),
-        *[None] * len(INVALID_RECORDS),
-    ]
+    changed = record_mutants(3000, seed=7)
+    texts = [*VALID_RECORDS, *INVALID_RECORDS, *changed]
+    wanted = [*map(_record_as_read, VALID_RECORDS), *[None] * len(INVALID_RECORDS)]
+    assert None not in wanted[: len(VALID_RECORDS)]
+    wanted += map(_record_as_read, changed)
+    assert sum(text is not None for text in wanted) > 200
     found = answers([("recordOrError", {"text": text}) for text in texts])
     for text, ours, theirs in zip(texts, wanted, found, strict=True):
         assert theirs == ours, text
+
+
+def _record_as_read(text: str) -> str | None:
+    """Return a record without headers that the page does not keep; None if it is invalid."""
+    try:
+        record = records.GameRecord.from_text(text)
+    except MancalaError:
+        return None
+    kept = {name: value for name, value in record.headers.items() if name == "Event"}
+    return replace(record, seed=None, opening="", headers=kept).to_text()
+
+
+def test_an_invalid_record_has_the_same_message_in_the_page() -> None:
+    found = answers([("wrongRecord", {"text": text}) for text in INVALID_RECORDS])
+    for text, theirs in zip(INVALID_RECORDS, found, strict=True):
+        with pytest.raises(MancalaError) as error:
+            records.parse_games(text or "S1")
+        assert _comparable(str(error.value)) == _comparable(theirs), text
+
+
+def test_an_invalid_position_has_the_same_message_in_the_page() -> None:
+    wanted = {text: message for text in INVALID if (message := _parse_error(text))}
+    assert len(wanted) > 50
+    (found,) = answers([("wrongPositions", {"texts": list(wanted)})])
+    for text, theirs in zip(wanted, found, strict=True):
+        assert _comparable(theirs) == _comparable(wanted[text]), text
+
+
+def _parse_error(text: str) -> str:
+    """Return the error of a text whose ruleset is known; "" if its parts can be read."""
+    try:
+        parse_position(text)
+    except InvalidPosition as error:
+        return "" if "unknown ruleset" in str(error) else str(error)  # the page suggests no similar names
+    return ""
+
+
+def _comparable(message: str) -> str:
+    """Return a message of either language without line and game, with double quotes and escapes of Python."""
+    message = re.sub(r"^line \d+(, game \d+)?(, |: )", "", message)
+    return printable(message.replace("'", '"')).replace("\\\\", "\\")
 
 
 @pytest.mark.parametrize(
@@ -158,13 +205,13 @@ def test_the_page_reads_the_records_that_python_reads() -> None:
     [
         ("", "begins with"),
         ("S1 N2", "begins with"),
-        ('[Ruleset "gabata"]\nS1', "no ruleset"),
-        ('[Ruleset "leyla"]\n1. S9', "turn 1: S9 cannot be played; legal: S1 S2 S3 S4 S5 S6"),
-        ('[Ruleset "leyla"]\n1. S1 S1', "turn 2: S1 cannot be played; legal: N"),
+        ('[Ruleset "gabata"]\nS1', "unknown ruleset"),
+        ('[Ruleset "leyla"]\n1. S9', "turn 1: S9 cannot be played: it is North's; legal: S1 S2 S3 S4 S5 S6"),
+        ('[Ruleset "leyla"]\n1. S1 S1', "turn 2: S1 cannot be played: North is to move; legal: N"),
         ('[Ruleset "leyla"]\n1. hello', '"hello" is not a turn'),
         ('[Ruleset "leyla"]\n1. S1 {never closed', "comment is not closed"),
         ('[Ruleset "leyla"]\n[Result "South by 4"]\n1. S1', "header Result"),
-        ('[Ruleset "leyla"]\n[Dials "row_width=7"]\n', "not those of"),
+        ('[Ruleset "leyla"]\n[Dials "row_width=7"]\n', "row_width=6, not 7"),
         ('[Ruleset "mine"]\n[Dials "colour=7"]\n', "is not a rule option"),
         ('[Ruleset "mine"]\n[Dials "row_width=99"]\n', "row_width must be"),
     ],
@@ -180,7 +227,7 @@ def test_an_error_of_a_record_is_named(text: str, said: str) -> None:
     [
         ('[Ruleset "leyla"]\n1. S1 {never closed', "game 2: a comment is not closed"),
         ('[Ruleset "leyla"]\n[South "a"]\n[South "b"]', "game 2: header South is a duplicate"),
-        ('{a comment with [Ruleset "leyla"] in it} [Ruleset "leyla"]\n1. {', "game 2: a comment is not"),
+        ('{a comment with\n[Ruleset "leyla"] in it}\n[Ruleset "leyla"]\n1. {', "game 2: a comment is not"),
     ],
 )
 def test_the_game_of_a_file_that_cannot_be_read_is_named(second: str, said: str) -> None:

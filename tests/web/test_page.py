@@ -306,7 +306,7 @@ def test_custom_rules_are_played_and_linked(open_page: Open, site: Site) -> None
     other = open_page(link.replace("#play", "#study"))
     expect(other.locator(".holes button")).to_have_count(6)
     wrong = open_page("#play/custom+1,1/1,1+0-0+S;row_width=99")
-    expect(wrong.get_by_role("alert").first).to_contain_text("row_width must be a whole number from 2 to 12")
+    expect(wrong.get_by_role("alert").first).to_contain_text("row_width must be 2 to 12, not 99")
 
 
 @pytest.mark.parametrize("numbers", [(0, 5, 7)])
@@ -336,7 +336,7 @@ def test_a_bad_position_text_is_refused_in_words(open_page: Open) -> None:
     text = page.get_by_label("The position as text")
     for wrong, said in (
         ("hello", "the form is"),
-        ("gabata 1/1 0-0 S", "no ruleset"),
+        ("gabata 1/1 0-0 S", "unknown ruleset"),
         ("leyla 4,4,4,4,4,4/4,4,4,4,4,x 0-0 S", "not a whole number"),
         ("leyla 99,99,4,4,4,4/4,4,4,4,4,4 0-0 S", "more seeds"),
         ("leyla 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S <img src=x onerror=alert(1)>", "is not part of a position"),

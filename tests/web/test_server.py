@@ -24,7 +24,7 @@ from mancala_env.cli.serve import _listening
 from mancala_env.solver import solve
 from mancala_env.web import requests
 from mancala_env.web.requests import BadRequest, Limits, spec_of
-from mancala_env.web.server import _Session
+from mancala_env.web.server import _Server, _Session
 
 OVER = "layli_goobalay 0,0,0,0,0,0/1,0,0,0,0,0 20-27 S"
 LATE = "leyla 0,7n,4,0,4,2/0,1,6,4,7n,7 6-0 N"
@@ -126,7 +126,11 @@ def test_bounds_close_and_an_analysis_can_be_cancelled(server):
     async def run():
         async with connect(f"ws://{server}/api/session") as socket:
             await socket.send(json.dumps({"id": 1, "do": "analyse", "position": text, "seconds": 60}))
-            bounds = [json.loads(await socket.recv()) for _ in range(3)]
+            bounds = []
+            while len(bounds) < 3:
+                answer = json.loads(await socket.recv())
+                if answer["nodes"]:  # a slice of a busy machine may end before the first node
+                    bounds.append(answer)
             cancelled = (await ask(socket, id=2, do="cancel", of=1))[-1]
             while True:
                 answer = json.loads(await asyncio.wait_for(socket.recv(), 20))
@@ -605,7 +609,7 @@ def test_a_long_value_is_cut_in_a_message() -> None:
 def test_a_moment_of_many_requests_is_allowed_and_then_so_many_a_second(monkeypatch) -> None:
     now = 0.0
     monkeypatch.setattr("mancala_env.web.server.time.monotonic", lambda: now)
-    session = _Session(None, None, Limits(a_second=4), None, (), None)  # type: ignore[arg-type]
+    session = _Session(None, _Server(None, Limits(a_second=4)))  # type: ignore[arg-type]
 
     def allowed() -> int:
         count = 0

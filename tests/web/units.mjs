@@ -414,6 +414,55 @@ test("a failure is answered by the page, a refusal of an agent is not", async ()
   assert.equal(sockets.length, 1); // the connection is as good as before
 });
 
+test("the page answers an analysis of a server that stays silent for a minute", async () => {
+  const [served, socket] = await connected();
+  const log = [], told = [];
+  const ask = () => served.askOr(own(log), "values", LATE, {}, { onProgress: (found) => told.push(found) });
+  const bounds = { lower: -1, upper: 3, actions: { 1: [-1, 3] }, nodes: 7, exact: false };
+  const answer = ask();
+  await soon();
+  const [{ id }] = socket.sent;
+  const [first] = waits.filter(({ milliseconds }) => milliseconds === 60_000);
+  socket.say({ id, ...bounds }); // the minute begins again
+  assert.ok(!waits.includes(first));
+  assert.equal(ring(60_000), 1);
+  assert.equal((await answer).action, 9);
+  assert.deepEqual(log, [["the server does not answer", true]]);
+  assert.deepEqual([socket.sent.at(-1).do, socket.sent.at(-1).of], ["cancel", id]);
+  socket.say({ id, ...bounds, done: true }); // too late
+  assert.equal(told.length, 1);
+  now += 59_999; // it rests
+  assert.equal((await ask()).action, 9);
+  assert.equal(socket.sent.length, 2);
+  const chosen = served.askOr(own(log), "choose", LATE, { agent: "greedy" }); // but is asked for actions
+  await soon();
+  socket.say({ id: socket.sent.at(-1).id, error: "cannot", failed: true });
+  assert.equal((await chosen).action, 9);
+  assert.deepEqual(log.slice(1), [["the server does not answer", false], ["cannot", false]]);
+  now += 60_000;
+  const exact = ask();
+  await soon();
+  socket.say({ id: socket.sent.at(-1).id, ...bounds, done: true });
+  assert.equal((await exact).hasEnded, true);
+  for (const end of [(stop) => stop.abort(), () => socket.close()]) {
+    const stop = new AbortController();
+    const stopped = assert.rejects(served.ask("values", LATE, {}, { signal: stop.signal }));
+    await soon();
+    end(stop);
+    await stopped;
+  }
+  assert.equal(ring(60_000), 0); // no timer of a request that has ended
+});
+
+test("an agent may think for as long as it needs", async () => {
+  const [served, socket] = await connected();
+  const answer = served.ask("choose", LATE, { agent: "trained" });
+  await soon();
+  assert.deepEqual(waits, []);
+  socket.say({ id: socket.sent[0].id, action: 4, done: true });
+  assert.equal((await answer).action, 4);
+});
+
 test("an aborted request is not answered by the page", async () => {
   const [served, socket] = await connected();
   const log = [];
@@ -507,14 +556,17 @@ test("the events of a turn lead to the position after it", () => {
 
 test("dials name the catalogue's ruleset where all that are given are its own", () => {
   const leyla = engine.rulesets.find(({ name }) => name === "leyla");
+  const all = Object.fromEntries(engine.dials.map(({ name }) => [name, leyla.dials[name]]));
   assert.equal(rulesetOf(engine, "leyla", undefined), leyla);
   assert.equal(rulesetOf(engine, "leyla", {}), leyla);
   assert.equal(rulesetOf(engine, "leyla", { row_width: leyla.dials.row_width }), leyla);
-  assert.equal(rulesetOf(engine, "leyla", { ...leyla.dials }), leyla);
-  for (const dials of [{ row_width: 7 }, { ...leyla.dials, row_width: 7 }]) assert.throws(() => rulesetOf(engine, "leyla", dials), /leyla/);
-  const own = rulesetOf(engine, "mine", { row_width: 4, title: "Mine" });
+  assert.equal(rulesetOf(engine, "leyla", all), leyla);
+  for (const dials of [{ row_width: 7 }, { ...all, row_width: 7 }]) assert.throws(() => rulesetOf(engine, "leyla", dials), /leyla/);
+  const own = rulesetOf(engine, "mine", { row_width: 4 }, { title: "Mine" });
   assert.deepEqual([own.name, own.rowWidth, own.title], ["mine", 4, "Mine"]);
-  assert.throws(() => rulesetOf(engine, "mine", { colour: 4 }), /colour/);
+  for (const name of ["mine", "leyla"])
+    for (const dial of ["colour", "title"]) assert.throws(() => rulesetOf(engine, name, { [dial]: 4 }), new RegExp(dial));
+  assert.throws(() => rulesetOf(engine, "my game", { row_width: 4 }), /my game/);
 });
 
 test("an address says the view, the position and the dials", () => {

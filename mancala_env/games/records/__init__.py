@@ -8,9 +8,8 @@
 >>> records.GameRecord.from_text(record.to_text()) == record
 True
 
-The reader plays every game with the engine. At the first turn or header that does not fit the rules it
-raises an :class:`InvalidRecord`, which names the file, the game, the turn, the text found and the legal
-turns. The rules leave nothing to chance between rounds, so the turns describe a whole match.
+The reader plays every game with the engine. An :class:`InvalidRecord` names the first turn or header that
+does not fit the rules. The rules leave nothing to chance between rounds, so the turns describe a whole match.
 
 | module | content |
 |---|---|
@@ -20,12 +19,7 @@ turns. The rules leave nothing to chance between rounds, so the turns describe a
 | `reader` | games from text and from files: `parse_games`, `read_games` |
 """
 
-from mancala_env.games.records.model import (
-    MAX_HEADERS,
-    MAX_TEXT,
-    GameRecord,
-    recordable,
-)
+from mancala_env.games.records.model import MAX_HEADERS, MAX_TEXT, GameRecord, recordable
 from mancala_env.games.records.reader import MAX_COMMENTS, MAX_LINE, parse_games, read_games
 from mancala_env.games.records.replay import (
     MAX_TURNS,

@@ -18,8 +18,6 @@ from mancala_env.games.records.replay import (
     RecordedTurn,
     Replay,
     Step,
-    outcome_of,
-    play_turn,
     turn_without_comment,
 )
 from mancala_env.rulesets import Ruleset, lookup
@@ -96,8 +94,8 @@ class GameRecord:
         """
         given = dict(locals())
         given["ruleset"] = lookup(ruleset)
-        turns = several("turns", turns, "players and actions, such as [(0, 3)]")
-        given["turns"] = tuple(_recorded_turn(turn) for turn in turns)
+        each = several("turns", turns, "players and actions, such as [(0, 3)]")
+        given["turns"] = tuple(map(_recorded_turn, each))
         if not isinstance(headers, Mapping | None):
             raise InvalidArgument(f"headers must be a dictionary of texts, not {headers!r}")
         given["start"] = _start_text(given["ruleset"], start)
@@ -114,33 +112,24 @@ class GameRecord:
             raise InvalidRecord(f"resigned must be 0 (South), 1 (North) or None, not {self.resigned!r}")
         if len(self.turns) > MAX_TURNS:
             raise InvalidRecord(f"a game has at most {MAX_TURNS:,} turns, not {len(self.turns):,}")
-        if len(self.headers) > MAX_HEADERS - len(KNOWN_HEADERS):
-            raise InvalidRecord(
-                f"at most {MAX_HEADERS - len(KNOWN_HEADERS)} more headers, not {len(self.headers)}"
-            )
-        for name, value in self.headers.items():
+        if len(self.headers) > (most := MAX_HEADERS - len(KNOWN_HEADERS)):
+            raise InvalidRecord(f"at most {most} more headers, not {len(self.headers)}")
+        for name in self.headers:
             if name in KNOWN_HEADERS or not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
                 raise InvalidRecord(
                     f"the name of another header must be a word such as Event, and not one of "
                     f"{', '.join(KNOWN_HEADERS)}; not {name!r}"
                 )
+        texts = {name: getattr(self, name) for name in ("south", "north", "opening", "comment")}
+        for name, value in (texts | dict(self.headers)).items():
             check_text(name, value)
-        for name in ("south", "north", "opening", "comment"):
-            check_text(name, getattr(self, name))
         for word in _RULESET_TEXTS:
             check_text(f"the ruleset's {word}", getattr(self.ruleset, word), MAX_TEXT // 10)
         for turn in self.turns:
             if turn.comment:
                 check_text("comment", turn.comment)
-        if self.date:
-            try:
-                is_day = (
-                    isinstance(self.date, str) and str(calendar_date.fromisoformat(self.date)) == self.date
-                )
-            except ValueError:
-                is_day = False
-            if not is_day:
-                raise InvalidRecord(f"date must be a day such as 2026-11-22, not {self.date!r}")
+        if self.date and not _is_day(self.date):
+            raise InvalidRecord(f"date must be a day such as 2026-11-22, not {self.date!r}")
 
     @classmethod
     def from_text(cls, text: str) -> "GameRecord":
@@ -181,9 +170,7 @@ class GameRecord:
         Raises:
             InvalidRecord: A turn does not fit; the message names its number.
         """
-        game = Replay(self.start_position, self.rounds)
-        for turn in self.turns:
-            yield play_turn(game, turn)
+        yield from map(Replay(self.start_position, self.rounds).play, self.turns)
 
     def positions(self) -> Iterator[Position]:
         """Yield every position: the start, the one after each turn, and the start of each next round.
@@ -206,8 +193,8 @@ class GameRecord:
         """
         game = Replay(self.start_position, self.rounds)
         for turn in self.turns:
-            play_turn(game, turn)
-        return outcome_of(game, self.resigned)
+            game.play(turn)
+        return game.outcome(self.resigned)
 
     def __str__(self) -> str:
         """Return the players and the outcome in one line."""
@@ -238,16 +225,18 @@ def _start_text(ruleset: Ruleset, start: str | Position) -> str:
     return "" if position == Position(ruleset) else position.to_text()
 
 
-def check_text(what: str, text: Any, most: int = MAX_TEXT) -> None:
-    """Check that a text is one line of printable characters.
+def _is_day(text: Any) -> bool:
+    try:
+        return str(calendar_date.fromisoformat(text)) == text
+    except (TypeError, ValueError):
+        return False
 
-    Args:
-        what: Name of the text in the message.
-        text: The text.
-        most: Most characters.
+
+def check_text(what: str, text: Any, most: int = MAX_TEXT) -> None:
+    """Check that a text is one line of at most `most` printable characters.
 
     Raises:
-        InvalidRecord: The text is invalid.
+        InvalidRecord: The text is invalid; the message begins with `what`.
     """
     if not isinstance(text, str) or not text.isprintable() or len(text) > most:
         shown = repr(text) if len(repr(text)) < 100 else f"{len(text):,} characters"

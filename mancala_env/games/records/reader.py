@@ -24,7 +24,6 @@ from mancala_env.games.records.replay import (
     RecordedTurn,
     Replay,
     legal_turns,
-    outcome_of,
     turn_without_comment,
 )
 from mancala_env.rulesets import Ruleset, lookup, names
@@ -37,6 +36,7 @@ MAX_COMMENTS = 10_000_000
 _HEADER = re.compile(r'\[(\w{1,40})\s+"((?:[^"\\]|\\.)*)"\]\s*', re.ASCII)
 _TOKEN = re.compile(r"\s*(?:(\{)|Round\s+(\d{1,9}):|(\d{1,9})\.|([^\s{]+))", re.ASCII)
 _TURN = re.compile(r"([SN])([1-9]\d{0,3})", re.ASCII)
+_COMMENT = re.compile(r"(?:[^}\\]|\\.)*\\?")
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -57,12 +57,11 @@ def read_games(path: str | Path) -> Iterator[GameRecord]:
     check_file(path)
     # Any kind of newline is accepted, and the byte order mark that some editors write.
     with Path(path).open(encoding="utf-8-sig") as file:
+        lines = iter(lambda: file.readline(MAX_LINE + 1), "")
         try:
-            yield from _games(_lines(file), str(path))
+            yield from _games((line.removesuffix("\n") for line in lines), str(path))
         except UnicodeDecodeError:
-            raise InvalidRecord(
-                f"{printable(str(path))}: not a text in UTF-8, so not a file of games"
-            ) from None
+            raise InvalidRecord(f"{printable(str(path))} is not a text in UTF-8") from None
 
 
 def parse_games(text: str, name: str = "") -> list[GameRecord]:
@@ -77,9 +76,7 @@ def parse_games(text: str, name: str = "") -> list[GameRecord]:
         InvalidArgument: `text` is not a str.
     """
     if not isinstance(text, str):
-        raise InvalidArgument(
-            f"games are read from a text, not from {type(text).__name__}; read_games reads a file"
-        )
+        raise InvalidArgument(f"text must be a str, not {type(text).__name__}; read_games reads a file")
     return list(_games(iter(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))), name))
 
 
@@ -93,15 +90,9 @@ def check_file(path: str | Path) -> None:
         raise InvalidArgument(f"games are kept in a file, such as games.txt, not in {str(path)!r}")
 
 
-def _lines(file: Any) -> Iterator[str]:
-    while line := file.readline(MAX_LINE + 1):
-        yield line.removesuffix("\n")
-
-
 def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
     """Yield the games of some lines."""
-    game = _GameReader()
-    number = 0
+    game, number, count = _GameReader(), 0, 0
     try:
         for line in lines:
             number += 1
@@ -110,39 +101,35 @@ def _games(lines: Iterator[str], name: str) -> Iterator[GameRecord]:
             if game.starts_next_game(line):
                 if game.headers:
                     yield game.finished()
-                game = _GameReader(game.number + 1)
+                game, count = _GameReader(), count + 1
             game.take(line)
         if game.headers:
             yield game.finished()
     except MancalaError as error:
-        where = [printable(name)] * bool(name) + [f"line {number}"] + game.where()
-        raise InvalidRecord(f"{', '.join(where)}: {printable(str(error))}") from None
+        where = [printable(name)] * bool(name) + [f"line {number}"] + [f"game {count}"] * bool(count)
+        # An error of a turn begins with its number.
+        before_turn = ", " if game.is_at_turn else ": "
+        raise InvalidRecord(f"{', '.join(where)}{before_turn}{printable(str(error))}") from None
 
 
 class _GameReader:
     """Reader of one game, line by line.
 
     Attributes:
-        number: Number of the game in its text, from 1; 0 before the first game.
         headers: Headers read so far.
+        is_at_turn: Whether a turn is being read.
     """
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    def __init__(self) -> None:
         self.headers: dict[str, str] = {}
+        self.is_at_turn = False
         self._turns: list[RecordedTurn] = []
         self._game: Replay | None = None
         self._record: GameRecord | None = None
         self._open: str | None = None  # text of the comment that is open so far
         self._first_comment = ""
         self._in_comments = 0
-        self._is_at_turn = False
         self._last_round = 0  # round of the last turn
-
-    def where(self) -> list[str]:
-        """Return the current game and turn, for a message."""
-        turn = [f"turn {self._game.turns + 1}"] if self._game and self._is_at_turn else []
-        return [f"game {self.number}"] * bool(self.number) + turn
 
     def starts_next_game(self, line: str) -> bool:
         """Return whether a line is the first of another game."""
@@ -169,7 +156,7 @@ class _GameReader:
         if self._game is not None:
             raise InvalidRecord(f"header {name} comes after the turns; a new game begins with Ruleset")
         if name in self.headers:
-            raise InvalidRecord(f"duplicate header {name}")
+            raise InvalidRecord(f"header {name} is a duplicate")
         if len(self.headers) == MAX_HEADERS:
             raise InvalidRecord(f"a game has at most {MAX_HEADERS} headers")
         check_text(f"header {name}", value)
@@ -177,7 +164,7 @@ class _GameReader:
 
     def _begin(self) -> Replay:
         """Check the headers at the first turn, and set up the start position."""
-        if self._game is None or self._record is None:
+        if self._game is None:
             if not self.headers:
                 raise InvalidRecord('a game begins with [Ruleset "..."]')
             self._record = _record_of(self.headers)
@@ -194,7 +181,9 @@ class _GameReader:
         if brace:
             self._open = ""
         elif round_number:
-            self._check_round(game, int(round_number))
+            current = game.position.round
+            if int(round_number) != current or current == self._last_round:
+                raise InvalidRecord(f"round {int(round_number)} does not begin here: it is round {current}")
         elif number:
             if int(number) != game.turns + 1:
                 raise InvalidRecord(f"turn {game.turns + 1} comes next, not turn {number}")
@@ -203,29 +192,25 @@ class _GameReader:
         return found.end()
 
     def _take_turn(self, game: Replay, word: str) -> None:
-        self._is_at_turn = True
-        if game.turns == MAX_TURNS:
-            raise InvalidRecord(f"a game has at most {MAX_TURNS:,} turns")
+        self.is_at_turn = True
+        number = game.turns + 1
+        if number > MAX_TURNS:
+            raise InvalidRecord(f"turn {number}: a game has at most {MAX_TURNS:,} turns")
         found = _TURN.fullmatch(word)
         if not found:
             legal = legal_turns(game.position) or "none"
-            raise InvalidRecord(f"{_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}")
+            raise InvalidRecord(
+                f"turn {number}: {_short(word)} is not a turn: S or N and a hole from 1; legal: {legal}"
+            )
         turn = turn_without_comment(LETTERS.index(found[1]), int(found[2]) - 1)
         self._last_round = game.play(turn).before.round
         self._turns.append(turn)
-        self._is_at_turn = False
-
-    def _check_round(self, game: Replay, number: int) -> None:
-        current = game.position.round
-        if number != current or current == self._last_round:
-            raise InvalidRecord(f"round {number} does not begin here: it is round {current}")
+        self.is_at_turn = False
 
     def _take_comment(self, line: str, at: int) -> int | None:
         """Read more of a comment, and return the index of its end; None if it has more lines."""
         assert self._open is not None
-        end = at
-        while end < len(line) and line[end] != "}":
-            end += 2 if line[end] == "\\" else 1
+        end = _COMMENT.match(line, at).end()  # type: ignore[union-attr]
         # Any whitespace in a comment, a newline included, is read as a space.
         part = "".join(" " if letter.isspace() else letter for letter in line[at:end])
         self._open = f"{self._open} {part.strip()}".strip() if at == 0 else part
@@ -252,13 +237,12 @@ class _GameReader:
     def finished(self) -> GameRecord:
         """Return the game after its last line."""
         if self._open is not None:
-            raise InvalidRecord("a comment has no end: } is missing")
+            raise InvalidRecord("a comment is not closed: } is missing")
         game = self._begin()
         assert self._record is not None
-        outcome = outcome_of(game, self._record.resigned)
+        outcome = game.outcome(self._record.resigned)
         for name, found in (("Result", str(outcome)), ("End", outcome.end)):
-            written = self.headers.get(name, found)
-            if written != found:
+            if (written := self.headers.get(name, found)) != found:
                 raise InvalidRecord(f"header {name} says {written!r}, but the turns end in {found!r}")
         record = replace(self._record, comment=self._first_comment)
         object.__setattr__(record, "turns", tuple(self._turns))  # each was checked when it was read
@@ -299,23 +283,22 @@ def ruleset_named(name: str) -> Ruleset:
 
 def _ruleset_of(headers: Mapping[str, str]) -> Ruleset:
     """Return the ruleset that headers describe."""
-    name = headers["Ruleset"]
+    name, options = headers["Ruleset"], Ruleset().options
     if name not in names() and "Dials" not in headers:
         return lookup(name)  # raises an error that lists the rulesets
-    given: dict[str, Any] = {
-        word.lower(): headers[word] for word in ("Title", "Region", "Source") if word in headers
-    }
-    kinds = {option: type(value) for option, value in Ruleset().options.items()}
+    words = ("Title", "Region", "Source")
+    given: dict[str, Any] = {word.lower(): headers[word] for word in words if word in headers}
     for word in words_of(headers.get("Dials", "")):
         option, _, text = word.partition("=")
-        if option not in kinds:
-            raise InvalidRuleset(f"{word!r} is not a rule option; the rule options are {', '.join(kinds)}")
-        if kinds[option] is int:
-            given[option] = int(text) if re.fullmatch(r"\d{1,3}", text, re.ASCII) else text
-        elif kinds[option] is bool:
+        if option not in options:
+            raise InvalidRuleset(
+                f"{option!r} is not a rule option; the rule options are {', '.join(options)}"
+            )
+        given[option] = text
+        if isinstance(options[option], bool):
             given[option] = {"yes": True, "no": False}.get(text, text)
-        else:
-            given[option] = text
+        elif isinstance(options[option], int) and re.fullmatch(r"\d{1,3}", text, re.ASCII):
+            given[option] = int(text)
     return replace(ruleset_named(name), **given)
 
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, end_of_round, step
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NORTH, SOUTH, encode, load, save
-from mancala_env.errors import IllegalMove, InvalidPosition, MancalaError
+from mancala_env.engine.state import NORTH, RUNNING, SOUTH, encode, load, save
+from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position, Turn
 
@@ -118,9 +118,18 @@ class Outcome(NamedTuple):
 
 
 @kernel
-def _end_of_round(rules, settings, games):
-    """Set up the next round in row 0; return whether the game is over, and South's lead."""
-    game, is_over, _, south = end_of_round(rules, settings, load(games, 0))
+def _step(rules, settings, games, action):
+    """Play an action in row 0; if the round is over, only set up the next one.
+
+    Returns:
+        Whether the game is over, and South's lead in seeds if it is.
+    """
+    game = load(games, 0)
+    if game.end == RUNNING:
+        after = step(rules, settings, game, action)
+        game, is_over, south = after.game, after.is_over, after.reward
+    else:
+        game, is_over, _, south = end_of_round(rules, settings, game)
     save(games, 0, game)
     return is_over, south
 
@@ -158,80 +167,63 @@ class Replay:
         self.is_over = False
         self.margin: int | None = None
         self.position = start.copy()
-        self._finish_round()
+        if start.is_over:
+            self._advance(0)
 
     def play(self, turn: RecordedTurn) -> Step:
         """Play a turn.
 
         Raises:
-            InvalidRecord: The turn is not legal. The message says why and lists the legal turns. Nothing has
-                changed.
+            InvalidRecord: The turn is not legal. The message has its number, the reason and the legal turns.
+                Nothing has changed.
         """
         before = self.position
         if self.is_over:
-            raise InvalidRecord(f"{turn} cannot be played: the game is over ({before.end})")
-        legal = f"legal: {legal_turns(before)}"
-        if turn.player != before.player:
-            raise InvalidRecord(f"{turn} cannot be played: {PLAYERS[before.player]} is to move; {legal}")
+            why = f"the game is over ({before.end})"
+        elif turn.player != before.player:
+            why = f"{PLAYERS[before.player]} is to move; legal: {legal_turns(before)}"
+        elif why := before.why_illegal(turn.action):
+            why += f"; legal: {legal_turns(before)}"
+        if why:
+            raise InvalidRecord(f"turn {self.turns + 1}: {turn} cannot be played: {why}")
         after = before.copy()
-        try:
-            did = after.play(turn.action)
-        except IllegalMove:
-            raise InvalidRecord(
-                f"{turn} cannot be played: {before.why_illegal(turn.action)}; {legal}"
-            ) from None
+        did = after.play(turn.action)
         self.turns += 1
-        self.position = after.copy()  # the caller may change the positions of a Step
-        self._finish_round()
+        self._advance(turn.action)
         return Step(self.turns, turn, did, before, after, self.position.copy() if after.is_over else after)
 
-    def _finish_round(self) -> None:
-        if not self.position.is_over:
-            return
+    def _advance(self, action: int) -> None:
         games = self.position.games
-        self.is_over, margin = _end_of_round(self._rules, self._settings, games)
+        self.is_over, margin = _step(self._rules, self._settings, games, action)
         if self.is_over:
             self.margin = int(margin)
-        self.position = Position.from_games(self.position.ruleset, games)
+        self.position = Position._of(self.position.ruleset, games)
+
+    def outcome(self, resigned: int | None = None) -> Outcome:
+        """Return the outcome after the last turn.
+
+        Args:
+            resigned: The player who resigned, 0 or 1; None if neither did.
+
+        Raises:
+            InvalidRecord: A player resigned after the end of the game.
+        """
+        winner, end = None, ""
+        if resigned is not None:
+            if self.is_over:
+                raise InvalidRecord(
+                    f"{PLAYERS[resigned]} resigned a game that was over ({self.position.end})"
+                )
+            winner, end = 1 - resigned, RESIGNED
+        elif self.margin is not None:
+            winner = None if self.margin == 0 else SOUTH if self.margin > 0 else NORTH
+            end = self.position.end
+        return Outcome(end != "", winner, self.margin, end, self.turns, self.position.round)
 
 
 def legal_turns(position: Position) -> str:
     """Return the legal turns of a position as text, for a message."""
     return " ".join(turn_text(position.player, action) for action in position.legal_actions)
-
-
-def play_turn(game: Replay, turn: RecordedTurn) -> Step:
-    """Play a turn of a game.
-
-    Raises:
-        InvalidRecord: The turn is not legal; the message has its number.
-    """
-    try:
-        return game.play(turn)
-    except InvalidRecord as error:
-        raise InvalidRecord(f"turn {game.turns + 1}: {error}") from None
-
-
-def outcome_of(game: Replay, resigned: int | None) -> Outcome:
-    """Return the outcome of a game.
-
-    Args:
-        game: The game after its last turn.
-        resigned: The player who resigned; None if neither did.
-
-    Raises:
-        InvalidRecord: A player resigned after the end of the game.
-    """
-    number = game.position.round
-    if resigned is not None:
-        if game.is_over:
-            raise InvalidRecord(f"{PLAYERS[resigned]} resigned a game that was over ({game.position.end})")
-        return Outcome(True, 1 - resigned, None, RESIGNED, game.turns, number)
-    if not game.is_over:
-        return Outcome(False, None, None, "", game.turns, number)
-    assert game.margin is not None
-    winner = None if game.margin == 0 else SOUTH if game.margin > 0 else NORTH
-    return Outcome(True, winner, game.margin, game.position.end, game.turns, number)
 
 
 @lru_cache(maxsize=4096)

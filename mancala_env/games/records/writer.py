@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from mancala_env._util.checks import truth
 from mancala_env._util.files import written_whole
 from mancala_env.errors import InvalidArgument, printable
 from mancala_env.games.records.model import GameRecord
 from mancala_env.games.records.reader import check_file, read_games, ruleset_named
-from mancala_env.games.records.replay import InvalidRecord, Outcome, Replay, outcome_of, play_turn
+from mancala_env.games.records.replay import InvalidRecord, Replay
 from mancala_env.rulesets import Ruleset
 
 # Bytes of a file in which its first header is searched, after empty lines.
@@ -27,33 +27,27 @@ def record_text(record: GameRecord) -> str:
     """
     game = Replay(record.start_position, record.rounds)
     body = list(_body(record, game))
-    lines = [*_header_lines(record, outcome_of(game, record.resigned)), *[""] * bool(body), *body]
-    return "\n".join(lines) + "\n"
+    headers = [f'[{name} "{_escaped(value, chr(34))}"]' for name, value in _headers(record, game)]
+    return "\n".join([*headers, *[""] * bool(body), *body]) + "\n"
 
 
-def _header_lines(record: GameRecord, outcome: Outcome) -> Iterator[str]:
-    yield _header("Ruleset", record.ruleset.name)
-    known = ruleset_named(record.ruleset.name)
-    yield _header("Dials", " ".join(dials_of(record.ruleset)))
+def _headers(record: GameRecord, game: Replay) -> Iterator[tuple[str, str]]:
+    """Yield the headers of a game that has been played."""
+    ruleset, outcome = record.ruleset, game.outcome(record.resigned)
+    known = ruleset_named(ruleset.name)
+    yield "Ruleset", ruleset.name
+    yield "Dials", " ".join(dials_of(ruleset))
     for word in ("title", "region", "source"):
-        if getattr(record.ruleset, word) != getattr(known, word):
-            yield _header(word.title(), getattr(record.ruleset, word))
-    yield _header("South", record.south)
-    yield _header("North", record.north)
-    yield _header("Rounds", str(record.rounds))
-    for name, value in (
-        ("Seed", "" if record.seed is None else str(record.seed)),
-        ("Opening", record.opening),
-        ("Start", record.start),
-        ("Date", record.date),
-    ):
-        if value:
-            yield _header(name, value)
-    for name, value in record.headers.items():
-        yield _header(name, value)
-    yield _header("Result", str(outcome))
+        if getattr(ruleset, word) != getattr(known, word):
+            yield word.title(), getattr(ruleset, word)
+    yield from (("South", record.south), ("North", record.north), ("Rounds", str(record.rounds)))
+    seed = "" if record.seed is None else str(record.seed)
+    optional = {"Seed": seed, "Opening": record.opening, "Start": record.start, "Date": record.date}
+    yield from ((name, value) for name, value in optional.items() if value)
+    yield from record.headers.items()
+    yield "Result", str(outcome)
     if outcome.end:
-        yield _header("End", outcome.end)
+        yield "End", outcome.end
 
 
 def _body(record: GameRecord, game: Replay) -> Iterator[str]:
@@ -69,7 +63,7 @@ def _body(record: GameRecord, game: Replay) -> Iterator[str]:
             yield f"Round {current}:"
         line = line or [f"{number}."]
         line.append(str(turn))
-        play_turn(game, turn)
+        game.play(turn)
         if turn.comment:
             line.append(_comment(turn.comment))
         if turn.comment or len(line) > _TURNS_PER_LINE:
@@ -77,10 +71,6 @@ def _body(record: GameRecord, game: Replay) -> Iterator[str]:
             line = []
     if line:
         yield " ".join(line)
-
-
-def _header(name: str, value: str) -> str:
-    return f'[{name} "{_escaped(value, chr(34))}"]'
 
 
 def _comment(text: str) -> str:
@@ -93,11 +83,8 @@ def _escaped(text: str, closing: str) -> str:
 
 def dials_of(ruleset: Ruleset) -> list[str]:
     """Write the rule options of a ruleset for a record or a link: `row_width=6`, `captures_last=yes`."""
-    return [f"{name}={_value_text(value)}" for name, value in ruleset.options.items()]
-
-
-def _value_text(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    words = {"True": "yes", "False": "no"}
+    return [f"{name}={words.get(str(value), value)}" for name, value in ruleset.options.items()]
 
 
 def games_text(games: Iterable[GameRecord]) -> str:
@@ -125,14 +112,13 @@ def write_games(path: str | Path, games: Iterable[GameRecord], *, append: bool =
         InvalidArgument: `append` is not a bool, the path is a folder, or an item is not a GameRecord.
         OSError: The file cannot be written. It never holds a part of a game.
     """
+    check_file(path)
+    path = Path(path)
     if truth("append", append):
-        check_file(path)
-        with Path(path).open("a+b", buffering=0) as file:
+        with path.open("a+b", buffering=0) as file:
             with _locked(file):  # another program may have written half of a game
                 check_appendable(path)
             return _append(file, games, is_shared=True)
-    check_file(path)
-    path = Path(path)
     if path.exists() and not path.is_file():  # a pipe, or the terminal
         with path.open("wb", buffering=0) as file:
             return _append(file, games)
@@ -225,7 +211,6 @@ def _texts(games: Iterable[GameRecord]) -> Iterator[str]:
         if not isinstance(game, GameRecord):
             raise InvalidArgument(f"game {number} must be a GameRecord, not {type(game).__name__}")
         try:
-            text = game.to_text()
+            yield game.to_text()
         except InvalidRecord as error:
             raise InvalidRecord(f"game {number}, {error}") from None
-        yield text
