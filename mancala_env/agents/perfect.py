@@ -11,10 +11,11 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from mancala_env.agents.base import Agent
+from mancala_env.agents.base import Agent, AgentSettings
 from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAgent
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
@@ -22,7 +23,7 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.search.limit import MOST_TURNS, Budget
 from mancala_env.solver import OutOfTime, Solver
 
-MEMORY_MB = 512
+MEMORY_MB = 512.0
 """Most megabytes of an agent's table, allocated as it fills."""
 # The least size serves a hundred positions. With little time the table is small, since clearing it takes
 # time.
@@ -63,11 +64,7 @@ class PerfectAgent(Agent):
         ruleset: str | Ruleset,
         budget: Budget | None = None,
         path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-        memory_mb: float = MEMORY_MB,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset and a limit.
 
@@ -76,22 +73,19 @@ class PerfectAgent(Agent):
             budget: Time for each position; None: no limit.
             path: File of a value network for the search of positions that take longer; None: the bundled one,
                 or the count on boards without one.
-            spec: As of :class:`Agent`.
-            seed: Random seed.
-            num_threads: CPU threads.
-            memory_mb: Most megabytes of the solver's table.
+            settings: Arguments of :class:`Agent`.
 
         Raises:
             InvalidValueNetwork: The value network is missing, damaged or of another ruleset.
         """
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
-        self.seconds = None
+        super().__init__(ruleset, **settings)
+        self.seconds, memory_mb = None, MEMORY_MB
         if budget is not None:
             self.seconds = budget.seconds
-            memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
+            memory_mb = min(MEMORY_MB, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
             search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
             self._proof_seconds = budget.seconds - search_seconds
-            self._fallback = self._new_fallback(search_seconds, path, seed)
+            self._fallback = self._new_fallback(search_seconds, path, settings.get("seed"))
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def seed(self, seed: int | None) -> None:
@@ -173,19 +167,12 @@ class TrappingAgent(PerfectAgent):
         ruleset: str | Ruleset,
         budget: Budget | None = None,
         path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-        memory_mb: float = MEMORY_MB,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset, a time and a value network; see :class:`PerfectAgent`."""
-        super().__init__(
-            ruleset, budget, path, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb
-        )
-        self._fallible = MctsAgent(
-            self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
-        )
+        super().__init__(ruleset, budget, path, **settings)
+        limit = Budget(_SIMULATIONS)
+        self._fallible = MctsAgent(self.ruleset, limit, spec=f"mcts:{limit}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds
