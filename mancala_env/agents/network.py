@@ -34,9 +34,7 @@ class CheckpointAgent(Agent):
         network: The network, in evaluation mode.
     """
 
-    def __init__(
-        self, ruleset: str | Ruleset, path: str | Path, **settings: Unpack[AgentSettings]
-    ) -> None:
+    def __init__(self, ruleset: str | Ruleset, path: str | Path, **settings: Unpack[AgentSettings]) -> None:
         """Load a checkpoint to play a ruleset; settings of :class:`Agent`.
 
         Raises:

@@ -10,6 +10,7 @@ counts a little.
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
@@ -162,17 +163,10 @@ class TrappingAgent(PerfectAgent):
     of the time.
     """
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget | None = None,
-        path: str | Path | None = None,
-        **settings: Unpack[AgentSettings],
-    ) -> None:
-        """Bind the agent to a ruleset, a time and a value network; see :class:`PerfectAgent`."""
-        super().__init__(ruleset, budget, path, **settings)
-        limit = Budget(_SIMULATIONS)
-        self._fallible = MctsAgent(self.ruleset, limit, spec=f"mcts:{limit}", num_threads=1)
+    @cached_property
+    def _fallible(self) -> MctsAgent:
+        """The agent that replies for the opponent."""
+        return MctsAgent(self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds
