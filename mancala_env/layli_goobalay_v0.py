@@ -17,7 +17,7 @@ from typing import Unpack
 from pettingzoo import AECEnv
 
 from mancala_env.envs.aec import MancalaAEC, guarded
-from mancala_env.envs.options import RENDER_MODES, GameOptions
+from mancala_env.envs.options import GameOptions
 from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
@@ -66,12 +66,7 @@ class raw_env(MancalaAEC):
     """
 
     game = "layli_goobalay"
-    metadata = {  # noqa: RUF012 - as PettingZoo declares it
-        "render_modes": list(RENDER_MODES),
-        "name": "layli_goobalay_v0",
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    metadata = MancalaAEC.metadata | {"name": "layli_goobalay_v0"}
 
 
 def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:

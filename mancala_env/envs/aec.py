@@ -16,6 +16,7 @@ from mancala_env.envs import kernels
 from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
 from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import (
+    RENDER_MODES,
     EnvOptions,
     GameOptions,
     UnknownOption,
@@ -49,46 +50,33 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     """
 
     game: str | None = None
+    metadata = {  # noqa: RUF012 - as PettingZoo declares it
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
 
     def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
             ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
-            options: Any of these:
-
-                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
-                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
-                  count over all seeds.
-                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
-                  draw at each reset.
-                - ``opening_turns``: uniformly random turns before the episode begins (0).
-                - ``opening_set``: "all" of those openings (the default), or only those for "training",
-                  which no evaluation uses.
-                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
-                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
-                - ``flatten``: whether an observation is one vector, whatever its kind (False).
-                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
+            options: ``rounds``, ``reward``, ``first_player``, ``opening_turns`` (0 by default),
+                ``opening_set``, ``observation``, ``flatten`` and ``render_mode``:
+                :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            UnknownOption: A keyword argument is unknown; the message suggests a name.
-            ValueError: Another argument is out of range; the message says what is valid.
+            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         super().__init__()
-        checked = EnvOptions.checked(
-            {"opening_turns": 0, **options},
-            ("ruleset", *GameOptions.__annotations__),
-            ruleset,
-            self.game,
-        )
+        known = ("ruleset", *GameOptions.__annotations__)
+        checked = EnvOptions.checked({"opening_turns": 0, **options}, known, ruleset, self.game)
         self.ruleset = checked.ruleset
         self.rounds: Rounds = checked.rounds
         self._settings = kernels.encode_settings(self.ruleset, checked.episode)
         self._observer = checked.observer()
         self.observation_kind: ObservationKind = self._observer.kind
-        self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
+        self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._is_drawn = self.render_mode not in (None, "ansi")
@@ -222,20 +210,18 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             return warn_of_no_render_mode()
         if self._screen is None:
             return draw(self.render_mode, self._seen_position())
-        return self._screen.show(self._seen_position()._replace(turns=(), ends=()), self._fps)
+        return self._screen.show(
+            self._seen_position()._replace(turns=(), ends=()), self.metadata["render_fps"]
+        )
 
     def close(self) -> None:
         """Close the window of `render_mode` "human"."""
         if self._screen is not None:
             self._screen.close()
 
-    @property
-    def _fps(self) -> float:
-        return self.metadata.get("render_fps", 2)
-
     def _show(self) -> None:
         assert self._screen is not None
-        self._screen.show(self._seen_position(), self._fps)
+        self._screen.show(self._seen_position(), self.metadata["render_fps"])
 
     def _seen_position(self) -> Seen:
         now = self.position
