@@ -14,7 +14,6 @@ from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import kernels
 from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
-from mancala_env.envs.guard import Guard
 from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
@@ -38,9 +37,23 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
-    the environments of each game. An illegal action raises ``IllegalMove``.
+    the actions, starts and ends of each game. An illegal action raises ``IllegalMove``.
 
-    One call of a kernel plays a turn, and writes the masks and observations of both agents.
+    ## Observation Space
+    A dict of two arrays:
+
+    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
+      ``mancala_env.observations.parts(ruleset)`` names the features.
+    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
+      holds it as well.
+
+    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
+    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
+    for the agent who does not move.
+
+    ## Rewards
+    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
+    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     Attributes:
         ruleset: The ruleset.
@@ -272,12 +285,3 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """Raise the error that says why an action is not legal."""
         self.position.play(action)
         raise AssertionError(f"the kernel refuses action {action}, but it can be played")
-
-
-def guarded(env: MancalaAEC) -> AECEnv:
-    """Wrap an environment so that it behaves like PettingZoo's classic games.
-
-    An illegal action loses the episode (reward -1) with a warning. An action outside the action space is an
-    AssertionError. A call before ``reset()`` raises an error.
-    """
-    return Guard(env)
