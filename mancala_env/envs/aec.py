@@ -13,7 +13,7 @@ from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import kernels
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
+from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_after
 from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
@@ -21,7 +21,6 @@ from mancala_env.envs.options import (
     UnknownOption,
     reset_options,
     starting_game,
-    warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
@@ -33,7 +32,7 @@ AGENTS = ("player_0", "player_1")
 _RESET_OPTIONS = ("position",)
 
 
-class MancalaAEC(AECEnv[str, Any, Any]):
+class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
@@ -93,7 +92,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._is_drawn = self.render_mode not in (None, "ansi")
-        self._last_turn: tuple[np.ndarray, int] | None = None
+        self._last_turn: tuple[Position, int] | None = None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         num_actions = self.ruleset.num_actions(self.rounds)
@@ -101,8 +100,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self._masks = np.zeros(self._mask_shape, np.int8)
         both = (2, *self._observer.shape)
         passing = self._observer.passing(np.zeros(both, self._observer.dtype))
-        self._seen: np.ndarray | None = passing
-        self._seen_shape = None if passing is None else both
+        self._boards: np.ndarray | None = passing
+        self._boards_shape = None if passing is None else both
         self._is_started = False
         self.possible_agents = list(AGENTS)
         self.agents = []
@@ -166,8 +165,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self._skip_agent_selection = None
         self._last_turn = None
         self._turn(-1)
-        if self._screen is not None:
-            self._show()
+        self._show()
 
     def step(self, action: Any) -> None:
         """Play an action of `agent_selection`; None for an agent whose episode is over.
@@ -188,10 +186,12 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             action = int(action) if is_whole(action) else self._refuse(action)
         if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
             self._refuse(action)
-        if self._is_drawn:
-            self._step_drawn(action)
-        elif not self._turn(action):
+        before = self.position if self._is_drawn else None
+        if not self._turn(action):
             self._refuse(action)
+        if before is not None:
+            self._last_turn = before, hole_of(self.ruleset, before.player, action)
+            self._show()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """Return the observation of an agent and their action mask.
@@ -206,52 +206,17 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
         player = 0 if agent == "player_0" else AGENTS.index(one_of("agent", agent, AGENTS))
-        if self._seen is None:
+        if self._boards is None:
             observation = self._observer.observe(self._games, player)[0]
         else:
-            observation = self._seen[player].copy()
+            observation = self._boards[player].copy()
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
-    def render(self) -> Any:
-        """Draw the position, with the holes of the last turn marked.
-
-        Returns:
-            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
-            and "human" None, because a window shows each turn when it is played.
-        """
-        if self.render_mode is None:
-            return warn_of_no_render_mode()
-        if self._screen is None:
-            return draw(self.render_mode, self._seen_position())
-        return self._screen.show(
-            self._seen_position()._replace(turns=(), ends=()), self.metadata["render_fps"]
-        )
-
-    def close(self) -> None:
-        """Close the window of `render_mode` "human"."""
-        if self._screen is not None:
-            self._screen.close()
-
-    def _show(self) -> None:
-        assert self._screen is not None
-        self._screen.show(self._seen_position(), self.metadata["render_fps"])
-
-    def _seen_position(self) -> Seen:
-        now = self.position
+    def _seen(self) -> Seen:
         if self._last_turn is None:
-            return Seen(now)
-        games, hole = self._last_turn
-        return seen_after(Position.from_games(self.ruleset, games), [hole], now)
-
-    def _step_drawn(self, action: int) -> None:
-        """Play a turn and remember it, for pictures."""
-        games = self._games.copy()
-        if not self._turn(action):
-            self._refuse(action)
-        player = Position.from_games(self.ruleset, games).player
-        self._last_turn = games, hole_of(self.ruleset, player, action)
-        if self._screen is not None:
-            self._show()
+            return Seen(self.position)
+        before, hole = self._last_turn
+        return seen_after(before, [hole], self.position)
 
     def _turn(self, action: int) -> bool:
         """Play an action, or only refresh the state for -1; return whether the action was legal.
@@ -259,13 +224,13 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         Attributes are assigned after the kernel call, so that an exception leaves a consistent environment.
         """
         masks = np.empty(self._mask_shape, np.int8)
-        seen = None if self._seen_shape is None else np.empty(self._seen_shape, np.float32)
+        boards = None if self._boards_shape is None else np.empty(self._boards_shape, np.float32)
         is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
-            self._settings, self._games, action, masks, seen
+            self._settings, self._games, action, masks, boards
         )
         if not is_legal:
             return False
-        self._masks, self._seen = masks, seen
+        self._masks, self._boards = masks, boards
         self.agent_selection = "player_1" if player else "player_0"
         # Copies: the caller may edit an info, and neither legality nor observations change.
         own = masks.copy()

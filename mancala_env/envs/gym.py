@@ -8,7 +8,7 @@ from gymnasium.error import ResetNeeded
 
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
+from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_of
 from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
     RENDER_MODES,
@@ -16,7 +16,6 @@ from mancala_env.envs.options import (
     OpponentOptions,
     first_seed,
     reset_options,
-    warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
@@ -24,7 +23,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
+class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     """A mancala game against an agent, whose turns are part of the step.
 
     ``gymnasium.make`` makes it as ``mancala/LayliGoobalay-v0``, ``mancala/Leyla-v0`` and
@@ -144,8 +143,7 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         self._duel.reset([of_episode], positions=[given.get("position")], seats=[given.get("seat")])
         super().reset(seed=seed)
         self._has_started = self._is_running = True
-        if self._screen is not None:
-            self._screen.show(self._seen(), self.metadata["render_fps"])
+        self._show()
         return self._duel.observation[0], self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -168,31 +166,12 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             info["winner"] = np.int64(winner)
             info["illegal"] = bool(is_forfeited)
         reward = float(duel.reward[0])
-        if self._screen is not None:
-            self._screen.show(self._seen(), self.metadata["render_fps"])
+        self._show()
         return duel.observation[0], reward, bool(is_done and not is_truncated), bool(is_truncated), info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, bool `[A]`; sb3-contrib calls this method."""
         return self._duel.legal_mask[0] != 0
-
-    def render(self) -> Any:
-        """Draw the position, with the holes of the last turn marked.
-
-        Returns:
-            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
-            and "human" None, because a window shows the turns of each step.
-        """
-        if self.render_mode is None:
-            return warn_of_no_render_mode()
-        if self._screen is None:
-            return draw(self.render_mode, self._seen())
-        return self._screen.show(Seen(self.position), self.metadata["render_fps"])
-
-    def close(self) -> None:
-        """Close the window of `render_mode` "human"."""
-        if self._screen is not None:
-            self._screen.close()
 
     def _seen(self) -> Seen:
         return seen_of(self._duel, 0, self.position)

@@ -14,6 +14,7 @@ from mancala_env import agents
 from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
+from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
@@ -85,7 +86,8 @@ class Duel:
         """
         self.ruleset = ruleset = options.ruleset
         self.num_games = num_games
-        self.rounds, self.is_raising = options.rounds, options.illegal == "raise"
+        self.rounds: Rounds = options.rounds
+        self.is_raising = options.illegal == "raise"
         self.observer, self.num_actions = options.observer(), ruleset.num_actions(options.rounds)
         seat = kernels.OTHER_SEAT if alternates_seats else _SEATS[options.seat]
         self._settings = kernels.encode_settings(
@@ -229,8 +231,7 @@ class Duel:
             None if one is None else starting_game(self.ruleset, self.rounds, one)[0]
             for one in positions or [None] * self.num_games
         ]
-        for seat in seats or ():
-            one_of("seat", seat, (None, *_SEATS))
+        own_seats = [one_of("seat", seat, (None, *_SEATS)) for seat in seats or [None] * self.num_games]
         work = self._copy()
         rows, starts = work.rows, work.starts.copy()
         turn = np.full(self.num_games, kernels.SHOW, np.int8)
@@ -241,9 +242,8 @@ class Duel:
                 rows[b, kernels.RANDOM_STATE] = drawn[0]
             if given[b] is not None:
                 starts[b] = given[b]
-            seat = seats and seats[b]
             rows[b, kernels.IS_GIVEN] = given[b] is not None
-            rows[b, kernels.GIVEN_SEAT] = 0 if seat is None else _SEATS[seat] + 1
+            rows[b, kernels.GIVEN_SEAT] = 0 if own_seats[b] is None else _SEATS[own_seats[b]] + 1
             rows[b, kernels.TRIES] = 0
         self._take_over(work._replace(starts=starts), np.zeros(self.num_games, np.int64), turn)
 

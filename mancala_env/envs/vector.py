@@ -157,7 +157,7 @@ class MancalaVectorEnv(VectorEnv):
         seeds = self._seeds_of(seed, where)
         self._duel.reset(seeds, where, positions, seats)
         if is_whole(seed):
-            super().reset(seed=int(seed))  # sets np_random and its seed
+            super().reset(seed=seeds[0])  # sets np_random and its seed
         if seed is not None:
             self._seeds = None if is_whole(seed) else tuple(seeds)
         self._has_started |= where
