@@ -68,7 +68,6 @@ class CheckpointAgent(Agent):
         )
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         logits, _ = self.evaluate(games)
         return logits.argmax(axis=1)
 
@@ -104,7 +103,6 @@ class SamplingAgent(CheckpointAgent):
     """Draw each action with its probability by the network: weaker, but with varied games."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         logits, _ = self.evaluate(games)
         # The largest logit plus Gumbel noise is a sample of the softmax.
         return (logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)

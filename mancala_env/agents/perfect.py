@@ -90,13 +90,11 @@ class PerfectAgent(Agent):
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def seed(self, seed: int | None) -> None:
-        """Restart the random number generator; see :meth:`Agent.seed`."""
         super().seed(seed)
         if self._fallback is not None:
             self._fallback.seed(seed)
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         draws = self.random_seeds(len(games))
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]

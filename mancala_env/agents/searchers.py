@@ -64,7 +64,6 @@ class MinimaxAgent(Agent):
         self._network = network
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
@@ -171,7 +170,6 @@ class MctsAgent(Agent):
         self._searches = PiecewiseSearch(new_memory, uct.LARGEST_PIECE)
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         actions, self.last_simulations = self.search(games, self.random_seeds(len(games)))
         return actions
@@ -226,7 +224,6 @@ class PuctAgent(Agent):
         raise NotImplementedError
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         rng_states = self.random_seeds(len(games))
         actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)

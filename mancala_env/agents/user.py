@@ -21,7 +21,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole, one_of, truth
+from mancala_env._util.checks import is_whole, one_of, truth, whole_actions
 from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.agents.registry import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
@@ -56,13 +56,8 @@ class _UserAgent(Agent):
         Raises:
             IllegalMove: An action is illegal and `illegal` is "raise", or the actions are not whole numbers.
         """
-        chosen = np.asarray(actions)
-        if chosen.shape != (len(games),) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"{self.spec} must choose {len(games)} whole numbers, not {chosen.dtype} of shape "
-                f"{chosen.shape}"
-            )
-        chosen, every_game = chosen.astype(np.int64), np.ones(len(games), np.bool_)
+        chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
+        every_game = np.ones(len(games), np.bool_)
         while (b := first_illegal(self._rules, games, chosen, every_game, self.ruleset.num_holes)) >= 0:
             position = Position.from_games(self.ruleset, games, b)
             if self._illegal == "raise":
@@ -86,7 +81,6 @@ class FunctionAgent(_UserAgent):
         self._function = function
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         actions = np.zeros(len(games), np.int64)
         for b in range(len(games)):
@@ -147,12 +141,6 @@ class PolicyAgent(_UserAgent):
         )
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`.
-
-        Raises:
-            IllegalMove: A game is over, or a policy of single rounds knows no legal action of a match.
-            InvalidPosition: See :meth:`Agent.act`.
-        """
         games = self._running(games)
         observation = self.observer.empty(len(games))
         legal = np.empty((len(games), self.observer.num_actions), np.bool_)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mancala_env import agents
-from mancala_env._util.checks import one_of
+from mancala_env._util.checks import one_of, whole_actions
 from mancala_env.agents import Agent
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
 from mancala_env.engine.episode import Rounds
@@ -266,16 +266,11 @@ class Duel:
 
     def _checked(self, actions: np.ndarray | Sequence[int], learns: np.ndarray) -> np.ndarray:
         """Return the actions as int64 `[B]`; those of the games where the learner plays are checked."""
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_games,) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"actions must be {self.num_games} integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
+        chosen = whole_actions("actions must be", actions, self.num_games)
         wrong = np.flatnonzero(learns & ((chosen < 0) | (chosen >= self.num_actions)))
         if len(wrong):
             b = wrong[0]
             raise IllegalMove(f"game {b}: action {chosen[b]} is not one of 0 to {self.num_actions - 1}")
-        chosen = np.ascontiguousarray(chosen, np.int64)
         b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
         if b >= 0:
             raise IllegalMove(
@@ -364,13 +359,8 @@ class Duel:
         met = rows[asked, kernels.OPPONENT]
         for i in np.unique(met).tolist():
             agent, where = self.opponents[i], asked[met == i]
-            chosen = np.asarray(agent.act_seeded(games[where], seeds[where]))
-            if chosen.shape != where.shape or not np.issubdtype(chosen.dtype, np.integer):
-                raise IllegalMove(
-                    f"opponent {agent.spec} must choose {len(where)} integers, not {chosen.dtype} of shape "
-                    f"{chosen.shape}"
-                )
-            actions[where] = chosen
+            chosen = agent.act_seeded(games[where], seeds[where])
+            actions[where] = whole_actions(f"opponent {agent.spec} must choose", chosen, len(where))
         b = first_illegal(self._rules, games, actions, waiting, self.num_actions)
         if b >= 0:
             agent = self.opponents[int(rows[b, kernels.OPPONENT])]
