@@ -4,12 +4,11 @@ A :class:`Ruleset` is a set of rule options. The engine reads the options and ne
 ruleset plays, trains and solves like those of the catalogue.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from mancala_env.errors import InvalidRuleset
+from mancala_env.errors import InvalidRuleset, did_you_mean
 
 Direction = Literal["anticlockwise", "clockwise"]
 Landing = Literal["uur", "pair", "weg"]
@@ -126,19 +125,16 @@ class Ruleset:
 
         The text of a position contains the name, and would be read with the catalogue's rules.
         """
-        known = globals().get("_CATALOGUE", {}).get(self.name)  # undefined while the catalogue is built
-        if known is None:
-            return
-        for option, ours in self.options.items():
-            theirs = getattr(known, option)
-            if ours != theirs:
+        known = globals().get("_CATALOGUE", {}).get(self.name, self)  # undefined while the catalogue is built
+        for option, theirs in known.options.items():
+            if (ours := getattr(self, option)) != theirs:
                 raise InvalidRuleset(
                     f"name {self.name!r} belongs to a ruleset of the catalogue with {option}={theirs!r}, "
                     f"not {ours!r}; choose another name"
                 )
 
     def _check_ranges(self) -> None:
-        if not isinstance(self.name, str) or len(self.name.split()) != 1 or self.name.split()[0] != self.name:
+        if not isinstance(self.name, str) or self.name.split() != [self.name]:
             raise InvalidRuleset(
                 f"name must be one word without spaces, the first of a position's text, not {self.name!r}"
             )
@@ -162,12 +158,9 @@ class Ruleset:
             )
         for option, choices in CHOICES.items():
             value = getattr(self, option)
-            if isinstance(choices[0], bool):
-                if not isinstance(value, bool):
-                    raise InvalidRuleset(f"{option} must be True or False, not {value!r}")
-            elif value not in choices:
-                allowed = ", ".join(map(repr, choices))
-                raise InvalidRuleset(f"{option} must be one of {allowed}, not {value!r}")
+            if not isinstance(value, type(choices[0])) or value not in choices:
+                allowed = "True or False" if choices[0] is False else " or ".join(map(repr, choices))
+                raise InvalidRuleset(f"{option} must be {allowed}, not {value!r}")
 
     def _check_combinations(self) -> None:
         for wrong, why in (
@@ -359,6 +352,5 @@ def lookup(ruleset: str | Ruleset) -> Ruleset:
         return ruleset
     if isinstance(ruleset, str) and ruleset in _CATALOGUE:
         return _CATALOGUE[ruleset]
-    near = difflib.get_close_matches(str(ruleset), _CATALOGUE, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
+    hint = did_you_mean(ruleset, _CATALOGUE, cutoff=0.4)
     raise InvalidRuleset(f"unknown ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")

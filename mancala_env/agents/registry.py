@@ -9,7 +9,6 @@ Only this module parses specs. The table below has one entry for each kind of ag
 first use. Its class is called with the parts of the spec, such as a budget or a path.
 """
 
-import difflib
 import hashlib
 import importlib
 import math
@@ -25,6 +24,7 @@ from mancala_env._util.archives import run_folder_hint
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.errors import did_you_mean
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Budget
 
@@ -240,8 +240,7 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        hint = did_you_mean(text.partition(":")[0], names, cutoff=0.6)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}; {hint}specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:

@@ -1,6 +1,5 @@
 """EnvOptions, the checked arguments of every environment; shared checks of resets and render modes."""
 
-import difflib
 import importlib.util
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.validation import check_running
 from mancala_env.envs.families import ruleset_of
-from mancala_env.errors import InvalidArgument, InvalidPosition
+from mancala_env.errors import InvalidArgument, InvalidPosition, did_you_mean
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind, Observer
 from mancala_env.rulesets import Ruleset
@@ -181,8 +180,7 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
     names = tuple(known)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
-            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            hint = did_you_mean(name, names)
             raise UnknownOption(f"{what} {name!r}; {hint}the names are: {', '.join(names)}")
 
 
