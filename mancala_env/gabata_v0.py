@@ -16,8 +16,9 @@ from typing import Unpack
 
 from pettingzoo import AECEnv
 
-from mancala_env.envs.aec import MancalaAEC, guarded
-from mancala_env.envs.options import RENDER_MODES, GameOptions
+from mancala_env.envs.aec import MancalaAEC
+from mancala_env.envs.guard import Guard
+from mancala_env.envs.options import GameOptions
 from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
@@ -29,7 +30,7 @@ class raw_env(MancalaAEC):
 
     Rulesets: ``gabata_i`` (the default), ``gabata_five_holes``, ``gabata_seven_holes``, ``gabata_3``,
     ``ludii_gabata_i``, ``ludii_gabata_five_holes``, ``ludii_gabata_seven_holes``, or your own with
-    ``landing="weg"``. The arguments are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+    ``landing="weg"``. :class:`mancala_env.envs.aec.MancalaAEC` describes observations and rewards.
 
     ## Action Space
     ``Discrete(A)``: the hole to sow from, seen from the agent in sowing order. Actions 0 to W-1 are their own
@@ -37,26 +38,10 @@ class raw_env(MancalaAEC):
     territory. Empty holes, wegs and holes of the other agent are masked. An agent without a legal hole
     passes: the other one is selected.
 
-    ## Observation Space
-    A dict of two arrays:
-
-    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
-      ``mancala_env.observations.parts(ruleset)`` names the features.
-    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
-      holds it as well.
-
-    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
-    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
-    for the agent who does not move.
-
     ## Starting State
     Four seeds in every hole, and empty stores. ``player_0``, South, moves first by default (`first_player`).
     Then `opening_turns` random turns are played. In ``gabata_3`` the forced opening has been played, and the
     other agent moves. ``reset(options={"position": ...})`` starts from another position.
-
-    ## Rewards
-    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
-    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
     A round ends when neither agent has a legal hole, when a relay never ends, or when nothing changes for 50
@@ -69,17 +54,13 @@ class raw_env(MancalaAEC):
     """
 
     game = "gabata"
-    metadata = {  # noqa: RUF012 - as PettingZoo declares it
-        "render_modes": list(RENDER_MODES),
-        "name": "gabata_v0",
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    metadata = MancalaAEC.metadata | {"name": "gabata_v0"}
 
 
 def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-    """Make the environment in wrappers like those of PettingZoo's classic games; see raw_env for arguments.
+    """Make the environment, guarded like PettingZoo's classic games; raw_env has the arguments.
 
-    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
+    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action outside
+    the action space is an AssertionError.
     """
-    return guarded(raw_env(ruleset, **options))
+    return Guard(raw_env(ruleset, **options))

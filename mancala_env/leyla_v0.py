@@ -16,8 +16,9 @@ from typing import Unpack
 
 from pettingzoo import AECEnv
 
-from mancala_env.envs.aec import MancalaAEC, guarded
-from mancala_env.envs.options import RENDER_MODES, GameOptions
+from mancala_env.envs.aec import MancalaAEC
+from mancala_env.envs.guard import Guard
+from mancala_env.envs.options import GameOptions
 from mancala_env.rulesets import Ruleset
 
 __all__ = ["env", "raw_env"]
@@ -27,33 +28,17 @@ class raw_env(MancalaAEC):
     """Leyla: a relay game. A fourth seed on the opponent's side captures the hole and the opposite one,
     whose seeds then count for their owner (docs/rules.md).
 
-    Rulesets: ``leyla`` (the default), ``ludii_leyla``, or a Ruleset with ``landing="pair"``. The arguments
-    are those of :class:`mancala_env.envs.aec.MancalaAEC`.
+    Rulesets: ``leyla`` (the default), ``ludii_leyla``, or a Ruleset with ``landing="pair"``.
+    :class:`mancala_env.envs.aec.MancalaAEC` describes observations and rewards.
 
     ## Action Space
     ``Discrete(W)``: the hole to sow from, seen from the agent, 0 to W-1 in sowing order. Empty and captured
     holes are masked.
 
-    ## Observation Space
-    A dict of two arrays:
-
-    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
-      ``mancala_env.observations.parts(ruleset)`` names the features.
-    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
-      holds it as well.
-
-    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
-    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
-    for the agent who does not move.
-
     ## Starting State
     Four seeds in every hole, and empty stores. ``player_0``, South, moves first by default (`first_player`).
     Then `opening_turns` random turns are played. ``reset(options={"position": ...})`` starts from another
     position.
-
-    ## Rewards
-    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
-    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     ## Episode End
     A round ends when the agent to move has no legal hole (either agent in ``ludii_leyla``), when a relay
@@ -66,17 +51,13 @@ class raw_env(MancalaAEC):
     """
 
     game = "leyla"
-    metadata = {  # noqa: RUF012 - as PettingZoo declares it
-        "render_modes": list(RENDER_MODES),
-        "name": "leyla_v0",
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    metadata = MancalaAEC.metadata | {"name": "leyla_v0"}
 
 
 def env(ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> AECEnv:
-    """Make the environment in wrappers like those of PettingZoo's classic games; see raw_env for arguments.
+    """Make the environment, guarded like PettingZoo's classic games; raw_env has the arguments.
 
-    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning.
+    An illegal action loses the episode: reward -1, 0 for the other agent, and a warning. An action outside
+    the action space is an AssertionError.
     """
-    return guarded(raw_env(ruleset, **options))
+    return Guard(raw_env(ruleset, **options))

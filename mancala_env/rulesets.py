@@ -4,12 +4,11 @@ A :class:`Ruleset` is a set of rule options. The engine reads the options and ne
 ruleset plays, trains and solves like those of the catalogue.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from mancala_env.errors import InvalidRuleset
+from mancala_env.errors import InvalidRuleset, did_you_mean
 
 Direction = Literal["anticlockwise", "clockwise"]
 Landing = Literal["uur", "pair", "weg"]
@@ -126,19 +125,16 @@ class Ruleset:
 
         The text of a position contains the name, and would be read with the catalogue's rules.
         """
-        known = globals().get("_CATALOGUE", {}).get(self.name)  # undefined while the catalogue is built
-        if known is None:
-            return
-        for option, ours in self.options.items():
-            theirs = getattr(known, option)
-            if ours != theirs:
+        known = globals().get("_CATALOGUE", {}).get(self.name, self)  # undefined while the catalogue is built
+        for option, theirs in known.options.items():
+            if (ours := getattr(self, option)) != theirs:
                 raise InvalidRuleset(
                     f"name {self.name!r} belongs to a ruleset of the catalogue with {option}={theirs!r}, "
                     f"not {ours!r}; choose another name"
                 )
 
     def _check_ranges(self) -> None:
-        if not isinstance(self.name, str) or len(self.name.split()) != 1 or self.name.split()[0] != self.name:
+        if not isinstance(self.name, str) or self.name.split() != [self.name]:
             raise InvalidRuleset(
                 f"name must be one word without spaces, the first of a position's text, not {self.name!r}"
             )
@@ -162,12 +158,9 @@ class Ruleset:
             )
         for option, choices in CHOICES.items():
             value = getattr(self, option)
-            if isinstance(choices[0], bool):
-                if not isinstance(value, bool):
-                    raise InvalidRuleset(f"{option} must be True or False, not {value!r}")
-            elif value not in choices:
-                allowed = ", ".join(map(repr, choices))
-                raise InvalidRuleset(f"{option} must be one of {allowed}, not {value!r}")
+            if not isinstance(value, type(choices[0])) or value not in choices:
+                allowed = "True or False" if choices[0] is False else " or ".join(map(repr, choices))
+                raise InvalidRuleset(f"{option} must be {allowed}, not {value!r}")
 
     def _check_combinations(self) -> None:
         for wrong, why in (
@@ -226,24 +219,29 @@ class Ruleset:
 # Attributes that no rule depends on.
 _WORDS = ("name", "title", "region", "source")
 
-_MW_SHORT = "Jama Musse Jama 2002, in Mancala World, Layli Goobalay (short board)"
-_MW_LONG = "G. Marin 1931, JRAI 61: 499-511, in Mancala World, Layli Goobalay (long board)"
 _LUDII = "Ludii 1.3.11's program for "
 
 _LAYLI_GOOBALAY = Ruleset(
     name="layli_goobalay",
     title="Layli Goobalay",
     region="Somaliland",
-    source=_MW_SHORT,
+    source="Jama Musse Jama 2002, in Mancala World, Layli Goobalay (short board)",
     landing="uur",
     match="mirror",
+)
+_LEYLA_GOBALE_II = replace(
+    _LAYLI_GOOBALAY,
+    name="leyla_gobale_ii",
+    title="Leyla Gobale II, five seeds",
+    region="Gabradarre, Ethiopia",
+    source="Pankhurst 1971: 181, Game 36",
+    seeds_per_hole=5,
 )
 _LONG = replace(
     _LAYLI_GOOBALAY,
     name="layli_goobalay_long",
     title="Layli Goobalay (long board)",
-    region="Somaliland",
-    source=_MW_LONG,
+    source="G. Marin 1931, JRAI 61: 499-511, in Mancala World, Layli Goobalay (long board)",
     row_width=12,
     direction="clockwise",
     match="single",
@@ -266,6 +264,21 @@ _GABATA_I = Ruleset(
     round_end="both_stuck",
     match="territory",
 )
+_GABATA_3 = replace(
+    _GABATA_I,
+    name="gabata_3",
+    title="Gabata 3 (Wasan Enqebaherey)",
+    source="Pankhurst 1971: 177",
+    opening="eights",
+)
+_LUDII_LEYLA = replace(
+    _LEYLA,
+    name="ludii_leyla",
+    title="Leyla, as Ludii plays it",
+    source=_LUDII + "Leyla",
+    round_end="either_stuck",
+    match="single",
+)
 _LUDII_SOMALILAND = replace(
     _LAYLI_GOOBALAY,
     name="ludii_leyla_gobale_somaliland",
@@ -277,6 +290,16 @@ _LUDII_SOMALILAND = replace(
     match="single",
     opening="rightmost",
 )
+_LUDII_GABRADARRE = replace(
+    _LUDII_SOMALILAND,
+    name="ludii_leyla_gobale_gabradarre",
+    title="Leyla Gobale (Gabradarre), as Ludii plays it",
+    region="Gabradarre, Ethiopia",
+    source=_LUDII + "Leyla Gobale (Gabradarre)",
+    direction="anticlockwise",
+    seeds_per_hole=5,
+    opening="free",
+)
 _LUDII_GABATA_I = replace(
     _GABATA_I,
     name="ludii_gabata_i",
@@ -287,73 +310,29 @@ _LUDII_GABATA_I = replace(
     match="single",
 )
 
+
+def _resized(ruleset: Ruleset, name: str, title: str, row_width: int) -> Ruleset:
+    return replace(ruleset, name=name, title=title, row_width=row_width)
+
+
 _CATALOGUE = {
     ruleset.name: ruleset
     for ruleset in (
         _LAYLI_GOOBALAY,
-        replace(
-            _LAYLI_GOOBALAY,
-            name="leyla_gobale_ii",
-            title="Leyla Gobale II, five seeds",
-            region="Gabradarre, Ethiopia",
-            source="Pankhurst 1971: 181, Game 36",
-            seeds_per_hole=5,
-        ),
+        _LEYLA_GOBALE_II,
         _LONG,
-        replace(_LONG, name="layli_goobalay_8", title="Layli Goobalay, 2x8", row_width=8),
+        _resized(_LONG, "layli_goobalay_8", "Layli Goobalay, 2x8", 8),
         _LEYLA,
         _GABATA_I,
-        replace(
-            _GABATA_I,
-            name="gabata_five_holes",
-            title="Gabata (Shoa), five holes",
-            row_width=5,
-        ),
-        replace(
-            _GABATA_I,
-            name="gabata_seven_holes",
-            title="Gabata (Shoa), seven holes",
-            row_width=7,
-        ),
-        replace(
-            _GABATA_I,
-            name="gabata_3",
-            title="Gabata 3 (Wasan Enqebaherey)",
-            source="Pankhurst 1971: 177",
-            opening="eights",
-        ),
-        replace(
-            _LEYLA,
-            name="ludii_leyla",
-            title="Leyla, as Ludii plays it",
-            source=_LUDII + "Leyla",
-            round_end="either_stuck",
-            match="single",
-        ),
+        _resized(_GABATA_I, "gabata_five_holes", "Gabata (Shoa), five holes", 5),
+        _resized(_GABATA_I, "gabata_seven_holes", "Gabata (Shoa), seven holes", 7),
+        _GABATA_3,
+        _LUDII_LEYLA,
         _LUDII_SOMALILAND,
-        replace(
-            _LUDII_SOMALILAND,
-            name="ludii_leyla_gobale_gabradarre",
-            title="Leyla Gobale (Gabradarre), as Ludii plays it",
-            region="Gabradarre, Ethiopia",
-            source=_LUDII + "Leyla Gobale (Gabradarre)",
-            direction="anticlockwise",
-            seeds_per_hole=5,
-            opening="free",
-        ),
+        _LUDII_GABRADARRE,
         _LUDII_GABATA_I,
-        replace(
-            _LUDII_GABATA_I,
-            name="ludii_gabata_five_holes",
-            title="Gabata, five holes, as Ludii plays it",
-            row_width=5,
-        ),
-        replace(
-            _LUDII_GABATA_I,
-            name="ludii_gabata_seven_holes",
-            title="Gabata, seven holes, as Ludii plays it",
-            row_width=7,
-        ),
+        _resized(_LUDII_GABATA_I, "ludii_gabata_five_holes", "Gabata, five holes, as Ludii plays it", 5),
+        _resized(_LUDII_GABATA_I, "ludii_gabata_seven_holes", "Gabata, seven holes, as Ludii plays it", 7),
     )
 }
 
@@ -373,6 +352,5 @@ def lookup(ruleset: str | Ruleset) -> Ruleset:
         return ruleset
     if isinstance(ruleset, str) and ruleset in _CATALOGUE:
         return _CATALOGUE[ruleset]
-    near = difflib.get_close_matches(str(ruleset), _CATALOGUE, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
+    hint = did_you_mean(ruleset, _CATALOGUE, cutoff=0.4)
     raise InvalidRuleset(f"unknown ruleset {ruleset!r}; {hint}all rulesets: {', '.join(_CATALOGUE)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mancala_env import agents
+from mancala_env import Batch, agents
 from mancala_env._util.checks import whole
 from mancala_env._util.command_line import Parser, in_one_line
 from mancala_env._util.files import written_whole
@@ -19,6 +19,11 @@ from mancala_env.evaluation.matches import MatchGames
 from mancala_env.rulesets import Ruleset, lookup
 
 SPEC, ROUNDS = "mcts:100", 500
+
+
+def started_by_north(ruleset: Ruleset) -> np.ndarray:
+    """Return a round that North starts, uint64 `[1, NUM_COLUMNS]`."""
+    return Batch(ruleset, 1, first_player=1).games
 
 
 def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -36,7 +41,7 @@ def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray
         the rounds from each state: float64 `[S, T + 1]`, rounds after which the match continues, by South's
         count with debts repaid; and float64 `[S]`, matches won by South minus matches won by North.
     """
-    counted = finished_rounds(ruleset)
+    counted = finished_rounds(ruleset, started_by_north(ruleset))
     starts, is_over, _ = after_rounds(ruleset, counted)
     states = np.full(len(counted), -1)
     different, states[~is_over] = np.unique(starts[~is_over], axis=0, return_inverse=True)

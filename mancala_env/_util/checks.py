@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mancala_env.errors import InvalidArgument
+from mancala_env.errors import IllegalMove, InvalidArgument
 
 
 def is_whole(value: Any) -> bool:
@@ -73,6 +73,18 @@ def seed_of(seed: Any) -> int | None:
         InvalidArgument: If it is neither.
     """
     return None if seed is None else whole("seed", seed, 0)
+
+
+def whole_actions(start: str, actions: Any, size: int) -> np.ndarray:
+    """Return one action for each game, int64 `[size]`; a message begins with `start`.
+
+    Raises:
+        IllegalMove: If they are not `size` integers.
+    """
+    array = np.asarray(actions)
+    if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer):
+        raise IllegalMove(f"{start} {size} integers, not {array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array, np.int64)
 
 
 def mask(name: str, value: Any, size: int) -> np.ndarray:

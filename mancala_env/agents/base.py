@@ -1,6 +1,7 @@
 """The base class of agents."""
 
 from abc import ABC, abstractmethod
+from typing import Required, TypedDict
 
 import numpy as np
 
@@ -16,6 +17,14 @@ from mancala_env.rulesets import Ruleset, lookup
 
 class InvalidSpec(MancalaError):
     """The spec is invalid, or its agent cannot play the ruleset."""
+
+
+class AgentSettings(TypedDict, total=False):
+    """Keyword arguments of every agent; :class:`Agent` describes them."""
+
+    spec: Required[str]
+    seed: int | None
+    num_threads: int | None
 
 
 class Agent(ABC):
@@ -34,12 +43,7 @@ class Agent(ABC):
     _given_seeds: np.ndarray | None = None
 
     def __init__(
-        self,
-        ruleset: str | Ruleset,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
+        self, ruleset: str | Ruleset, *, spec: str, seed: int | None = None, num_threads: int | None = None
     ) -> None:
         """Bind the agent to a ruleset and seed it.
 

@@ -13,17 +13,30 @@ Symbols: B games, T seeds in all.
 """
 
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
-from mancala_env.agents.base import InvalidSpec
+from mancala_env.agents.base import AgentSettings, InvalidSpec
 from mancala_env.agents.searchers import MctsAgent
-from mancala_env.engine.board import Board
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.rounds import match_margin, next_round
-from mancala_env.engine.state import NORTH, NUM_COLUMNS, RUNNING, SOUTH, STUCK, Game, encode, load, save
+from mancala_env.engine.state import (
+    END_COLUMN,
+    NUM_COLUMNS,
+    ROUND_COLUMN,
+    RUNNING,
+    SOUTH,
+    STARTER_COLUMN,
+    STORE_COLUMN,
+    STUCK,
+    TERRITORY_COLUMN,
+    encode,
+    load,
+    save,
+)
 from mancala_env.errors import printable
 from mancala_env.games.records import dials_of
 from mancala_env.rulesets import Ruleset
@@ -35,60 +48,49 @@ class NoMatchValues(InvalidSpec):
     """The ruleset has no match, or no match values are available for it."""
 
 
-@kernel
-def _counted(rules, margin, starter, debt_south, debt_north):
-    """Return a finished round in which South leads by a margin."""
-    none = np.uint64(0)
-    total = 2 * rules.width * rules.seeds
-    south = (total + margin) // 2
-    row = (1 << rules.width) - 1
-    return Game(
-        board=Board(none, none, none),
-        owned_south=0,
-        owned_north=0,
-        store_south=south,
-        store_north=total - south,
-        player=SOUTH,
-        stall=0,
-        end=STUCK,
-        territory=row,
-        round=1,
-        starter=starter,
-        debt_south=debt_south,
-        debt_north=debt_north,
-    )
+def finished_rounds(ruleset: Ruleset, games: np.ndarray) -> np.ndarray:
+    """Return rounds as they could end: each game with each count of South.
+
+    Args:
+        ruleset: Ruleset of the games.
+        games: uint64 `[B, NUM_COLUMNS]`. Their starters and debts matter, their boards do not.
+
+    Returns:
+        uint64 `[B * (T + 1), NUM_COLUMNS]`: counts 0 to T of the first game, then those of the next one.
+    """
+    total = ruleset.total_seeds
+    south = np.tile(np.arange(total + 1), len(games))
+    finished = np.zeros((len(south), NUM_COLUMNS), np.uint64)
+    finished[:, STARTER_COLUMN:] = np.repeat(games[:, STARTER_COLUMN:], total + 1, axis=0)
+    finished[:, STORE_COLUMN], finished[:, STORE_COLUMN + 1] = south, total - south
+    finished[:, TERRITORY_COLUMN] = (1 << ruleset.row_width) - 1
+    finished[:, END_COLUMN], finished[:, ROUND_COLUMN] = STUCK, 1
+    return finished
 
 
 @kernel
-def _after(rules, game):
-    """Return the round after a finished one, whether the match is over, and South's lead then."""
-    after, is_over = next_round(rules, game)
-    if is_over or after.end != RUNNING:  # or no player can move in the next round
-        return after, True, match_margin(rules, game if is_over else after, is_over)
-    return after, False, match_margin(rules, game, True)
-
-
-@kernel
-def _match_value(rules, values, game):
-    """Return South's match value after a finished round."""
-    after, is_over, lead = _after(rules, game)
-    if is_over:
-        return np.float64(np.sign(lead))
-    total = 2 * rules.width * rules.seeds
-    if after.starter == SOUTH:
-        return np.float64(values[(total + lead) // 2])
-    return -np.float64(values[(total - lead) // 2])
-
-
-@kernel
-def _write_match_values(rules, values, games, match_values):
+def _write_after(rules, games, after, is_over, leads):
     for b in range(len(games)):
         game = load(games, b)
-        total = 2 * rules.width * rules.seeds
-        for south in range(total + 1):
-            margin = 2 * south - total
-            counted = _counted(rules, margin, game.starter, game.debt_south, game.debt_north)
-            match_values[b, south] = _match_value(rules, values, counted)
+        next_game, is_over[b] = next_round(rules, game)
+        leads[b] = match_margin(rules, game, True)
+        if not is_over[b] and next_game.end != RUNNING:  # no player can move in the next round
+            is_over[b] = True
+            leads[b] = match_margin(rules, next_game, False)
+        save(after, b, next_game)
+
+
+def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
+
+    Returns:
+        The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
+        lead in seeds once debts are repaid, int64 `[B]`.
+    """
+    after, is_over = np.zeros_like(games), np.zeros(len(games), np.bool_)
+    leads = np.zeros(len(games), np.int64)
+    _write_after(encode(ruleset), games, after, is_over, leads)
+    return after, is_over, leads
 
 
 def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.ndarray:
@@ -99,45 +101,11 @@ def match_values(ruleset: Ruleset, values: np.ndarray, games: np.ndarray) -> np.
         values: float32 `[T + 1]`, from :func:`read_values`.
         games: Running games, uint64 `[B, NUM_COLUMNS]`.
     """
-    found = np.empty((len(games), ruleset.total_seeds + 1))
-    _write_match_values(encode(ruleset), values, games, found)
-    return found
-
-
-@kernel
-def _write_after(rules, games, after, is_over, leads):
-    for b in range(len(games)):
-        game, is_over[b], leads[b] = _after(rules, load(games, b))
-        save(after, b, game)
-
-
-def after_rounds(ruleset: Ruleset, games: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rounds that follow finished rounds, uint64 `[B, NUM_COLUMNS]`.
-
-    Returns:
-        The next rounds, uint64 `[B, NUM_COLUMNS]`; whether the match is over instead, bool `[B]`; and South's
-        lead in seeds once debts are repaid, int64 `[B]`.
-    """
-    after, is_over, leads = (
-        np.zeros_like(games),
-        np.zeros(len(games), np.bool_),
-        np.zeros(len(games), np.int64),
-    )
-    _write_after(encode(ruleset), games, after, is_over, leads)
-    return after, is_over, leads
-
-
-@kernel
-def _write_counted(rules, games):
-    for south in range(len(games)):
-        save(games, south, _counted(rules, 2 * south - 2 * rules.width * rules.seeds, NORTH, 0, 0))
-
-
-def finished_rounds(ruleset: Ruleset) -> np.ndarray:
-    """Return a finished round that North started for each count of South, uint64 `[T + 1, NUM_COLUMNS]`."""
-    games = np.zeros((ruleset.total_seeds + 1, NUM_COLUMNS), np.uint64)
-    _write_counted(encode(ruleset), games)
-    return games
+    after, is_over, leads = after_rounds(ruleset, finished_rounds(ruleset, games))
+    total = ruleset.total_seeds
+    is_souths = after[:, STARTER_COLUMN] == SOUTH
+    of_next = np.where(is_souths, values[(total + leads) // 2], -values[(total - leads) // 2])
+    return np.where(is_over, np.sign(leads), of_next).astype(float).reshape(len(games), total + 1)
 
 
 def shipped_values(ruleset: Ruleset) -> Path:
@@ -176,13 +144,11 @@ def read_values(file: str | Path, ruleset: Ruleset) -> np.ndarray:
     """
     _check_match(ruleset)
     try:
-        arrays = read_arrays(
-            Path(file),
-            {
-                "values": ArrayFormat("float32", (ruleset.total_seeds + 1,)),
-                "dials": ArrayFormat("uint8", (None,)),
-            },
-        )
+        formats = {
+            "values": ArrayFormat("float32", (ruleset.total_seeds + 1,)),
+            "dials": ArrayFormat("uint8", (None,)),
+        }
+        arrays = read_arrays(Path(file), formats)
     except (InvalidArchive, OSError, ValueError) as error:  # ValueError: an invalid path
         raise NoMatchValues(f"{file} holds no match values of {ruleset.name} ({error})") from error
     if not np.array_equal(arrays["dials"], dials_in_bytes(ruleset)):
@@ -206,21 +172,14 @@ class MatchMctsAgent(MctsAgent):
     """mcts with match values as results of rounds."""
 
     def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget,
-        table: str | Path,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
+        self, ruleset: str | Ruleset, budget: Budget, table: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
         """Bind the agent to a ruleset, simulations or a time, and a file of match values.
 
         Raises:
             NoMatchValues: The file holds no match values, or the ruleset has no match.
         """
-        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads)
+        super().__init__(ruleset, budget, **settings)
         self._values = read_values(table, self.ruleset)
 
     def _match_values(self, games: np.ndarray) -> np.ndarray:

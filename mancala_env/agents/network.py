@@ -1,10 +1,11 @@
 """Agents that play a trained network: its best action, a sample of its actions, or a search with it."""
 
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from mancala_env.agents.base import Agent
+from mancala_env.agents.base import Agent, AgentSettings
 from mancala_env.agents.searchers import PuctAgent
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
@@ -33,21 +34,13 @@ class CheckpointAgent(Agent):
         network: The network, in evaluation mode.
     """
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset,
-        path: str | Path,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-    ) -> None:
-        """Load a checkpoint to play a ruleset; arguments as of :class:`Agent`.
+    def __init__(self, ruleset: str | Ruleset, path: str | Path, **settings: Unpack[AgentSettings]) -> None:
+        """Load a checkpoint to play a ruleset; settings of :class:`Agent`.
 
         Raises:
             InvalidCheckpoint: The file is missing, damaged, or of another ruleset or observation.
         """
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        super().__init__(ruleset, **settings)
         self.path = Path(path)
         self.identity = read_identity(path)
         check_ruleset(self.path, self.identity, self.ruleset)
@@ -75,7 +68,6 @@ class CheckpointAgent(Agent):
         )
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         logits, _ = self.evaluate(games)
         return logits.argmax(axis=1)
 
@@ -111,7 +103,6 @@ class SamplingAgent(CheckpointAgent):
     """Draw each action with its probability by the network: weaker, but with varied games."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         logits, _ = self.evaluate(games)
         # The largest logit plus Gumbel noise is a sample of the softmax.
         return (logits + self._rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -124,27 +115,18 @@ class PolicyMctsAgent(PuctAgent, CheckpointAgent):
     """
 
     def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget,
-        path: str | Path,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
+        self, ruleset: str | Ruleset, budget: Budget, path: str | Path, **settings: Unpack[AgentSettings]
     ) -> None:
         """Bind the agent to a ruleset and a number of simulations or a time, and load the checkpoint.
 
         Raises:
             InvalidCheckpoint: See :class:`CheckpointAgent`.
         """
-        CheckpointAgent.__init__(self, ruleset, path, spec=spec, seed=seed, num_threads=num_threads)
+        CheckpointAgent.__init__(self, ruleset, path, **settings)
         self.budget = budget
-        self.last_simulations = np.zeros(0, np.int64)
         selfplay = self.identity.config.get("selfplay")
         # The values are those of outcomes, or of margins over all seeds.
         self._margin_share = float(isinstance(selfplay, dict) and selfplay.get("reward") == "margin")
-        self._network = None
         if self.identity.value_network is not None:
             self._network = load_value_weights(path, self.identity).packed()
             self._margin_share = MARGIN_SHARE

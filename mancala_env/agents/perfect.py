@@ -10,11 +10,13 @@ counts a little.
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from mancala_env.agents.base import Agent
+from mancala_env.agents.base import Agent, AgentSettings
 from mancala_env.agents.searchers import MctsAgent, MinimaxAgent, ValueMinimaxAgent
 from mancala_env.games.position import Position
 from mancala_env.networks.value_files import NoValueNetwork
@@ -22,7 +24,7 @@ from mancala_env.rulesets import Ruleset
 from mancala_env.search.limit import MOST_TURNS, Budget
 from mancala_env.solver import OutOfTime, Solver
 
-MEMORY_MB = 512
+MEMORY_MB = 512.0
 """Most megabytes of an agent's table, allocated as it fills."""
 # The least size serves a hundred positions. With little time the table is small, since clearing it takes
 # time.
@@ -63,11 +65,7 @@ class PerfectAgent(Agent):
         ruleset: str | Ruleset,
         budget: Budget | None = None,
         path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-        memory_mb: float = MEMORY_MB,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset and a limit.
 
@@ -76,32 +74,27 @@ class PerfectAgent(Agent):
             budget: Time for each position; None: no limit.
             path: File of a value network for the search of positions that take longer; None: the bundled one,
                 or the count on boards without one.
-            spec: As of :class:`Agent`.
-            seed: Random seed.
-            num_threads: CPU threads.
-            memory_mb: Most megabytes of the solver's table.
+            settings: Arguments of :class:`Agent`.
 
         Raises:
             InvalidValueNetwork: The value network is missing, damaged or of another ruleset.
         """
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
-        self.seconds = None
+        super().__init__(ruleset, **settings)
+        self.seconds, memory_mb = None, MEMORY_MB
         if budget is not None:
             self.seconds = budget.seconds
-            memory_mb = min(memory_mb, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
+            memory_mb = min(MEMORY_MB, max(_LEAST_MB, _MB_A_SECOND * budget.seconds))
             search_seconds = min(_SEARCH_SHARE * budget.seconds, _MOST_SEARCH_SECONDS)
             self._proof_seconds = budget.seconds - search_seconds
-            self._fallback = self._new_fallback(search_seconds, path, seed)
+            self._fallback = self._new_fallback(search_seconds, path, settings.get("seed"))
         self._solver = Solver(self.ruleset, memory_mb=memory_mb, num_threads=self.num_threads)
 
     def seed(self, seed: int | None) -> None:
-        """Restart the random number generator; see :meth:`Agent.seed`."""
         super().seed(seed)
         if self._fallback is not None:
             self._fallback.seed(seed)
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         draws = self.random_seeds(len(games))
         positions = [Position.from_games(self.ruleset, games, b) for b in range(len(games))]
@@ -168,24 +161,10 @@ class TrappingAgent(PerfectAgent):
     of the time.
     """
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget | None = None,
-        path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-        memory_mb: float = MEMORY_MB,
-    ) -> None:
-        """Bind the agent to a ruleset, a time and a value network; see :class:`PerfectAgent`."""
-        super().__init__(
-            ruleset, budget, path, spec=spec, seed=seed, num_threads=num_threads, memory_mb=memory_mb
-        )
-        self._fallible = MctsAgent(
-            self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1
-        )
+    @cached_property
+    def _fallible(self) -> MctsAgent:
+        """The agent that replies for the opponent."""
+        return MctsAgent(self.ruleset, Budget(_SIMULATIONS), spec=f"mcts:{_SIMULATIONS}", num_threads=1)
 
     def _best_actions(self, solver: Solver, position: Position) -> tuple[int, ...]:
         ends = np.inf if self.seconds is None else time.monotonic() + self.seconds

@@ -9,14 +9,13 @@ Only this module parses specs. The table below has one entry for each kind of ag
 first use. Its class is called with the parts of the spec, such as a budget or a path.
 """
 
-import difflib
 import hashlib
 import importlib
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -25,6 +24,7 @@ from mancala_env._util.archives import run_folder_hint
 from mancala_env._util.package_data import bundled_file_for_options, rulesets_with
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.errors import did_you_mean
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.search.limit import MOST_SIMULATIONS, MOST_TURNS, Budget
 
@@ -50,28 +50,47 @@ def shipped_policy(ruleset: Ruleset) -> Path:
     return file
 
 
+_PARTS = {
+    "DEPTH": ("budget", MOST_TURNS),
+    "SIMULATIONS": ("budget", MOST_SIMULATIONS),
+    "SECONDSs": ("budget", 0),
+    "CHECKPOINT": ("checkpoint", 0),
+    "NETWORK": ("network", 0),
+    "TABLE": ("table", 0),
+    "FILE.py": ("source", 0),
+    "FUNCTION": ("function", 0),
+}
+"""The attribute of Spec for each part of a form; of budgets also the largest number, 0 for times only."""
+
+
 class _Kind(NamedTuple):
     """A kind of agent.
 
     Attributes:
-        module: Module of this package that defines it.
-        builder: Name of the class, called as builder(ruleset, *parts, spec=, seed=, num_threads=).
-        form: Form of the spec for messages: parts in capitals, optional ones in brackets.
+        builder: Module of this package and name of the class in it, called as
+            builder(ruleset, *parts, spec=, seed=, num_threads=).
+        form: Form of the spec: parts in capitals, optional ones in brackets.
         meaning: Description.
-        parts: Attributes of Spec after the colon, in order.
-        most: Largest number of steps of the budget; 0: the budget must be a time.
-        optional: Number of optional parts, counted from the last one.
-        can_lack_files: Whether it plays rulesets without a bundled file.
     """
 
-    module: str
     builder: str
     form: str
     meaning: str
-    parts: tuple[str, ...] = ()
-    most: int = 0
-    optional: int = 0
-    can_lack_files: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        """Parts after the first colon, as in the form."""
+        return [word.strip("[]") for word in self.form.split(":")[1:]]
+
+    @property
+    def parts(self) -> list[str]:
+        """Attributes of Spec after the first colon, in order."""
+        return [_PARTS[word][0] for word in self.words]
+
+    @property
+    def num_optional(self) -> int:
+        """Number of optional parts, which are the last ones."""
+        return self.form.count("[")
 
 
 _CHECKPOINT = "checkpoint"
@@ -79,117 +98,74 @@ _CHECKPOINT = "checkpoint"
 _USES_BUNDLED = "value+minimax uses a bundled network"
 
 _KINDS = {
-    "random": _Kind("scripted", "RandomAgent", "random", "each legal action equally likely"),
-    "greedy": _Kind("scripted", "GreedyAgent", "greedy", "the turn with the best immediate count"),
+    "random": _Kind("scripted.RandomAgent", "random", "each legal action equally likely"),
+    "greedy": _Kind("scripted.GreedyAgent", "greedy", "the turn with the best immediate count"),
     "minimax": _Kind(
-        "searchers",
-        "MinimaxAgent",
+        "searchers.MinimaxAgent",
         "minimax:DEPTH",
         "alpha-beta search DEPTH turns deep (minimax:6), or for a time (minimax:0.1s)",
-        ("budget",),
-        MOST_TURNS,
     ),
     "mcts": _Kind(
-        "searchers",
-        "MctsAgent",
+        "searchers.MctsAgent",
         "mcts:SIMULATIONS",
         "Monte-Carlo tree search with a number of simulations (mcts:1000) or a time (mcts:0.1s)",
-        ("budget",),
-        MOST_SIMULATIONS,
     ),
     "match+mcts": _Kind(
-        "match",
-        "MatchMctsAgent",
+        "match.MatchMctsAgent",
         "match+mcts:SIMULATIONS[:TABLE]",
         "mcts that plays for the match: the result of a round is its value for the match",
-        ("budget", "table"),
-        MOST_SIMULATIONS,
-        optional=1,
     ),
     "trained": _Kind(
-        "network",
-        "CheckpointAgent",
+        "network.CheckpointAgent",
         "trained[:CHECKPOINT]",
         "a trained network: the bundled one of the ruleset, or one from a file",
-        ("checkpoint",),
-        optional=1,
     ),
     "sample": _Kind(
-        "network",
-        "SamplingAgent",
+        "network.SamplingAgent",
         "sample[:CHECKPOINT]",
         "a trained network that samples its actions by their probabilities",
-        ("checkpoint",),
-        optional=1,
     ),
     "value+minimax": _Kind(
-        "searchers",
-        "ValueMinimaxAgent",
+        "searchers.ValueMinimaxAgent",
         "value+minimax:DEPTH[:NETWORK]",
         "minimax to a depth or for a time, with a value network at the leaves: bundled, or from a file",
-        ("budget", "network"),
-        MOST_TURNS,
-        optional=1,
     ),
     "value+mcts": _Kind(
-        "searchers",
-        "ValueMctsAgent",
+        "searchers.ValueMctsAgent",
         "value+mcts:SIMULATIONS[:NETWORK]",
         "tree search with a number of simulations or a time, guided by that value network",
-        ("budget", "network"),
-        MOST_SIMULATIONS,
-        optional=1,
     ),
     "policy+minimax": _Kind(
-        "searchers",
-        "value_minimax_of_checkpoint",
+        "searchers.CheckpointMinimaxAgent",
         "policy+minimax:DEPTH:CHECKPOINT",
         "value+minimax with the value network of an old checkpoint",
-        ("budget", "checkpoint"),
-        MOST_TURNS,
     ),
     "policy+mcts": _Kind(
-        "network",
-        "PolicyMctsAgent",
+        "network.PolicyMctsAgent",
         "policy+mcts:SIMULATIONS[:CHECKPOINT]",
         "tree search with a number of simulations or a time, guided by a trained network",
-        ("budget", "checkpoint"),
-        MOST_SIMULATIONS,
-        optional=1,
     ),
     "perfect": _Kind(
-        "perfect",
-        "PerfectAgent",
+        "perfect.PerfectAgent",
         "perfect[:SECONDSs[:NETWORK]]",
         "exact play by the solver (perfect), or what it proves or finds in a time (perfect:0.5s)",
-        ("budget", "network"),
-        optional=2,
-        can_lack_files=True,
     ),
     "perfect+traps": _Kind(
-        "perfect",
-        "TrappingAgent",
+        "perfect.TrappingAgent",
         "perfect+traps[:SECONDSs[:NETWORK]]",
         "perfect play that takes the optimal turn after which a fallible opponent loses most",
-        ("budget", "network"),
-        optional=2,
-        can_lack_files=True,
     ),
     "python": _Kind(
-        "user",
-        "agent_from_file",
+        "user.agent_from_file",
         "python:FILE.py:FUNCTION",
         "an agent that a function in your Python file makes for the ruleset; runs the file",
-        ("source", "function"),
     ),
     _CHECKPOINT: _Kind(
-        "network",
-        "CheckpointAgent",
-        "a path to a checkpoint, such as runs/first/final.zip",
-        "a trained network",
-        ("checkpoint",),
+        "network.CheckpointAgent", "a path to a checkpoint, such as runs/first/final.zip", "a trained network"
     ),
 }
+_FILES = ("checkpoint", "source", "network", "table")
+"""Attributes of Spec that are paths."""
 
 
 @dataclass(frozen=True)
@@ -231,25 +207,25 @@ class Spec:
         if name == _CHECKPOINT or name not in _KINDS:
             return cls._of_path(text)
         kind = _KINDS[name]
-        if not colon and len(kind.parts) == kind.optional:
+        num_parts = len(kind.parts)
+        if not colon and num_parts == kind.num_optional:
             return cls(name)
         # A path may contain colons: the rest is the path.
-        more = len(kind.parts) - 1
-        words = rest.rsplit(":", more) if "function" in kind.parts else rest.split(":", max(more, 0))
+        split = rest.rsplit if "function" in kind.parts else rest.split
+        words = split(":", max(num_parts - 1, 0))
         parts: dict[str, Any] = dict(zip(kind.parts, words))
-        most = len(kind.parts)
-        is_whole = colon and kind.parts and most - kind.optional <= len(words) <= most
+        is_complete = colon and num_parts - kind.num_optional <= len(words) <= num_parts
         is_named = parts.get("function", "f").isidentifier()
-        if not is_whole or not is_named or not all(parts[part] for part in parts if part != "budget"):
+        if not is_complete or not is_named or not all(parts[part] for part in parts if part != "budget"):
             raise InvalidSpec(f"spec {text!r}: the form is {kind.form}")
         if "budget" in parts:
             parts["budget"] = _budget(text, kind, parts["budget"])
         if "checkpoint" in parts:
             _refuse_folder(parts["checkpoint"])
             if parts["checkpoint"] in _KINDS and not isfile(parts["checkpoint"]):
+                bundled = "without it, the bundled network plays" if kind.num_optional else _USES_BUNDLED
                 raise InvalidSpec(
-                    f"spec {text!r}: the form is {kind.form}, and CHECKPOINT is the path of a file; "
-                    + ("without it, the bundled network plays" if kind.optional else _USES_BUNDLED)
+                    f"spec {text!r}: the form is {kind.form}, and CHECKPOINT is the path of a file; {bundled}"
                 )
         return cls(name, **parts)
 
@@ -264,29 +240,29 @@ class Spec:
         if is_path:
             return cls(_CHECKPOINT, checkpoint=text)
         names = [kind for kind in _KINDS if kind != _CHECKPOINT]
-        near = difflib.get_close_matches(text.partition(":")[0], names, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        hint = did_you_mean(text.partition(":")[0], names, cutoff=0.6)
         raise InvalidSpec(f"unknown agent, or missing file: {text!r}; {hint}specs: {'; '.join(spec_forms())}")
 
     def __str__(self) -> str:
         """Return the spec as text; :meth:`parse` reads it back."""
-        return self._text(self._named)
+        name = () if self.kind == _CHECKPOINT else (self.kind,)
+        return ":".join(map(str, (*name, *self._parts)))
 
     @property
-    def _named(self) -> tuple[str | None, ...]:
-        """Paths as written; None for each file that is not named."""
-        return self.checkpoint, self.source, self.network, self.table
+    def _parts(self) -> list[Any]:
+        """Its budget, files and function, in the order of the text."""
+        parts = (getattr(self, each.name) for each in fields(self) if each.name != "kind")
+        return [part for part in parts if part is not None]
 
-    def _text(self, files: Iterable[str | None]) -> str:
-        name = None if self.kind == _CHECKPOINT else self.kind
-        checkpoint, source, network, table = files
-        parts = (name, self.budget, checkpoint, source, self.function, network, table)
-        return ":".join(str(part) for part in parts if part is not None)
+    @property
+    def _paths(self) -> dict[str, str]:
+        """Paths as written, by attribute."""
+        return {name: path for name in _FILES if (path := getattr(self, name)) is not None}
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Files named in the spec."""
-        return tuple(Path(name) for name in self._named if name is not None)
+        return tuple(map(Path, self._paths.values()))
 
     def on(self, ruleset: Ruleset) -> "Spec":
         """Return the spec with the paths of all files that it needs for a ruleset, including bundled ones.
@@ -296,24 +272,22 @@ class Spec:
             NoTrainedNetwork: No trained network is bundled for the ruleset.
             NoMatchValues: No match values are bundled for the ruleset, or it has no match.
         """
-        if any(self._named):
-            return self
         parts = _KINDS[self.kind].parts
+        if self._paths:
+            return self
         if "checkpoint" in parts:
             return replace(self, checkpoint=str(shipped_policy(ruleset)))
         if "table" in parts:
             from mancala_env.agents.match import shipped_values
 
             return replace(self, table=str(shipped_values(ruleset)))
-        if (
-            "network" in parts and self.budget is not None
-        ):  # perfect play without a time limit needs no network
+        if "network" in parts and self.budget is not None:  # perfect play without a time needs none
             from mancala_env.networks.value_files import NoValueNetwork, shipped_network
 
             try:
                 return replace(self, network=str(shipped_network(ruleset)))
             except NoValueNetwork:
-                if not _KINDS[self.kind].can_lack_files:
+                if not self.kind.startswith("perfect"):  # perfect play then searches without one
                     raise
         return self
 
@@ -328,7 +302,7 @@ class Spec:
         Raises:
             InvalidSpec: A file cannot be read.
         """
-        return self._text(None if name is None else _hash_of(name) for name in self._named)
+        return str(replace(self, **{name: _hash_of(path) for name, path in self._paths.items()}))
 
     @property
     def ruleset(self) -> Ruleset | None:
@@ -361,28 +335,22 @@ class Spec:
 
     def with_files(self, paths: Sequence[str | Path]) -> "Spec":
         """Return the same spec with other paths, in the order of :attr:`files`."""
-        names = iter(map(str, paths))
-        return replace(
-            self,
-            checkpoint=None if self.checkpoint is None else next(names),
-            source=None if self.source is None else next(names),
-            network=None if self.network is None else next(names),
-            table=None if self.table is None else next(names),
-        )
+        return replace(self, **dict(zip(self._paths, map(str, paths), strict=True)))
 
 
 def _budget(text: str, kind: _Kind, word: str) -> Budget:
-    if kind.most and re.fullmatch(r"[0-9]{1,12}", word) and 1 <= int(word) <= kind.most:
+    name = kind.words[0]
+    most = _PARTS[name][1]
+    if most and re.fullmatch(r"[0-9]{1,12}", word) and 1 <= int(word) <= most:
         return Budget(int(word))
     match = _SECONDS.fullmatch(word)
     if match and 0 < float(match[1]) < math.inf:
-        return Budget(kind.most, float(match[1]))
-    if not kind.most:
-        wanted = "the time for one position, such as 0.5s"
-    else:
-        name = kind.form.split(":")[1].removesuffix("[")
-        wanted = f"{name}, a whole number from 1 to {kind.most}, or the time for one position, such as 0.1s"
-    raise InvalidSpec(f"spec {text!r}: expected {wanted} after the colon, not {word!r}")
+        return Budget(most, float(match[1]))
+    number = f"{name}, a whole number from 1 to {most}, or " if most else ""
+    raise InvalidSpec(
+        f"spec {text!r}: expected {number}the time for one position, such as 0.5s, after the colon, "
+        f"not {word!r}"
+    )
 
 
 def _refuse_folder(path: str) -> None:
@@ -422,11 +390,7 @@ AgentLike: TypeAlias = str | Spec | Agent
 
 
 def make(
-    spec: AgentLike,
-    ruleset: str | Ruleset,
-    *,
-    seed: int | None = None,
-    num_threads: int | None = None,
+    spec: AgentLike, ruleset: str | Ruleset, *, seed: int | None = None, num_threads: int | None = None
 ) -> Agent:
     """Make an agent from a spec.
 
@@ -452,18 +416,9 @@ def make(
             raise InvalidSpec(f"{spec.spec} plays {spec.ruleset.name}, not {ruleset.name}")
         return spec
     parsed = Spec.parse(spec)
-    kind = _KINDS[parsed.kind]
-    built: Callable[..., Any] = getattr(
-        importlib.import_module(f"mancala_env.agents.{kind.module}"), kind.builder
-    )
+    module, _, builder = _KINDS[parsed.kind].builder.partition(".")
+    built: Callable[..., Any] = getattr(importlib.import_module(f"mancala_env.agents.{module}"), builder)
     parsed = parsed.on(ruleset)
-    parts = (parsed.budget, parsed.checkpoint, parsed.source, parsed.function, parsed.network, parsed.table)
-    agent = built(
-        ruleset,
-        *(part for part in parts if part is not None),
-        spec=str(spec),
-        seed=seed,
-        num_threads=num_threads,
-    )
+    agent = built(ruleset, *parsed._parts, spec=str(spec), seed=seed, num_threads=num_threads)
     agent.filed_as = parsed.identity
     return agent

@@ -55,7 +55,6 @@ class RandomAgent(Agent):
     """Play each legal action with equal probability."""
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         return self._run(_random_actions, games)
 
     def _run(self, work, games: np.ndarray) -> np.ndarray:
@@ -77,5 +76,4 @@ class GreedyAgent(RandomAgent):
     """
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         return self._run(_greedy_actions, games)

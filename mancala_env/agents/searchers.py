@@ -8,11 +8,12 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
 from mancala_env._util.checks import is_whole
-from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.engine.state import TERRITORY_COLUMN
 from mancala_env.engine.validation import check_array
 from mancala_env.networks.value import UNIT, unit_of
@@ -36,41 +37,33 @@ class MinimaxAgent(Agent):
         last_values: float64 `[B]`, value of each game for its player to move, in seeds.
     """
 
-    last_depth: np.ndarray
-    last_nodes: np.ndarray
-    last_values: np.ndarray
+    last_depth = last_nodes = np.zeros(0, np.int64)
+    last_values = np.zeros(0)
 
     def __init__(
         self,
         ruleset: str | Ruleset,
         budget: Budget,
         *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
         network: np.ndarray | None = None,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset and a limit; the first search allocates memory.
 
         Args:
             ruleset: Ruleset name, or a ruleset.
             budget: Depth or time for each position.
-            spec: As of :class:`Agent`.
-            seed: Random seed.
-            num_threads: CPU threads.
             network: Packed value network for the leaves (:mod:`mancala_env.networks.value`); None: a leaf's
                 value is the margin of counts.
+            settings: Arguments of :class:`Agent`.
         """
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        super().__init__(ruleset, **settings)
         self.budget = budget
         new_memory = partial(alphabeta.new_memory, self.ruleset.num_holes, budget.steps)
         self._searches = PiecewiseSearch(new_memory, alphabeta.LARGEST_PIECE)
-        self.last_depth = self.last_nodes = np.zeros(0, np.int64)
-        self.last_values = np.zeros(0)
         self._network = network
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         return self._search_all(games, 0, self.random_seeds(len(check_array(games)))).actions
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
@@ -97,7 +90,8 @@ class MinimaxAgent(Agent):
         self, games: np.ndarray, num_values: int, rng_states: np.ndarray
     ) -> alphabeta.AlphaBetaResults:
         games = self._running(games)
-        unit, is_timed = unit_of(self._network), not math.isinf(self.budget.seconds)
+        unit, wants_all = unit_of(self._network), num_values > 0
+        step = 2 if math.isinf(self.budget.seconds) else 1
         results = alphabeta.AlphaBetaResults(
             actions=np.zeros(len(games), np.int64),
             values=np.full((len(games), num_values), unit * ILLEGAL, np.int16),
@@ -107,19 +101,9 @@ class MinimaxAgent(Agent):
         )
 
         def search_games(memory: alphabeta.AlphaBetaMemory, start: int, stop: int, piece: int) -> int:
+            limits = self.budget.steps, step, wants_all, piece
             return alphabeta.search_piece(
-                self._rules,
-                self._network,
-                games,
-                rng_states,
-                self.budget.steps,
-                1 if is_timed else 2,
-                num_values > 0,
-                piece,
-                results,
-                memory,
-                start,
-                stop,
+                self._rules, self._network, games, rng_states, *limits, results, memory, start, stop
             )
 
         self._searches.run(len(games), self.budget, self.num_threads, search_games)
@@ -173,34 +157,19 @@ class MctsAgent(Agent):
             limit where the value is proven or only one action is legal.
     """
 
-    last_simulations: np.ndarray
+    last_simulations = np.zeros(0, np.int64)
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-    ) -> None:
-        """Bind the agent to a ruleset and a limit; the first search allocates memory.
+    def __init__(self, ruleset: str | Ruleset, budget: Budget, **settings: Unpack[AgentSettings]) -> None:
+        """Bind the agent to a ruleset and a number of simulations or a time; settings of :class:`Agent`.
 
-        Args:
-            ruleset: Ruleset name, or a ruleset.
-            budget: Number of simulations or time for each position.
-            spec: As of :class:`Agent`.
-            seed: Random seed.
-            num_threads: CPU threads.
+        The first search allocates memory.
         """
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
+        super().__init__(ruleset, **settings)
         self.budget = budget
         new_memory = partial(uct.new_memory, self.ruleset.num_holes, budget.steps)
         self._searches = PiecewiseSearch(new_memory, uct.LARGEST_PIECE)
-        self.last_simulations = np.zeros(0, np.int64)
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         actions, self.last_simulations = self.search(games, self.random_seeds(len(games)))
         return actions
@@ -217,23 +186,13 @@ class MctsAgent(Agent):
         Returns:
             The chosen actions and the numbers of simulations, int64 `[B]` each.
         """
-        actions = np.zeros(len(games), np.int64)
-        simulations = np.zeros(len(games), np.int64)
-        match_values = self._match_values(games)
+        actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
+        most, match_values = self.budget.steps, self._match_values(games)
 
         def search_games(memory: uct.UctMemory, start: int, stop: int, piece: int) -> int:
+            results = actions, simulations
             return uct.search_piece(
-                self._rules,
-                games,
-                rng_states,
-                self.budget.steps,
-                match_values,
-                actions,
-                simulations,
-                memory,
-                start,
-                stop,
-                piece,
+                self._rules, games, rng_states, most, match_values, *results, memory, start, stop, piece
             )
 
         self._searches.run(len(games), self.budget, self.num_threads, search_games)
@@ -247,19 +206,15 @@ class MctsAgent(Agent):
 class PuctAgent(Agent):
     """Play the turn with the most visits of a search guided by a network, or the proven best one.
 
-    A subclass sets the attributes.
-
-    Attributes:
-        budget: Number of simulations or time for each position.
-        last_simulations: int64 `[B]`, simulations of each game in the last call. They are fewer than the
-            limit where the value is proven or only one action is legal.
+    A subclass sets `budget`, and the network or :meth:`evaluate`. The attributes are those of
+    :class:`MctsAgent`.
     """
 
     budget: Budget
-    last_simulations: np.ndarray
-    # The packed value network or None, and the weight of the margin in the values, 0 to 1.
-    _network: np.ndarray | None
-    _margin_share: float
+    last_simulations = np.zeros(0, np.int64)
+    # The packed value network, and the weight of the margin in the values, 0 to 1.
+    _network: np.ndarray | None = None
+    _margin_share = 0.0
 
     def evaluate(self, games: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return logits float32 `[B, A]` and values float32 `[B]` of running games, for the players to move.
@@ -269,11 +224,9 @@ class PuctAgent(Agent):
         raise NotImplementedError
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         rng_states = self.random_seeds(len(games))
-        actions = np.zeros(len(games), np.int64)
-        simulations = np.zeros(len(games), np.int64)
+        actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         for part in self._slices(len(games)):
             trees = self._search(games[part], simulations[part])
             puct.choose_actions(
@@ -321,8 +274,25 @@ class PuctAgent(Agent):
         return puct.Guide(self._network, self.evaluate, self._margin_share)
 
 
-class NetworkMinimaxAgent(MinimaxAgent):
-    """Minimax with the values of a value network at the leaves."""
+class ValueMinimaxAgent(MinimaxAgent):
+    """Minimax with a value network at the leaves: from a file, or the bundled one."""
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset,
+        budget: Budget,
+        path: str | Path | None = None,
+        **settings: Unpack[AgentSettings],
+    ) -> None:
+        """Bind the agent to a ruleset and a depth or time, and read a value network; None: the bundled one.
+
+        Raises:
+            InvalidValueNetwork: The network is missing, damaged or of another ruleset.
+        """
+        super().__init__(ruleset, budget, network=self._read_network(path, lookup(ruleset)), **settings)
+
+    def _read_network(self, path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
+        return _packed(path, ruleset)
 
     def action_values(self, games: np.ndarray, num_actions: int | None = None) -> np.ndarray:
         """Search every legal action of each game, as :meth:`MinimaxAgent.action_values`.
@@ -334,73 +304,38 @@ class NetworkMinimaxAgent(MinimaxAgent):
         return (super().action_values(games, num_actions) / UNIT).astype(np.float32)
 
 
-class ValueMinimaxAgent(NetworkMinimaxAgent):
-    """Minimax with a value network from a file, or with the bundled one."""
+class CheckpointMinimaxAgent(ValueMinimaxAgent):
+    """Minimax with the value network of an old checkpoint.
 
-    def __init__(
-        self,
-        ruleset: str | Ruleset,
-        budget: Budget,
-        path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
-    ) -> None:
-        """Bind the agent to a ruleset and a depth or time, and read a value network; None: the bundled one.
+    The constructor raises InvalidCheckpoint if the file is missing or damaged, of another ruleset, or without
+    a value network.
+    """
 
-        Raises:
-            InvalidValueNetwork: The network is missing, damaged or of another ruleset.
-        """
-        network = _packed(path, ruleset)
-        super().__init__(ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network)
+    def _read_network(self, path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
+        from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity
+
+        assert path is not None
+        identity = read_identity(path)
+        check_ruleset(path, identity, ruleset)
+        return load_value_weights(path, identity).packed()
 
 
 class ValueMctsAgent(PuctAgent):
     """Tree search with a value network from a file, or with the bundled one."""
 
+    _margin_share = puct.MARGIN_SHARE
+
     def __init__(
         self,
         ruleset: str | Ruleset,
         budget: Budget,
         path: str | Path | None = None,
-        *,
-        spec: str,
-        seed: int | None = None,
-        num_threads: int | None = None,
+        **settings: Unpack[AgentSettings],
     ) -> None:
         """Bind the agent to a ruleset, a limit and a value network; see :class:`ValueMinimaxAgent`."""
-        super().__init__(ruleset, spec=spec, seed=seed, num_threads=num_threads)
-        self.budget = budget
-        self.last_simulations = np.zeros(0, np.int64)
-        self._network, self._margin_share = _packed(path, ruleset), puct.MARGIN_SHARE
+        super().__init__(ruleset, **settings)
+        self.budget, self._network = budget, _packed(path, self.ruleset)
 
 
-def value_minimax_of_checkpoint(
-    ruleset: str | Ruleset,
-    budget: Budget,
-    path: str | Path,
-    *,
-    spec: str,
-    seed: int | None = None,
-    num_threads: int | None = None,
-) -> NetworkMinimaxAgent:
-    """Make minimax with the value network of an old checkpoint.
-
-    Raises:
-        InvalidCheckpoint: The file is missing or damaged, of another ruleset, or without a value network.
-        ImportError: torch is missing.
-    """
-    from mancala_env.networks.checkpoint import check_ruleset, load_value_weights, read_identity
-
-    identity = read_identity(path)
-    check_ruleset(path, identity, lookup(ruleset))
-    network = load_value_weights(path, identity).packed()
-    return NetworkMinimaxAgent(
-        ruleset, budget, spec=spec, seed=seed, num_threads=num_threads, network=network
-    )
-
-
-def _packed(path: str | Path | None, ruleset: str | Ruleset) -> np.ndarray:
-    ruleset = lookup(ruleset)
+def _packed(path: str | Path | None, ruleset: Ruleset) -> np.ndarray:
     return read_for(shipped_network(ruleset) if path is None else path, ruleset).packed()

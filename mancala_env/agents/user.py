@@ -17,15 +17,16 @@ import runpy
 import sys
 from collections.abc import Callable
 from os.path import isfile
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from mancala_env._util.checks import is_whole, one_of, truth
-from mancala_env.agents.base import Agent, InvalidSpec
+from mancala_env._util.checks import is_whole, one_of, truth, whole_actions
+from mancala_env.agents.base import Agent, AgentSettings, InvalidSpec
 from mancala_env.agents.registry import kind_named
 from mancala_env.agents.torch_threads import within_torch_threads
 from mancala_env.engine.episode import Rounds
+from mancala_env.engine.turn import first_illegal
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.games.position import Position
 from mancala_env.observations import Observer
@@ -38,7 +39,9 @@ Illegal = Literal["raise", "random"]
 class _UserAgent(Agent):
     """An agent around user code; every choice is checked."""
 
-    def __init__(self, ruleset: str | Ruleset, name: str, illegal: Illegal, **settings: Any) -> None:
+    def __init__(
+        self, ruleset: str | Ruleset, name: str, illegal: Illegal = "raise", **settings: Any
+    ) -> None:
         if not isinstance(name, str) or not name.isprintable():
             raise InvalidArgument(f"name must be a printable text, not {name!r}")
         if kind_named(name.partition(":")[0]) is not None:
@@ -53,34 +56,18 @@ class _UserAgent(Agent):
         Raises:
             IllegalMove: An action is illegal and `illegal` is "raise", or the actions are not whole numbers.
         """
-        chosen = np.asarray(actions)
-        if chosen.shape != (len(games),) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"{self.spec} must choose {len(games)} whole numbers, not {chosen.dtype} of shape "
-                f"{chosen.shape}"
-            )
-        chosen = chosen.astype(np.int64)
-        legal = _legal_masks(self.ruleset, games, self.ruleset.num_holes, self.num_threads)
-        is_on_board = (chosen >= 0) & (chosen < self.ruleset.num_holes)
-        is_legal = is_on_board & legal[np.arange(len(games)), np.where(is_on_board, chosen, 0)]
-        for b in np.flatnonzero(~is_legal):
-            actions_here = np.flatnonzero(legal[b])
+        chosen = whole_actions(f"{self.spec} must choose", actions, len(games)).copy()
+        every_game = np.ones(len(games), np.bool_)
+        while (b := first_illegal(self._rules, games, chosen, every_game, self.ruleset.num_holes)) >= 0:
+            position = Position.from_games(self.ruleset, games, b)
             if self._illegal == "raise":
                 raise IllegalMove(
-                    f"{self.spec} chose action {chosen[b]} in "
-                    f"{Position.from_games(self.ruleset, games, b).to_text()!r}; legal actions: "
-                    f'{", ".join(map(str, actions_here))}. illegal="random" plays a random one instead'
+                    f"{self.spec} chose action {chosen[b]} in {position.to_text()!r}; legal actions: "
+                    f'{", ".join(map(str, position.legal_actions))}. illegal="random" plays a random one '
+                    "instead"
                 )
-            chosen[b] = self._rng.choice(actions_here)
+            chosen[b] = self._rng.choice(position.legal_actions)
         return chosen
-
-
-def _legal_masks(ruleset: Ruleset, games: np.ndarray, num_actions: int, num_threads: int) -> np.ndarray:
-    """Return the legal actions, bool `[B, A]`."""
-    observer = Observer(ruleset, "board", num_actions)
-    legal = np.empty((len(games), num_actions), np.bool_)
-    observer.write(games, observer.empty(len(games)), legal, num_threads=num_threads)
-    return legal
 
 
 class FunctionAgent(_UserAgent):
@@ -94,7 +81,6 @@ class FunctionAgent(_UserAgent):
         self._function = function
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`."""
         games = self._running(games)
         actions = np.zeros(len(games), np.int64)
         for b in range(len(games)):
@@ -111,7 +97,11 @@ actions `[B]`."""
 
 
 class PolicyAgent(_UserAgent):
-    """Play the actions of a policy of observations and masks; see :func:`from_policy`."""
+    """Play the actions of a policy of observations and masks; see :func:`from_policy`.
+
+    Attributes:
+        observer: Writer of its observations.
+    """
 
     def __init__(
         self,
@@ -119,25 +109,20 @@ class PolicyAgent(_UserAgent):
         choose: Choose,
         name: str,
         observation: str,
-        rounds: int | Literal["match"],
+        rounds: Rounds,
         module: Any = None,
         **settings: Any,
     ) -> None:
         """Wrap the policy, and its torch module if any; see :func:`from_policy` for the arguments."""
         super().__init__(ruleset, name, **settings)
         self._choose, self._module = choose, module
-        self._observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
+        self.observer = Observer(self.ruleset, observation, self.ruleset.num_actions(rounds))
 
     @property
     def entrant(self) -> str:
         """Key of its results, with a hash of the current weights."""
         filed = super().entrant
         return filed if self._module is None else f"{filed}:{_hash_of_weights(self._module)}"
-
-    @property
-    def observer(self) -> Observer:
-        """Observer that writes its observations."""
-        return self._observer
 
     def check_rounds(self, rounds: Rounds) -> None:
         """Refuse rounds with actions that the policy does not know; see :meth:`Agent.check_rounds`.
@@ -146,26 +131,20 @@ class PolicyAgent(_UserAgent):
             InvalidSpec: The policy was trained on single rounds, and territory changes hands in a match.
         """
         most = self.ruleset.num_actions(rounds)
-        if self._observer.num_actions < most:
+        if self.observer.num_actions < most:
             raise InvalidSpec(self._knows_too_little(f"games of rounds={rounds!r} have 0 to {most - 1}"))
 
     def _knows_too_little(self, where: str) -> str:
         return (
-            f"{self.spec} knows actions 0 to {self._observer.num_actions - 1}; {where}; "
+            f"{self.spec} knows actions 0 to {self.observer.num_actions - 1}; {where}; "
             'give rounds="match" for a policy that was trained on matches'
         )
 
     def act(self, games: np.ndarray) -> np.ndarray:
-        """Choose an action in each game; see :meth:`Agent.act`.
-
-        Raises:
-            IllegalMove: A game is over, or a policy of single rounds knows no legal action of a match.
-            InvalidPosition: See :meth:`Agent.act`.
-        """
         games = self._running(games)
-        observation = self._observer.empty(len(games))
-        legal = np.empty((len(games), self._observer.num_actions), np.bool_)
-        self._observer.write(games, observation, legal, num_threads=self.num_threads)
+        observation = self.observer.empty(len(games))
+        legal = np.empty((len(games), self.observer.num_actions), np.bool_)
+        self.observer.write(games, observation, legal, num_threads=self.num_threads)
         if not legal.any(axis=1).all():
             raise IllegalMove(self._knows_too_little("here the player to move has none of them"))
         with within_torch_threads(self.num_threads, len(games)):
@@ -173,16 +152,31 @@ class PolicyAgent(_UserAgent):
         return self._checked(games, actions)
 
 
+class UserAgentOptions(TypedDict, total=False):
+    """Keyword arguments of :func:`from_function` and :func:`from_policy`.
+
+    Attributes:
+        name: Name in tables, and key of the agent's results: rename a changed function. By default the name
+            of the function, or of the model's class.
+        illegal: "raise" an IllegalMove at an illegal action (the default), or play a "random" legal one.
+        seed: Seed of the agent's own draws. Draws of your function or model are seeded there. None: from the
+            operating system.
+        num_threads: CPU threads, including those of torch; None: all cores of this process.
+    """
+
+    name: str | None
+    illegal: Illegal
+    seed: int | None
+    num_threads: int | None
+
+
 def from_function(
     function: Callable[..., Any],
     ruleset: str | Ruleset,
     *,
     observation: str | None = None,
-    rounds: int | Literal["match"] = 1,
-    name: str | None = None,
-    illegal: Illegal = "raise",
-    seed: int | None = None,
-    num_threads: int | None = None,
+    rounds: Rounds = 1,
+    **options: Unpack[UserAgentOptions],
 ) -> Agent:
     """Make an agent from a function.
 
@@ -194,11 +188,7 @@ def from_function(
         ruleset: Ruleset name, or a ruleset.
         observation: One of ``mancala_env.observations.KINDS``; None: the position.
         rounds: Rounds of its episodes, which determine A; see :meth:`Ruleset.num_actions`.
-        name: Name in tables, and key of its results: rename a changed function. None: the function's own
-            name.
-        illegal: "raise" an IllegalMove at an illegal action, or play a "random" legal one.
-        seed: Seed of those random actions; None: from the operating system.
-        num_threads: CPU threads for observations; None: all cores of this process.
+        options: ``name``, ``illegal``, ``seed`` and ``num_threads``; see :class:`UserAgentOptions`.
 
     Raises:
         InvalidArgument: An argument is invalid.
@@ -207,18 +197,15 @@ def from_function(
     """
     if not callable(function):
         raise InvalidArgument(f"from_function takes a function, not {function!r}")
-    name = name or str(getattr(function, "__name__", type(function).__name__))
-    settings: dict[str, Any] = {"illegal": illegal, "seed": seed, "num_threads": num_threads}
+    settings: dict[str, Any] = dict(options)
+    name = settings.pop("name", None) or str(getattr(function, "__name__", type(function).__name__))
     if observation is None:
         return FunctionAgent(ruleset, function, name, **settings)
-    return PolicyAgent(
-        ruleset,
-        lambda observation, legal, _: function(observation, legal),
-        name,
-        observation,
-        rounds,
-        **settings,
-    )
+
+    def choose(observation: np.ndarray, legal: np.ndarray, _: np.random.Generator) -> Any:
+        return function(observation, legal)
+
+    return PolicyAgent(ruleset, choose, name, observation, rounds, **settings)
 
 
 def from_policy(
@@ -226,12 +213,9 @@ def from_policy(
     ruleset: str | Ruleset,
     *,
     observation: str = "board",
-    rounds: int | Literal["match"] = 1,
+    rounds: Rounds = 1,
     deterministic: bool = True,
-    name: str | None = None,
-    illegal: Illegal = "raise",
-    seed: int | None = None,
-    num_threads: int | None = None,
+    **options: Unpack[UserAgentOptions],
 ) -> Agent:
     """Make an agent from a trained model.
 
@@ -247,11 +231,8 @@ def from_policy(
         observation: Observation it was trained on; one of ``mancala_env.observations.KINDS``.
         rounds: Rounds of the episodes it was trained on.
         deterministic: Whether it plays the best action. Otherwise it samples one by its probabilities.
-        name: Name in tables; None: the name of the model's class.
-        illegal: "raise" an IllegalMove at an illegal action, or play a "random" legal one. Only models
-            without masks (PPO, DQN) choose illegal actions.
-        seed: Seed of this agent's draws. Draws of the model are seeded in the model.
-        num_threads: CPU threads, including those of torch; None: all cores of this process.
+        options: ``name``, ``illegal``, ``seed`` and ``num_threads``; see :class:`UserAgentOptions`. Only
+            models without masks (PPO, DQN) choose illegal actions.
 
     Returns:
         An agent. The key of its results is the name and a hash of the weights, so a model after more training
@@ -261,28 +242,10 @@ def from_policy(
         InvalidArgument: The model is of neither kind, or an argument is invalid.
         InvalidSpec: The model was trained on observations of another shape.
     """
-    torch = sys.modules.get("torch")
-    name, deterministic = name or type(model).__name__, truth("deterministic", deterministic)
-    if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
-        choose, module = _choose_by_logits(model, deterministic), model
-    elif callable(getattr(model, "predict", None)):
-        choose, module = _choose_by_predict(model, deterministic), getattr(model, "policy", None)
-    else:
-        raise InvalidArgument(
-            f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}; "
-            "agents.from_function takes a function"
-        )
-    agent = PolicyAgent(
-        ruleset,
-        choose,
-        name,
-        observation,
-        rounds,
-        module if torch is not None and isinstance(module, torch.nn.Module) else None,
-        illegal=illegal,
-        seed=seed,
-        num_threads=num_threads,
-    )
+    settings: dict[str, Any] = dict(options)
+    name = settings.pop("name", None) or type(model).__name__
+    choose, module = _policy_of(model, truth("deterministic", deterministic))
+    agent = PolicyAgent(ruleset, choose, name, observation, rounds, module, **settings)
     shape, space = agent.observer.shape, getattr(model, "observation_space", None)
     if space is not None and space.shape not in (shape, (int(np.prod(shape)),)):
         raise InvalidSpec(
@@ -290,6 +253,21 @@ def from_policy(
             f"{agent.ruleset.name} has shape {shape}; name its ruleset, observation and rounds"
         )
     return agent
+
+
+def _policy_of(model: Any, deterministic: bool) -> tuple[Choose, Any]:
+    """Return the function that chooses actions by a model, and the torch module of its weights, if any."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module) and not hasattr(model, "predict"):
+        return _choose_by_logits(model, deterministic), model
+    if not callable(getattr(model, "predict", None)):
+        raise InvalidArgument(
+            f"from_policy takes a Stable-Baselines3 model or a torch module, not {model!r}; "
+            "agents.from_function takes a function"
+        )
+    module = getattr(model, "policy", None)
+    has_weights = torch is not None and isinstance(module, torch.nn.Module)
+    return _choose_by_predict(model, deterministic), module if has_weights else None
 
 
 def _choose_by_logits(module: Any, deterministic: bool) -> Choose:
@@ -342,15 +320,7 @@ def _hash_of_weights(module: Any) -> str:
     return "sha256:" + digest.hexdigest()[:16]
 
 
-def agent_from_file(
-    ruleset: Ruleset,
-    source: str,
-    function: str,
-    *,
-    spec: str,
-    seed: int | None = None,
-    num_threads: int | None = None,
-) -> Agent:
+def agent_from_file(ruleset: Ruleset, source: str, function: str, **settings: Unpack[AgentSettings]) -> Agent:
     """Run a Python file and make an agent by a function in it: ``python:my_agent.py:make_agent``.
 
     The function is called with the ruleset and returns an Agent, such as one of :func:`from_function` or
@@ -361,6 +331,7 @@ def agent_from_file(
         InvalidSpec: The file or the function is missing, its arguments differ, or its result is not an agent
             of the ruleset.
     """
+    spec = settings["spec"]
     if not isfile(source):
         raise InvalidSpec(f"spec {spec!r}: file {source!r} does not exist")
     try:
@@ -380,8 +351,8 @@ def agent_from_file(
     if not isinstance(agent, Agent) or agent.ruleset != ruleset:
         raise InvalidSpec(f"spec {spec!r}: {function} must return an Agent that plays {ruleset.name}")
     agent.spec = spec
-    if seed is not None:
+    if (seed := settings.get("seed")) is not None:
         agent.seed(seed)
-    if num_threads is not None:
+    if (num_threads := settings.get("num_threads")) is not None:
         agent.num_threads = num_threads
     return agent

@@ -13,15 +13,14 @@ from mancala_env.engine.coordinates import hole_of
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs import kernels
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_after
-from mancala_env.envs.guard import Guard
+from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_after
 from mancala_env.envs.options import (
+    RENDER_MODES,
     EnvOptions,
     GameOptions,
     UnknownOption,
     reset_options,
     starting_game,
-    warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import metadata_of
 from mancala_env.games.position import Position
@@ -33,13 +32,27 @@ AGENTS = ("player_0", "player_1")
 _RESET_OPTIONS = ("position",)
 
 
-class MancalaAEC(AECEnv[str, Any, Any]):
+class MancalaAEC(DrawnEnv, AECEnv[str, Any, Any]):
     """Two agents, ``player_0`` (South) and ``player_1`` (North), that take turns.
 
     This class plays all rulesets. The modules ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0`` describe
-    the environments of each game. An illegal action raises ``IllegalMove``.
+    the actions, starts and ends of each game. An illegal action raises ``IllegalMove``.
 
-    One call of a kernel plays a turn, and writes the masks and observations of both agents.
+    ## Observation Space
+    A dict of two arrays:
+
+    - ``observation``: float32 `[F]`, the whole position, seen from the agent.
+      ``mancala_env.observations.parts(ruleset)`` names the features.
+    - ``action_mask``: int8 `[A]`, 1 for legal actions; all zeros for the agent who does not move. ``infos``
+      holds it as well.
+
+    With ``observation="afterstates"``, ``"replies"``, ``"lines"``, ``"leaves"`` or ``"values"`` the
+    observation is int16 `[A, G]`: what each action leads to (``mancala_env.observations``). It is all zeros
+    for the agent who does not move.
+
+    ## Rewards
+    0 until the episode ends. Then the rewards sum to zero: +1, 0 or -1 (`reward="outcome"`), or the agent's
+    lead in the last count divided by all seeds of the game (`reward="margin"`).
 
     Attributes:
         ruleset: The ruleset.
@@ -49,50 +62,37 @@ class MancalaAEC(AECEnv[str, Any, Any]):
     """
 
     game: str | None = None
+    metadata = {  # noqa: RUF012 - as PettingZoo declares it
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
 
     def __init__(self, ruleset: str | Ruleset | None = None, **options: Unpack[GameOptions]) -> None:
         """Set up the game; nothing can be played before :meth:`reset`.
 
         Args:
             ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
-            options: Any of these:
-
-                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
-                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
-                  count over all seeds.
-                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
-                  draw at each reset.
-                - ``opening_turns``: uniformly random turns before the episode begins (0).
-                - ``opening_set``: "all" of those openings (the default), or only those for "training",
-                  which no evaluation uses.
-                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
-                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
-                - ``flatten``: whether an observation is one vector, whatever its kind (False).
-                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
+            options: ``rounds``, ``reward``, ``first_player``, ``opening_turns`` (0 by default),
+                ``opening_set``, ``observation``, ``flatten`` and ``render_mode``:
+                :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            UnknownOption: A keyword argument is unknown; the message suggests a name.
-            ValueError: Another argument is out of range; the message says what is valid.
+            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         super().__init__()
-        checked = EnvOptions.checked(
-            {"opening_turns": 0, **options},
-            ("ruleset", *GameOptions.__annotations__),
-            ruleset,
-            self.game,
-        )
+        known = ("ruleset", *GameOptions.__annotations__)
+        checked = EnvOptions.checked({"opening_turns": 0, **options}, known, ruleset, self.game)
         self.ruleset = checked.ruleset
         self.rounds: Rounds = checked.rounds
         self._settings = kernels.encode_settings(self.ruleset, checked.episode)
         self._observer = checked.observer()
         self.observation_kind: ObservationKind = self._observer.kind
-        self.metadata = metadata_of(getattr(type(self), "metadata", {}), self._observer)
+        self.metadata = metadata_of(type(self).metadata, self._observer)
         self.render_mode = checked.render_mode
         self._screen = Screen(self.ruleset.title) if self.render_mode == "human" else None
         self._is_drawn = self.render_mode not in (None, "ansi")
-        self._last_turn: tuple[np.ndarray, int] | None = None
+        self._last_turn: tuple[Position, int] | None = None
         self._random: np.uint64 | None = None
         self._games = np.zeros((1, NUM_COLUMNS), np.uint64)
         num_actions = self.ruleset.num_actions(self.rounds)
@@ -100,8 +100,8 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self._masks = np.zeros(self._mask_shape, np.int8)
         both = (2, *self._observer.shape)
         passing = self._observer.passing(np.zeros(both, self._observer.dtype))
-        self._seen: np.ndarray | None = passing
-        self._seen_shape = None if passing is None else both
+        self._boards: np.ndarray | None = passing
+        self._boards_shape = None if passing is None else both
         self._is_started = False
         self.possible_agents = list(AGENTS)
         self.agents = []
@@ -165,8 +165,7 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         self._skip_agent_selection = None
         self._last_turn = None
         self._turn(-1)
-        if self._screen is not None:
-            self._show()
+        self._show()
 
     def step(self, action: Any) -> None:
         """Play an action of `agent_selection`; None for an agent whose episode is over.
@@ -187,10 +186,12 @@ class MancalaAEC(AECEnv[str, Any, Any]):
             action = int(action) if is_whole(action) else self._refuse(action)
         if not 0 <= action < self._mask_shape[1]:  # the kernel takes 64 bits, and -1 for no turn
             self._refuse(action)
-        if self._is_drawn:
-            self._step_drawn(action)
-        elif not self._turn(action):
+        before = self.position if self._is_drawn else None
+        if not self._turn(action):
             self._refuse(action)
+        if before is not None:
+            self._last_turn = before, hole_of(self.ruleset, before.player, action)
+            self._show()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """Return the observation of an agent and their action mask.
@@ -205,54 +206,17 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         if not self._is_started:
             raise ResetNeeded("no episode is running; call reset()")
         player = 0 if agent == "player_0" else AGENTS.index(one_of("agent", agent, AGENTS))
-        if self._seen is None:
+        if self._boards is None:
             observation = self._observer.observe(self._games, player)[0]
         else:
-            observation = self._seen[player].copy()
+            observation = self._boards[player].copy()
         return {"observation": observation, "action_mask": self._masks[player].copy()}
 
-    def render(self) -> Any:
-        """Draw the position, with the holes of the last turn marked.
-
-        Returns:
-            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
-            and "human" None, because a window shows each turn when it is played.
-        """
-        if self.render_mode is None:
-            return warn_of_no_render_mode()
-        if self._screen is None:
-            return draw(self.render_mode, self._seen_position())
-        return self._screen.show(self._seen_position()._replace(turns=(), ends=()), self._fps)
-
-    def close(self) -> None:
-        """Close the window of `render_mode` "human"."""
-        if self._screen is not None:
-            self._screen.close()
-
-    @property
-    def _fps(self) -> float:
-        return self.metadata.get("render_fps", 2)
-
-    def _show(self) -> None:
-        assert self._screen is not None
-        self._screen.show(self._seen_position(), self._fps)
-
-    def _seen_position(self) -> Seen:
-        now = self.position
+    def _seen(self) -> Seen:
         if self._last_turn is None:
-            return Seen(now)
-        games, hole = self._last_turn
-        return seen_after(Position.from_games(self.ruleset, games), [hole], now)
-
-    def _step_drawn(self, action: int) -> None:
-        """Play a turn and remember it, for pictures."""
-        games = self._games.copy()
-        if not self._turn(action):
-            self._refuse(action)
-        player = Position.from_games(self.ruleset, games).player
-        self._last_turn = games, hole_of(self.ruleset, player, action)
-        if self._screen is not None:
-            self._show()
+            return Seen(self.position)
+        before, hole = self._last_turn
+        return seen_after(before, [hole], self.position)
 
     def _turn(self, action: int) -> bool:
         """Play an action, or only refresh the state for -1; return whether the action was legal.
@@ -260,13 +224,13 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         Attributes are assigned after the kernel call, so that an exception leaves a consistent environment.
         """
         masks = np.empty(self._mask_shape, np.int8)
-        seen = None if self._seen_shape is None else np.empty(self._seen_shape, np.float32)
+        boards = None if self._boards_shape is None else np.empty(self._boards_shape, np.float32)
         is_legal, player, is_terminated, is_truncated, south = kernels.aec_turn(
-            self._settings, self._games, action, masks, seen
+            self._settings, self._games, action, masks, boards
         )
         if not is_legal:
             return False
-        self._masks, self._seen = masks, seen
+        self._masks, self._boards = masks, boards
         self.agent_selection = "player_1" if player else "player_0"
         # Copies: the caller may edit an info, and neither legality nor observations change.
         own = masks.copy()
@@ -286,12 +250,3 @@ class MancalaAEC(AECEnv[str, Any, Any]):
         """Raise the error that says why an action is not legal."""
         self.position.play(action)
         raise AssertionError(f"the kernel refuses action {action}, but it can be played")
-
-
-def guarded(env: MancalaAEC) -> AECEnv:
-    """Wrap an environment so that it behaves like PettingZoo's classic games.
-
-    An illegal action loses the episode (reward -1) with a warning. An action outside the action space is an
-    AssertionError. A call before ``reset()`` raises an error.
-    """
-    return Guard(env)

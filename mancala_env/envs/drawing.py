@@ -11,6 +11,7 @@ import numpy as np
 
 from mancala_env.engine.coordinates import action_of
 from mancala_env.envs.opponents import Duel
+from mancala_env.envs.options import warn_of_no_render_mode
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
 from mancala_env.render.motion import ends_of, steps
@@ -137,6 +138,42 @@ class Screen:
     def close(self) -> None:
         """Close the window."""
         self.window.close()
+
+
+class DrawnEnv:
+    """Drawing of an environment of one game; the environment sets the attributes."""
+
+    metadata: Any
+    position: Any
+    render_mode: Any
+    _screen: Screen | None
+
+    def _seen(self) -> Seen:
+        """Return the position, with the turns that led to it."""
+        raise NotImplementedError
+
+    def render(self) -> Any:
+        """Draw the position, with the holes of the last turn marked.
+
+        Returns:
+            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
+            and "human" None, because a window shows the turns of each step.
+        """
+        if self.render_mode is None:
+            return warn_of_no_render_mode()
+        if self._screen is None:
+            return draw(self.render_mode, self._seen())
+        return self._screen.show(Seen(self.position), self.metadata["render_fps"])
+
+    def close(self) -> None:
+        """Close the window of `render_mode` "human"."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _show(self) -> None:
+        """Show the turns that led to the position in the window, if there is one."""
+        if self._screen is not None:
+            self._screen.show(self._seen(), self.metadata["render_fps"])
 
 
 def tiles_of(seen: Sequence[Seen]) -> list[np.ndarray]:

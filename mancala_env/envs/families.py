@@ -31,22 +31,6 @@ class Family:
     module: str
     gym_id: str
 
-    def ruleset(self, ruleset: str | Ruleset | None) -> Ruleset:
-        """Return the ruleset of a name, or the default for None; a Ruleset is returned unchanged.
-
-        Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another family, which the message names.
-        """
-        wanted = lookup(self.default if ruleset is None else ruleset)
-        if wanted.landing != self.landing:
-            right = next(family for family in FAMILIES.values() if family.landing == wanted.landing)
-            raise InvalidRuleset(
-                f"ruleset {wanted.name!r} (landing={wanted.landing!r}) is played through {right.module} and "
-                f"{right.gym_id!r}, not here; {self.module} and {self.gym_id!r} play "
-                f"{', '.join(self.ruleset_names())} and your own with landing={self.landing!r}"
-            )
-        return wanted
-
     def ruleset_names(self) -> tuple[str, ...]:
         """Return the names of the family's rulesets in the catalogue, the default first."""
         names = [name for name in rulesets.names() if lookup(name).landing == self.landing]
@@ -80,12 +64,19 @@ def ruleset_of(game: str | None, ruleset: str | Ruleset | None) -> Ruleset:
 
     Args:
         game: The game whose rulesets are allowed; None allows all.
-        ruleset: A ruleset or its name; None is the default of the game.
+        ruleset: A ruleset or its name; None is the default of the game, by default Layli Goobalay.
 
     Raises:
-        InvalidRuleset: The ruleset is unknown, or belongs to another game.
+        InvalidRuleset: The ruleset is unknown, or belongs to another game, which the message names.
         InvalidArgument: The game is unknown.
     """
-    if game is None:
-        return lookup("layli_goobalay" if ruleset is None else ruleset)
-    return FAMILIES[one_of("game", game, tuple(FAMILIES))].ruleset(ruleset)
+    family = FAMILIES["layli_goobalay" if game is None else one_of("game", game, tuple(FAMILIES))]
+    wanted = lookup(family.default if ruleset is None else ruleset)
+    if game is not None and wanted.landing != family.landing:
+        right = next(each for each in FAMILIES.values() if each.landing == wanted.landing)
+        raise InvalidRuleset(
+            f"ruleset {wanted.name!r} (landing={wanted.landing!r}) is played through {right.module} and "
+            f"{right.gym_id!r}, not here; {family.module} and {family.gym_id!r} play "
+            f"{', '.join(family.ruleset_names())} and your own with landing={family.landing!r}"
+        )
+    return wanted

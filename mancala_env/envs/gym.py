@@ -8,16 +8,14 @@ from gymnasium.error import ResetNeeded
 
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent
-from mancala_env.envs.drawing import Screen, Seen, draw, seen_of
-from mancala_env.envs.opponents import make_duel
+from mancala_env.envs.drawing import DrawnEnv, Screen, Seen, seen_of
+from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
     OpponentOptions,
     first_seed,
     reset_options,
-    starting_game,
-    warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import LegalDiscrete, metadata_of
 from mancala_env.errors import IllegalMove
@@ -25,7 +23,7 @@ from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset
 
 
-class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
+class MancalaEnv(DrawnEnv, gymnasium.Env[np.ndarray, Any]):
     """A mancala game against an agent, whose turns are part of the step.
 
     ``gymnasium.make`` makes it as ``mancala/LayliGoobalay-v0``, ``mancala/Leyla-v0`` and
@@ -81,40 +79,18 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             ruleset: Name of a ruleset, or a Ruleset; None is the default of the game.
             game: "layli_goobalay", "leyla" or "gabata" allows only the rulesets of that game, as the
                 registered ids do; None allows all.
-            options: Any of these:
-
-                - ``opponent``: an agent or its spec, such as "random" (the default), "greedy" or the path of
-                  a checkpoint. Of a list, one is drawn for each episode.
-                - ``seat``: the learner's seat: "south" (the default), "north", or "random" for a draw at each
-                  reset.
-                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
-                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
-                  count over all seeds.
-                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
-                  draw at each reset.
-                - ``opening_turns``: uniformly random turns before the episode begins (4).
-                - ``opening_set``: "all" openings (the default), or only those for "training", which no
-                  evaluation uses.
-                - ``illegal``: effect of an illegal action: "raise" an IllegalMove (the default), "lose" the
-                  episode, or play a "random" legal action instead.
-                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
-                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
-                - ``flatten``: whether an observation is one vector, whatever its kind (False).
-                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
+            options: ``opponent``, ``seat``, ``rounds``, ``reward``, ``first_player``, ``opening_turns``,
+                ``opening_set``, ``illegal``, ``observation``, ``flatten`` and ``render_mode``:
+                :class:`mancala_env.envs.options.EnvOptions` has values, defaults and errors.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            UnknownOption: A keyword argument is unknown; the message suggests a name.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what is valid.
+            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
-        checked = EnvOptions.checked(
-            options, ("ruleset", "game", *OpponentOptions.__annotations__), ruleset, game
-        )
+        known = ("ruleset", "game", *OpponentOptions.__annotations__)
+        checked = EnvOptions.checked(options, known, ruleset, game)
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
-        self._duel = make_duel(checked, 1)
+        self._duel = Duel(checked, 1)
         self._illegal = checked.illegal
         self._legal_actions = LegalDiscrete(self._duel.num_actions)
         self.action_space = self._legal_actions
@@ -161,18 +137,13 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
         """
         seed = seed_of(seed)
         given = reset_options(options, ("position", "seat"))
-        starts = seats = None
-        if "position" in given:
-            starts = [starting_game(self.ruleset, self._duel.rounds, given["position"])]
-        if "seat" in given:
-            seats = [given["seat"]]
-        super().reset(seed=seed)
+        of_episode = seed
         if seed is None and not self._has_started:
-            seed = first_seed(self.np_random_seed, self.np_random)
-        self._duel.reset(None if seed is None else [seed], starts=starts, seats=seats)
+            of_episode = first_seed(self.np_random_seed, self.np_random)
+        self._duel.reset([of_episode], positions=[given.get("position")], seats=[given.get("seat")])
+        super().reset(seed=seed)
         self._has_started = self._is_running = True
-        if self._screen is not None:
-            self._screen.show(self._seen(), self.metadata["render_fps"])
+        self._show()
         return self._duel.observation[0], self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -195,31 +166,12 @@ class MancalaEnv(gymnasium.Env[np.ndarray, Any]):
             info["winner"] = np.int64(winner)
             info["illegal"] = bool(is_forfeited)
         reward = float(duel.reward[0])
-        if self._screen is not None:
-            self._screen.show(self._seen(), self.metadata["render_fps"])
+        self._show()
         return duel.observation[0], reward, bool(is_done and not is_truncated), bool(is_truncated), info
 
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, bool `[A]`; sb3-contrib calls this method."""
         return self._duel.legal_mask[0] != 0
-
-    def render(self) -> Any:
-        """Draw the position, with the holes of the last turn marked.
-
-        Returns:
-            By `render_mode`: "ansi" a text, "svg" an SVG document, "rgb_array" uint8 `[height, width, 3]`,
-            and "human" None, because a window shows the turns of each step.
-        """
-        if self.render_mode is None:
-            return warn_of_no_render_mode()
-        if self._screen is None:
-            return draw(self.render_mode, self._seen())
-        return self._screen.show(Seen(self.position), self.metadata["render_fps"])
-
-    def close(self) -> None:
-        """Close the window of `render_mode` "human"."""
-        if self._screen is not None:
-            self._screen.close()
 
     def _seen(self) -> Seen:
         return seen_of(self._duel, 0, self.position)

@@ -156,30 +156,29 @@ def _write_result(rules, episode, game, seat, south, is_truncated, is_forfeited,
 
 
 @kernel
-def _drawn_opponent(chances, random):
+def _drawn_opponent(opponents, random):
     """Return the next generator state and a drawn opponent."""
     opponent = 0
-    if len(chances) > 1:
+    if len(opponents) > 1:
         random, bits = next_random(random)
         drawn = np.float64(bits >> np.uint64(11)) * 2.0**-53
-        while opponent < len(chances) - 1 and drawn >= chances[opponent]:
+        while opponent < len(opponents) - 1 and drawn >= opponents[opponent, 1]:
             opponent += 1
     return random, opponent
 
 
 @kernel
-def _answer(rules, game, code, random):
+def _answer(rules, game, kind, random):
     """Return the next generator state and the hole that a random or greedy opponent sows from."""
     random, seed = next_random(random)
-    action = random_action(rules, game, seed) if code == RANDOM else greedy_action(rules, game, seed)
+    action = random_action(rules, game, seed) if kind == RANDOM else greedy_action(rules, game, seed)
     return random, hole_of(rules, game.player, action)
 
 
 @kernel
 def duel_step(
     settings,
-    codes,
-    chances,
+    opponents,
     games,
     rows,
     starts,
@@ -191,7 +190,6 @@ def duel_step(
     final_observation,
     masks,
     observation,
-    waiting,
     start,
     stop,
 ):
@@ -199,20 +197,20 @@ def duel_step(
 
     Args:
         settings: See :func:`encode_settings`.
-        codes: int64 `[N]`, kind of each opponent: ASKED, RANDOM or GREEDY.
-        chances: float64 `[N]`, cumulative probabilities of the opponents.
+        opponents: float64 `[N, 2]`, kind of each opponent (ASKED, RANDOM or GREEDY), and the cumulative
+            probabilities of the opponents.
         games: uint64 `[B, NUM_COLUMNS]`.
         rows: uint64 `[B, NUM_ROW_COLUMNS]`.
         starts: uint64 `[B, NUM_COLUMNS]`, start of each episode: read where it is given, otherwise written.
         actions: int64 `[B]`.
-        turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART.
+        turn: int8 `[B]`, what to do in each game: NOTHING, SHOW, LEARNER, AGENT or RESTART. Afterwards AGENT
+            if the game waits for an agent, otherwise NOTHING.
         results: int64 `[B, NUM_RESULTS]`.
         reward: float64 `[B]`, rewards of the learner.
         final_games: uint64 `[B, NUM_COLUMNS]`, final games of ended episodes.
         final_observation: float32 `[B, F]`, or None.
         masks: int8 `[B, A]`, of the learner.
         observation: float32 `[B, F]`, or None.
-        waiting: bool `[B]`, whether the game waits for an agent.
         start: First game.
         stop: Index after the last game.
 
@@ -223,29 +221,30 @@ def duel_step(
     seat_mode, illegal, autoreset = settings[_SEAT_MODE], settings[_ILLEGAL], settings[_AUTORESET]
     status = READY
     for b in range(start, stop):
-        waiting[b] = False
-        if turn[b] == NOTHING:
+        task = turn[b]
+        if task == NOTHING:
             continue
+        turn[b] = NOTHING
         game, random = load(games, b), rows[b, RANDOM_STATE]
         seat, phase = np.int64(rows[b, SEAT]), np.int64(rows[b, PHASE])
         tries = np.int64(rows[b, TRIES])
-        trail = rows[b, TRAIL] if turn[b] == AGENT else _ZERO
+        trail = rows[b, TRAIL] if task == AGENT else _ZERO
         is_forfeited = False
         hole = -1
 
         # 1. The first turn: the learner's action, the action of an agent, or none.
-        if turn[b] != AGENT:
+        if task != AGENT:
             reward[b] = 0.0
             for i in range(NUM_RESULTS):
                 results[b, i] = 0
-        if turn[b] == LEARNER or turn[b] == AGENT:
+        if task in (LEARNER, AGENT):
             hole = hole_of(rules, game.player, actions[b])
-        if turn[b] == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
+        if task == LEARNER and not (legal_holes(rules, game) >> hole) & 1:
             is_forfeited = illegal == LOSE
             random, hole = _answer(rules, game, RANDOM, random)
 
-        is_beginning = turn[b] == RESTART
-        while turn[b] != SHOW:
+        is_beginning = task == RESTART
+        while task != SHOW:
             # 2. A turn, and the result of an episode that it ends. An episode that ends before the learner's
             # first turn has no result and is replaced by another.
             if hole >= 0:
@@ -281,23 +280,23 @@ def duel_step(
                 trail = BEGAN
                 given = np.int64(rows[b, GIVEN_SEAT])
                 random, seat = _seated(given - 1 if given else seat_mode, seat, random)
-                random, opponent = _drawn_opponent(chances, random)
+                random, opponent = _drawn_opponent(opponents, random)
                 rows[b, OPPONENT] = np.uint64(opponent)
                 phase, is_beginning = OPENING, False
             if phase == OVER:
                 break
 
-            # 4. The learner is to move, or an opponent, who is called from Python or plays here.
+            # 4. The learner or an opponent is to move. The opponent is called from Python or plays here.
             if game.player == seat:
                 phase, tries = PLAYING, 0
                 rows[b, IS_GIVEN] = rows[b, GIVEN_SEAT] = _ZERO
                 break
-            code = codes[np.int64(rows[b, OPPONENT])]
-            if code == ASKED:
-                waiting[b] = True
+            kind = opponents[np.int64(rows[b, OPPONENT]), 0]
+            if kind == ASKED:
+                turn[b] = AGENT
                 status = max(status, ASKING)
                 break
-            random, hole = _answer(rules, game, code, random)
+            random, hole = _answer(rules, game, kind, random)
 
         # 5. The learner's mask and observation.
         save(games, b, game)

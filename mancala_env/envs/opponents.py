@@ -6,30 +6,26 @@ as an opponent's error or Ctrl-C, leaves the state unchanged.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mancala_env import agents
-from mancala_env._util.checks import one_of
+from mancala_env._util.checks import one_of, whole_actions
 from mancala_env.agents import Agent
 from mancala_env.agents.scripted import GreedyAgent, RandomAgent
-from mancala_env.engine.episode import Rounds, encode_episode
-from mancala_env.engine.holdout import OpeningSet
+from mancala_env.engine.episode import Rounds
 from mancala_env.engine.jit.threads import num_threads_of, run_in_slices
 from mancala_env.engine.state import NORTH, NUM_COLUMNS, SOUTH, encode
 from mancala_env.engine.turn import first_illegal
 from mancala_env.envs import kernels
-from mancala_env.envs.options import EnvOptions, FirstPlayer, Illegal, Reward, Seat
+from mancala_env.envs.options import EnvOptions, starting_game
 from mancala_env.errors import IllegalMove, InvalidArgument
-from mancala_env.observations import Observer
-from mancala_env.rulesets import Ruleset
 
-SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT, "other": kernels.OTHER_SEAT}
-_SEATS_TO_ASK_FOR: Sequence[Seat] = get_args(Seat)
+_SEATS = {"south": SOUTH, "north": NORTH, "random": kernels.RANDOM_SEAT}
 _ILLEGAL = {"raise": kernels.RAISE, "lose": kernels.LOSE, "random": kernels.PLAY_RANDOM}
 # Agents whose turns a kernel plays. Others, and subclasses of these, are called from Python.
-_CODES: dict[type[Agent], int] = {RandomAgent: kernels.RANDOM, GreedyAgent: kernels.GREEDY}
+_KINDS: dict[type[Agent], int] = {RandomAgent: kernels.RANDOM, GreedyAgent: kernels.GREEDY}
 
 
 class _Now(NamedTuple):
@@ -65,58 +61,43 @@ class Duel:
 
     def __init__(
         self,
-        ruleset: Ruleset,
+        options: EnvOptions,
         num_games: int,
         *,
-        opponents: Sequence[Agent],
-        seat: str = "south",
-        rounds: Rounds = 1,
-        reward: Reward = "outcome",
-        first_player: FirstPlayer = 0,
-        opening_turns: int = 0,
-        opening_set: OpeningSet = "all",
-        illegal: Illegal = "raise",
-        observer: Observer,
         autoreset: bool = False,
+        alternates_seats: bool = False,
         num_threads: int | None = None,
     ) -> None:
         """Set up the games; then call :meth:`reset`.
 
         Args:
-            ruleset: The ruleset.
+            options: Options of the environment.
             num_games: B.
-            opponents: At least one agent that plays the ruleset.
-            seat: The learner's seat: "south", "north", "random", or "other" to change it after each episode.
-            rounds: See :class:`mancala_env.envs.options.EnvOptions`, here and below.
-            reward: "outcome" or "margin".
-            first_player: Who starts round 1.
-            opening_turns: Number of random turns before an episode begins.
-            opening_set: "all" openings, or only those for "training".
-            illegal: Effect of an illegal action.
-            observer: Writer of the learner's observations.
             autoreset: Whether the next episode starts within the step that ends one.
+            alternates_seats: Whether the learner's seat changes after each episode; half of the learners
+                start as South. Otherwise the option `seat` decides.
             num_threads: CPU threads; None uses every core that this process may use.
 
         Raises:
-            InvalidArgument: An argument is out of range.
+            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+            InvalidArgument: The observation or the number of threads is invalid.
             MancalaError: An opponent cannot play that number of rounds.
         """
-        self.ruleset, self.num_games = ruleset, num_games
-        self.rounds: Rounds = rounds
-        self.observer, self.num_actions = observer, ruleset.num_actions(rounds)
-        self.is_raising = one_of("illegal", illegal, tuple(_ILLEGAL)) == "raise"
+        self.ruleset = ruleset = options.ruleset
+        self.num_games = num_games
+        self.rounds: Rounds = options.rounds
+        self.is_raising = options.illegal == "raise"
+        self.observer, self.num_actions = options.observer(), ruleset.num_actions(options.rounds)
+        seat = kernels.OTHER_SEAT if alternates_seats else _SEATS[options.seat]
         self._settings = kernels.encode_settings(
-            ruleset,
-            encode_episode(rounds, first_player, opening_turns, reward, opening_set),
-            SEATS[one_of("seat", seat, tuple(SEATS))],
-            _ILLEGAL[illegal],
-            autoreset,
+            ruleset, options.episode, seat, _ILLEGAL[options.illegal], autoreset
         )
         self._rules = encode(ruleset)
         self._num_threads = num_threads_of(num_threads)
         games = np.zeros((num_games, NUM_COLUMNS), np.uint64)
         rows = np.zeros((num_games, kernels.NUM_ROW_COLUMNS), np.uint64)
-        rows[:, kernels.SEAT] = np.arange(num_games) % 2  # the seat "other" changes this
+        rows[:, kernels.SEAT] = np.arange(num_games) % 2  # OTHER_SEAT changes this
         self._now = _Now(
             games,
             rows,
@@ -124,16 +105,14 @@ class Duel:
             results=np.zeros((num_games, kernels.NUM_RESULTS), np.int64),
             reward=np.zeros(num_games),
             legal_mask=np.zeros((num_games, self.num_actions), np.int8),
-            observation=observer.empty(num_games),
+            observation=self.observer.empty(num_games),
         )
         self._spare: _Now | None = None
         self.final_games = games.copy()
-        self.final_observation = observer.empty(num_games)
-        self._is_passing = observer.passing(self.final_observation) is not None
-        self._nobodys = np.zeros(num_games, np.int64)
-        self._all_learn = np.full(num_games, kernels.LEARNER, np.int8)
+        self.final_observation = self.observer.empty(num_games)
+        self._is_passing = self.observer.passing(self.final_observation) is not None
         self.opponents: list[Agent] = []
-        self.set_opponents(opponents)
+        self.set_opponents([agents.make(one, ruleset, num_threads=num_threads) for one in options.opponents])
 
     @property
     def games(self) -> np.ndarray:
@@ -174,26 +153,6 @@ class Duel:
     def truncated(self) -> np.ndarray:
         """Whether only the limit of 1,000 rounds ended a match (RULES 5.4), bool `[B]`."""
         return self.results[:, kernels.TRUNCATED] != 0
-
-    @property
-    def forfeited(self) -> np.ndarray:
-        """Whether an illegal action of the learner ended the episode, bool `[B]`."""
-        return self.results[:, kernels.FORFEITED] != 0
-
-    @property
-    def winner(self) -> np.ndarray:
-        """The winner of the episode, int64 `[B]`: 0, 1, or -1 for a draw."""
-        return self.results[:, kernels.WINNER].copy()
-
-    @property
-    def last_seats(self) -> np.ndarray:
-        """The learner's seat in the episode that ended, int64 `[B]`."""
-        return self.results[:, kernels.LAST_SEAT].copy()
-
-    @property
-    def final_counts(self) -> np.ndarray:
-        """The last counts of South and North, int16 `[B, 2]`."""
-        return self.results[:, kernels.SOUTH_COUNT :].astype(np.int16)
 
     @property
     def met(self) -> np.ndarray:
@@ -243,17 +202,16 @@ class Duel:
         if before:
             place = np.array([self.opponents.index(one) if one in self.opponents else 0 for one in before])
             self._now.rows[:, kernels.OPPONENT] = place[met]
-        self._codes = np.array([_CODES.get(type(agent), kernels.ASKED) for agent in self.opponents], np.int64)
         shares = np.ones(len(present)) if weights is None else np.asarray(weights, np.float64)
-        self._chances = np.ones(len(self.opponents))
-        self._chances[: len(present)] = np.cumsum(shares) / shares.sum()
-        self._chances[len(present) - 1 :] = 1.0
+        self._encoded_opponents = np.ones((len(self.opponents), 2))
+        self._encoded_opponents[:, 0] = [_KINDS.get(type(one), kernels.ASKED) for one in self.opponents]
+        self._encoded_opponents[: len(present) - 1, 1] = (np.cumsum(shares) / shares.sum())[:-1]
 
     def reset(
         self,
         seeds: Sequence[int | None] | None = None,
         where: np.ndarray | None = None,
-        starts: Sequence[np.ndarray | None] | None = None,
+        positions: Sequence[Any] | None = None,
         seats: Sequence[str | None] | None = None,
     ) -> None:
         """Start new episodes.
@@ -261,32 +219,33 @@ class Duel:
         Args:
             seeds: `[B]`, random seed of each game; None keeps its generator.
             where: bool `[B]`, the games to reset; None resets all.
-            starts: `[B]`, start of each game, uint64 `[1, NUM_COLUMNS]`; None is the start of round 1.
+            positions: `[B]`, start of each game, a Position or its text; None is the start of round 1.
             seats: `[B]`, the learner's seat in this episode; None uses the seat of the constructor.
 
         Raises:
-            InvalidArgument: An opponent ends every episode before the learner's first turn. Nothing has
-                changed.
+            InvalidPosition: An episode cannot start from a position. Nothing has changed.
+            InvalidArgument: A seat is invalid, or an opponent ends every episode before the learner's first
+                turn. Nothing has changed.
         """
+        given = [
+            None if one is None else starting_game(self.ruleset, self.rounds, one)[0]
+            for one in positions or [None] * self.num_games
+        ]
+        own_seats = [one_of("seat", seat, (None, *_SEATS)) for seat in seats or [None] * self.num_games]
         work = self._copy()
-        rows, given = work.rows, work.starts.copy()
-        wanted = range(self.num_games) if where is None else np.flatnonzero(where)
-        for b in map(int, wanted):
-            if seeds is not None and seeds[b] is not None:
-                rows[b, kernels.RANDOM_STATE] = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)[
-                    0
-                ]
-            start, seat = starts and starts[b], seats and seats[b]
-            if start is not None:
-                given[b] = start[0]
-            rows[b, kernels.IS_GIVEN] = start is not None
-            rows[b, kernels.GIVEN_SEAT] = (
-                0 if seat is None else SEATS[one_of("seat", seat, _SEATS_TO_ASK_FOR)] + 1
-            )
-            rows[b, kernels.TRIES] = 0
+        rows, starts = work.rows, work.starts.copy()
         turn = np.full(self.num_games, kernels.SHOW, np.int8)
-        turn[wanted if where is not None else slice(None)] = kernels.RESTART
-        self._take_over(work._replace(starts=given), self._nobodys, turn)
+        turn[slice(None) if where is None else where] = kernels.RESTART
+        for b in np.flatnonzero(turn == kernels.RESTART).tolist():
+            if seeds is not None and seeds[b] is not None:
+                drawn = np.random.SeedSequence(seeds[b]).generate_state(1, np.uint64)
+                rows[b, kernels.RANDOM_STATE] = drawn[0]
+            if given[b] is not None:
+                starts[b] = given[b]
+            rows[b, kernels.IS_GIVEN] = given[b] is not None
+            rows[b, kernels.GIVEN_SEAT] = 0 if own_seats[b] is None else _SEATS[own_seats[b]] + 1
+            rows[b, kernels.TRIES] = 0
+        self._take_over(work._replace(starts=starts), np.zeros(self.num_games, np.int64), turn)
 
     def step(self, actions: np.ndarray | Sequence[int], restart: np.ndarray | None = None) -> None:
         """Play the learner's turn in every game, then opponents' until the learner is to move again.
@@ -299,40 +258,31 @@ class Duel:
             IllegalMove: An action of the learner or of an opponent is illegal or outside the action space.
                 The message names the game. Nothing has changed.
         """
-        actions = self._integers(actions)
-        turn = self._all_learn
+        turn = np.full(self.num_games, kernels.LEARNER, np.int8)
         if restart is not None:
-            turn = np.where(restart, kernels.RESTART, kernels.LEARNER).astype(np.int8)
-        self._check(actions, turn)
+            turn[restart] = kernels.RESTART
+        actions = self._checked(actions, turn == kernels.LEARNER)
         self._take_over(self._copy(), actions, turn)
 
-    def _integers(self, actions: np.ndarray | Sequence[int]) -> np.ndarray:
-        """Return the actions as int64 `[B]`: kernels do not check the length of arrays."""
-        chosen, num_games = np.asarray(actions), len(self._all_learn)
-        if chosen.shape != (num_games,) or not np.issubdtype(chosen.dtype, np.integer):
-            raise IllegalMove(
-                f"actions must be {num_games} integers, not {chosen.dtype} of shape {chosen.shape}"
-            )
-        return np.ascontiguousarray(chosen, np.int64)
-
-    def _check(self, actions: np.ndarray, turn: np.ndarray) -> None:
-        learns = turn == kernels.LEARNER
-        wrong = learns & ((actions < 0) | (actions >= self.num_actions))
-        if wrong.any():
-            b = int(np.flatnonzero(wrong)[0])
-            raise IllegalMove(f"game {b}: action {actions[b]} is not one of 0 to {self.num_actions - 1}")
-        if not self.is_raising:
-            return
-        b = first_illegal(self._rules, self.games, actions, learns, self.num_actions)
+    def _checked(self, actions: np.ndarray | Sequence[int], learns: np.ndarray) -> np.ndarray:
+        """Return the actions as int64 `[B]`; those of the games where the learner plays are checked."""
+        chosen = whole_actions("actions must be", actions, self.num_games)
+        wrong = np.flatnonzero(learns & ((chosen < 0) | (chosen >= self.num_actions)))
+        if len(wrong):
+            b = wrong[0]
+            raise IllegalMove(f"game {b}: action {chosen[b]} is not one of 0 to {self.num_actions - 1}")
+        b = first_illegal(self._rules, self.games, chosen, learns & self.is_raising, self.num_actions)
         if b >= 0:
             raise IllegalMove(
-                f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {actions[b]}; legal "
+                f"game {b}: {('South', 'North')[self.seats[b]]} cannot play action {chosen[b]}; legal "
                 f"actions: {', '.join(str(a) for a in np.flatnonzero(self.legal_mask[b]))}"
             )
+        return chosen
 
     def play_one(self, action: int) -> None:
         """Play a step of a single game; the action has been checked."""
-        self._take_over(self._copy(), np.array([action], np.int64), self._all_learn)
+        turn = np.array([kernels.LEARNER], np.int8)
+        self._take_over(self._copy(), np.array([action], np.int64), turn)
 
     def _copy(self) -> _Now:
         """Return the arrays that a step writes: copies of the state, new arrays for its results.
@@ -358,10 +308,8 @@ class Duel:
 
     def _take_over(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> None:
         """Play in every game as `turn` says, on copies, and make them the state."""
-        waiting = np.empty(self.num_games, np.bool_)
-        while (status := self._advance(after, actions, turn, waiting)) == kernels.ASKING:
-            actions = self._ask(after, waiting)
-            turn = np.where(waiting, kernels.AGENT, kernels.NOTHING).astype(np.int8)
+        while (status := self._advance(after, actions, turn)) == kernels.ASKING:
+            actions = self._ask(after, turn == kernels.AGENT)
         if status == kernels.STUCK:
             names = ", ".join(agent.spec for agent in self.opponents)
             raise InvalidArgument(
@@ -376,12 +324,11 @@ class Duel:
             )
         self._spare, self._now = self._now, after
 
-    def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray, waiting: np.ndarray) -> int:
+    def _advance(self, after: _Now, actions: np.ndarray, turn: np.ndarray) -> int:
         """Play in every game as `turn` says; return the status of kernels.duel_step."""
         arguments = (
             self._settings,
-            self._codes,
-            self._chances,
+            self._encoded_opponents,
             after.games,
             after.rows,
             after.starts,
@@ -393,7 +340,6 @@ class Duel:
             self.final_observation if self._is_passing else None,
             after.legal_mask,
             after.observation if self._is_passing else None,
-            waiting,
         )
         if self.num_games == 1:
             return kernels.duel_step(*arguments, 0, 1)
@@ -402,7 +348,7 @@ class Duel:
         )
         if (after.rows[:, kernels.PHASE] == kernels.HOPELESS).any():
             return kernels.STUCK
-        return kernels.ASKING if waiting.any() else kernels.READY
+        return kernels.ASKING if (turn == kernels.AGENT).any() else kernels.READY
 
     def _ask(self, after: _Now, waiting: np.ndarray) -> np.ndarray:
         """Return the actions of opponents in the games that wait for one, int64 `[B]`."""
@@ -413,47 +359,10 @@ class Duel:
         met = rows[asked, kernels.OPPONENT]
         for i in np.unique(met).tolist():
             agent, where = self.opponents[i], asked[met == i]
-            chosen = np.asarray(agent.act_seeded(games[where], seeds[where]))
-            if chosen.shape != where.shape or not np.issubdtype(chosen.dtype, np.integer):
-                raise IllegalMove(
-                    f"opponent {agent.spec} must choose {len(where)} integers, not {chosen.dtype} of shape "
-                    f"{chosen.shape}"
-                )
-            actions[where] = chosen
+            chosen = agent.act_seeded(games[where], seeds[where])
+            actions[where] = whole_actions(f"opponent {agent.spec} must choose", chosen, len(where))
         b = first_illegal(self._rules, games, actions, waiting, self.num_actions)
         if b >= 0:
             agent = self.opponents[int(rows[b, kernels.OPPONENT])]
             raise IllegalMove(f"game {b}: opponent {agent.spec} chose the illegal action {actions[b]}")
         return actions
-
-
-def make_duel(
-    options: EnvOptions, num_games: int, *, autoreset: bool = False, num_threads: int | None = None
-) -> Duel:
-    """Make the games of an environment.
-
-    Args:
-        options: Options of the environment.
-        num_games: B.
-        autoreset: Whether the next episode starts within the step that ends one.
-        num_threads: CPU threads; None uses every core that this process may use.
-
-    Raises:
-        InvalidSpec: An opponent is unknown, or cannot play the ruleset.
-        InvalidArgument: The observation or the number of threads is invalid.
-    """
-    return Duel(
-        options.ruleset,
-        num_games,
-        opponents=[agents.make(one, options.ruleset, num_threads=num_threads) for one in options.opponents],
-        seat=options.seat,
-        rounds=options.rounds,
-        reward=options.reward,
-        first_player=options.first_player,
-        opening_turns=options.opening_turns,
-        opening_set=options.opening_set,
-        illegal=options.illegal,
-        observer=options.observer(),
-        autoreset=autoreset,
-        num_threads=num_threads,
-    )

@@ -1,6 +1,5 @@
 """EnvOptions, the checked arguments of every environment; shared checks of resets and render modes."""
 
-import difflib
 import importlib.util
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from mancala_env.engine.episode import EpisodeSettings, Rounds, encode_episode
 from mancala_env.engine.holdout import OpeningSet
 from mancala_env.engine.validation import check_running
 from mancala_env.envs.families import ruleset_of
-from mancala_env.errors import InvalidArgument, InvalidPosition
+from mancala_env.errors import InvalidArgument, InvalidPosition, did_you_mean
 from mancala_env.games.position import Position
 from mancala_env.observations import ObservationKind, Observer
 from mancala_env.rulesets import Ruleset
@@ -57,22 +56,39 @@ class OpponentOptions(GameOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
-    """The arguments of an environment, checked.
+    """The arguments that the constructors of environments share, checked.
+
+    The environments for two learners, ``layli_goobalay_v0``, ``leyla_v0`` and ``gabata_v0``, lack `opponent`,
+    `seat` and `illegal`.
 
     Attributes:
         ruleset: The ruleset.
-        rounds: Most rounds of an episode, or "match" to play until the match is over.
-        reward: "outcome" (+1, 0, -1) or "margin" (lead in the last count over all seeds).
-        first_player: Who starts round 1: 0 South, 1 North, or "random" for a draw at each reset.
-        opening_turns: Number of uniformly random turns before the episode begins.
-        opening_set: "all" openings, or only those for "training", which no evaluation uses.
-        observation: Kind of observation, such as "board"; see :mod:`mancala_env.observations`.
-        flatten: Whether an observation is one vector, whatever its kind.
-        render_mode: None, "ansi", "svg", "rgb_array" or "human".
-        opponent: An agent or its spec; one of a list is drawn for each episode.
-        seat: The learner's seat: "south", "north", or "random" for a draw at each reset.
-        illegal: Effect of an illegal action: "raise" an IllegalMove, "lose" the episode, or play a "random"
-            legal action instead.
+        rounds: Most rounds of an episode (1 by default), or "match" to play until the match is over.
+        reward: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last count over all
+            seeds.
+        first_player: Who starts round 1: 0 South (the default), 1 North, or "random" for a draw at each
+            reset.
+        opening_turns: Number of uniformly random turns before the episode begins: 4 by default, 0 in
+            environments for two learners.
+        opening_set: "all" openings (the default), or only those for "training", which no evaluation uses.
+        observation: "board" (the default), or what each action leads to: "afterstates", "replies", "lines",
+            "leaves" or "values"; see :mod:`mancala_env.observations`.
+        flatten: Whether an observation is one vector, whatever its kind (False by default).
+        render_mode: What ``render()`` returns: None (the default), "ansi", "svg", "rgb_array" or "human".
+        opponent: An agent or its spec, such as "random" (the default), "greedy" or the path of a checkpoint.
+            Of a list, one is drawn for each episode.
+        seat: The learner's seat: "south" (the default), "north", or "random" for a draw at each reset.
+        illegal: Effect of an illegal action: "raise" an IllegalMove (the default), "lose" the episode, or
+            play a "random" legal action instead.
+
+    Raises:
+        UnknownOption: An argument is unknown; the message suggests a name.
+        InvalidRuleset: The ruleset is unknown, or belongs to another game.
+        InvalidSpec: An opponent is unknown, or cannot play the ruleset.
+        NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
+        UnknownRenderMode: The render mode is unknown.
+        MissingRenderer: A package that the render mode needs is not installed.
+        InvalidArgument: Another argument is out of range; the message says what is valid.
     """
 
     ruleset: Ruleset
@@ -103,12 +119,6 @@ class EnvOptions:
             known: Names of all arguments of the environment.
             ruleset: The ruleset or its name; None is the default of the game.
             game: The game whose rulesets are allowed; None allows all.
-
-        Raises:
-            UnknownOption: A keyword is unknown; the message suggests a name.
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            MissingRenderer: A package that the render mode needs is not installed.
-            InvalidArgument: An option is out of range.
         """
         refuse_unknown("unexpected keyword argument", keywords, known)
         return cls(ruleset=ruleset_of(game, ruleset), **keywords)
@@ -166,21 +176,11 @@ class UnknownOption(InvalidArgument, TypeError):
 
 
 def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise an error for unknown names.
-
-    Args:
-        what: Start of the message.
-        given: Names to check.
-        known: Known names.
-
-    Raises:
-        UnknownOption: A name is unknown; the message suggests similar names and lists all.
-    """
+    """Raise an UnknownOption for the first unknown name, with a message that begins with `what`."""
     names = tuple(known)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
-            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            hint = did_you_mean(name, names)
             raise UnknownOption(f"{what} {name!r}; {hint}the names are: {', '.join(names)}")
 
 
@@ -200,22 +200,16 @@ def reset_options(options: Mapping[str, Any] | None, known: Iterable[str]) -> di
 
 
 def first_seed(seed: int | None, generator: np.random.Generator) -> int:
-    """Return the seed of an environment's first episode when `reset` gets no seed.
+    """Return the seed of the first episode of an environment whose `reset` gets no seed.
 
-    Args:
-        seed: `np_random_seed` of the environment; None or -1 if a caller replaced its generator.
-        generator: `np_random` of the environment, from which the seed is drawn in that case.
+    It is `np_random_seed` of the environment. That is None or -1 if a caller replaced the generator; the seed
+    is then drawn from the generator.
     """
     return int(generator.integers(2**63)) if seed is None or seed < 0 else seed
 
 
 def starting_game(ruleset: Ruleset, rounds: Rounds, position: Any) -> np.ndarray:
-    """Return the game of a position to start an episode from, uint64 `[1, NUM_COLUMNS]`.
-
-    Args:
-        ruleset: Ruleset of the environment.
-        rounds: Rounds of the environment.
-        position: A Position, or its text.
+    """Return the game of a Position, or of its text, to start an episode from, uint64 `[1, NUM_COLUMNS]`.
 
     Raises:
         InvalidPosition: It is not a position, has another ruleset, is over, or no episode can start from it.

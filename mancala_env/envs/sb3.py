@@ -20,14 +20,14 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from mancala_env._util.checks import seed_of, whole
 from mancala_env.engine.state import MOST_GAMES
+from mancala_env.envs import kernels
 from mancala_env.envs.drawing import seen_of, tiles_of
-from mancala_env.envs.opponents import make_duel
+from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
     EnvOptions,
     OpponentOptions,
     UnknownRenderMode,
     reset_options,
-    starting_game,
 )
 from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position
@@ -112,11 +112,7 @@ class MancalaVecEnv(GamesVecEnv):
                 Algorithms without action masks learn with ``illegal="random"``.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            UnknownOption: A keyword argument is unknown; the message suggests a name.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what is valid.
+            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         if (render_mode := options.get("render_mode")) not in (None, "rgb_array"):
             raise UnknownRenderMode(f"render_mode must be None or 'rgb_array', not {render_mode!r}")
@@ -124,12 +120,8 @@ class MancalaVecEnv(GamesVecEnv):
         checked = EnvOptions.checked({"seat": "random", **options}, known, ruleset)
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
-        self._duel = make_duel(
-            checked,
-            whole("num_envs", num_envs, 1, MOST_GAMES),
-            autoreset=True,
-            num_threads=num_threads,
-        )
+        num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
+        self._duel = Duel(checked, num_envs, autoreset=True, num_threads=num_threads)
         space, num_actions = self._duel.observer.space, self._duel.num_actions
         super().__init__(num_envs, space, spaces.Discrete(num_actions))
         self.metadata |= {"render_modes": ["rgb_array"], "render_fps": 2}
@@ -157,12 +149,8 @@ class MancalaVecEnv(GamesVecEnv):
         options = [reset_options(one, ("position", "seat")) for one in given]
         if len(options) != self.num_envs:
             raise InvalidArgument(f"options must be one dict or {self.num_envs} of them, not {len(options)}")
-        starts = [
-            starting_game(self.ruleset, self._duel.rounds, one["position"]) if "position" in one else None
-            for one in options
-        ]
-        seats = [one.get("seat") for one in options]
-        self._duel.reset(seeds, starts=starts, seats=seats)
+        positions, seats = ([one.get(name) for one in options] for name in ("position", "seat"))
+        self._duel.reset(seeds, positions=positions, seats=seats)
         self._lengths[:] = 0
         self._is_reset = True
         self._reset_seeds()
@@ -186,21 +174,19 @@ class MancalaVecEnv(GamesVecEnv):
         done, rewards = duel.done, duel.reward.astype(np.float32)
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        ended = np.flatnonzero(done)
-        if len(ended):
-            truncated, winner, seconds = duel.truncated, duel.winner, time.time() - self._started
-            counts, forfeited, seats = duel.final_counts, duel.forfeited, duel.last_seats
-            for b in ended:
-                infos[b] = {
-                    "terminal_observation": duel.final_observation[b].copy(),
-                    "TimeLimit.truncated": bool(truncated[b]),
-                    "counts": counts[b].copy(),
-                    "winner": winner[b],
-                    "illegal": bool(forfeited[b]),
-                    "seat": seats[b],
-                    "episode": {"r": float(rewards[b]), "l": int(self._lengths[b]), "t": round(seconds, 6)},
-                }
-            self._lengths[ended] = 0
+        seconds = round(time.time() - self._started, 6)
+        for b in np.flatnonzero(done):
+            result = duel.results[b]
+            infos[b] = {
+                "terminal_observation": duel.final_observation[b].copy(),
+                "TimeLimit.truncated": bool(result[kernels.TRUNCATED]),
+                "counts": result[kernels.SOUTH_COUNT :].astype(np.int16),
+                "winner": result[kernels.WINNER],
+                "illegal": bool(result[kernels.FORFEITED]),
+                "seat": result[kernels.LAST_SEAT],
+                "episode": {"r": float(rewards[b]), "l": int(self._lengths[b]), "t": seconds},
+            }
+        self._lengths[done] = 0
         return duel.observation, rewards, done, infos
 
     def action_masks(self) -> np.ndarray:

@@ -5,24 +5,20 @@ The Gymnasium environments refuse illegal actions. So their action spaces sample
 and ``MultiDiscrete`` spaces.
 """
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from mancala_env.envs.options import RENDER_MODES
 from mancala_env.observations import Observer
 
 
 def metadata_of(declared: Mapping[str, Any], observer: Observer) -> dict[str, Any]:
-    """Return the metadata of an environment: those of its class, render modes and kind of observation."""
-    return {
-        **declared,
-        "render_modes": list(RENDER_MODES),
-        "observation": observer.kind,
-        "observation_version": observer.version,
-    }
+    """Return a copy of the metadata of an environment's class, with the kind of observation."""
+    own = {"observation": observer.kind, "observation_version": observer.version}
+    return copy.deepcopy(dict(declared)) | own
 
 
 class LegalDiscrete(spaces.Discrete):

@@ -11,15 +11,15 @@ from gymnasium.vector.utils import batch_space
 from mancala_env._util.checks import is_whole, mask, seed_of, whole
 from mancala_env.agents import Agent
 from mancala_env.engine.state import MOST_GAMES
+from mancala_env.envs import kernels
 from mancala_env.envs.drawing import MOST_IN_A_WINDOW, Screen, Seen, draw, seen_of
-from mancala_env.envs.opponents import make_duel
+from mancala_env.envs.opponents import Duel
 from mancala_env.envs.options import (
     RENDER_MODES,
     EnvOptions,
     OpponentOptions,
     first_seed,
     reset_options,
-    starting_game,
     warn_of_no_render_mode,
 )
 from mancala_env.envs.spaces import LegalDiscrete, LegalMultiDiscrete, metadata_of
@@ -74,33 +74,11 @@ class MancalaVectorEnv(VectorEnv):
             game: The game whose rulesets are allowed; None allows all.
             autoreset_mode: An ``AutoresetMode``, or its value: "SameStep", "NextStep" or "Disabled".
             num_threads: CPU threads; None uses every core that this process may use.
-            options: Any of these; draws are separate for each game:
-
-                - ``opponent``: an agent or its spec, such as "random" (the default), "greedy" or the path of
-                  a checkpoint. Of a list, one is drawn for each episode.
-                - ``seat``: the learner's seat: "south" (the default), "north", or "random" for a draw at each
-                  reset.
-                - ``rounds``: most rounds of an episode (1), or "match" to play until the match is over.
-                - ``reward``: "outcome" for +1, 0 or -1 (the default), or "margin" for the lead in the last
-                  count over all seeds.
-                - ``first_player``: who starts round 1: 0 South (the default), 1 North, or "random" for a
-                  draw at each reset.
-                - ``opening_turns``: uniformly random turns before the episode begins (4).
-                - ``opening_set``: "all" openings (the default), or only those for "training", which no
-                  evaluation uses.
-                - ``illegal``: effect of an illegal action: "raise" an IllegalMove (the default), "lose" the
-                  episode, or play a "random" legal action instead.
-                - ``observation``: "board" (the default), or what each action leads to: "afterstates",
-                  "replies", "lines", "leaves" or "values"; see :mod:`mancala_env.observations`.
-                - ``flatten``: whether an observation is one vector, whatever its kind (False).
-                - ``render_mode``: None, "ansi", "svg", "rgb_array" or "human"; see :meth:`render`.
+            options: The options of :class:`mancala_env.envs.gym.MancalaEnv`. Draws are separate for each
+                game.
 
         Raises:
-            InvalidRuleset: The ruleset is unknown, or belongs to another game.
-            UnknownOption: A keyword argument is unknown; the message suggests a name.
-            NoValueNetwork: The observation is "values", and no value network of the ruleset is bundled.
-            InvalidSpec: An opponent is unknown, or cannot play the ruleset.
-            ValueError: Another argument is out of range; the message says what is valid.
+            MancalaError: An argument is invalid; see :class:`mancala_env.envs.options.EnvOptions`.
         """
         known = (*_OWN_ARGUMENTS, *OpponentOptions.__annotations__)
         checked = EnvOptions.checked(options, known, ruleset, game)
@@ -108,12 +86,8 @@ class MancalaVectorEnv(VectorEnv):
         self.ruleset = checked.ruleset
         self.render_mode = checked.render_mode
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self._duel = make_duel(
-            checked,
-            self.num_envs,
-            autoreset=self.autoreset_mode == AutoresetMode.SAME_STEP,
-            num_threads=num_threads,
-        )
+        is_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
+        self._duel = Duel(checked, self.num_envs, autoreset=is_same_step, num_threads=num_threads)
         num_actions = self._duel.num_actions
         self._legal_actions = LegalMultiDiscrete(self.num_envs, num_actions)
         self.action_space = self._legal_actions
@@ -178,16 +152,14 @@ class MancalaVectorEnv(VectorEnv):
                 raise InvalidArgument("reset_mask must be true for at least one game")
             if not (where | self._has_started).all():
                 raise ResetNeeded("no episode is running; call reset() without a reset_mask first")
-        starts = seats = None
-        if "position" in given:
-            starts = [
-                starting_game(self.ruleset, self._duel.rounds, position)
-                for position in self._each("position", given["position"])
-            ]
-        if "seat" in given:
-            seats = self._each("seat", given["seat"])
-        seeds = self._seed_games(seed, where)
-        self._duel.reset(seeds, where, starts, seats)
+        positions = self._each("position", given.get("position"))
+        seats = self._each("seat", given.get("seat"))
+        seeds = self._seeds_of(seed, where)
+        self._duel.reset(seeds, where, positions, seats)
+        if is_whole(seed):
+            super().reset(seed=seeds[0])  # sets np_random and its seed
+        if seed is not None:
+            self._seeds = None if is_whole(seed) else tuple(seeds)
         self._has_started |= where
         if self._screen is not None:
             self._show()
@@ -271,13 +243,10 @@ class MancalaVectorEnv(VectorEnv):
             raise InvalidArgument(f"{name} must be one for all games or {self.num_envs}, not {len(value)}")
         return value
 
-    def _seed_games(self, seed: Any, where: np.ndarray) -> list[int | None]:
-        """Return the seed of each game, and set `np_random_seed`."""
+    def _seeds_of(self, seed: Any, where: np.ndarray) -> list[int | None]:
+        """Return the seed of each game for the argument of `reset`; None keeps the game's generator."""
         if is_whole(seed):
-            seed = whole("seed", seed, 0)
-            super().reset(seed=seed)  # sets np_random and its seed
-            self._seeds = None
-            return [seed + b for b in range(self.num_envs)]
+            return [whole("seed", seed, 0) + b for b in range(self.num_envs)]
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
         elif isinstance(seed, list | tuple | np.ndarray) and len(seed) == self.num_envs:
@@ -291,8 +260,6 @@ class MancalaVectorEnv(VectorEnv):
             first = first_seed(super().np_random_seed, self.np_random)
             for b in unseeded:
                 seeds[b] = first + b
-        if seed is not None:
-            self._seeds = tuple(seeds)
         return seeds
 
     def _infos(self, where: np.ndarray) -> dict[str, Any]:
@@ -301,17 +268,21 @@ class MancalaVectorEnv(VectorEnv):
 
     def _endings(self, done: np.ndarray) -> dict[str, Any]:
         """Return the outcomes of the episodes that have ended."""
-        duel = self._duel
-        ending = {"counts": duel.final_counts, "winner": duel.winner, "illegal": duel.forfeited}
+        results = self._duel.results
+        ending = {
+            "counts": results[:, kernels.SOUTH_COUNT :].astype(np.int16),
+            "winner": results[:, kernels.WINNER],
+            "illegal": results[:, kernels.FORFEITED] != 0,
+        }
         return self._named(ending, done)
 
     def _final_infos(self, done: np.ndarray) -> dict[str, Any]:
         """Return the infos of the episodes that have ended, in the layout of SyncVectorEnv."""
         duel = self._duel
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for b, last in zip(np.flatnonzero(done), duel.final_observation[done]):
-            final_obs[b] = last
-        last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.last_seats}
+        for b in np.flatnonzero(done):
+            final_obs[b] = duel.final_observation[b].copy()
+        last = {"action_mask": np.zeros_like(duel.legal_mask), "seat": duel.results[:, kernels.LAST_SEAT]}
         final_info = self._named(last, done) | self._endings(done)
         return self._named({"final_obs": final_obs}, done) | {
             "final_info": final_info,

@@ -4,6 +4,7 @@ Symbols: H holes, F features, B games. Features are seen from one player: index 
 i, with their own row first, in sowing order. So a position looks the same from both seats.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.jit.threads import run_in_slices
 from mancala_env.engine.state import (
     LOAN,
-    NUM_COLUMNS,
     SOUTH,
     TERRITORY,
     State,
@@ -43,6 +43,15 @@ class Part(NamedTuple):
     meaning: str
 
 
+def parts_of(layout: Iterable[tuple[str, int, float, float, str]]) -> dict[str, Part]:
+    """Return parts by name from their names, numbers of features, bounds and meanings."""
+    parts, start = {}, 0
+    for name, size, low, high, meaning in layout:
+        parts[name] = Part(start, start + size, float(low), float(high), meaning)
+        start += size
+    return parts
+
+
 def parts(ruleset: str | Ruleset) -> dict[str, Part]:
     """Return the parts of a ruleset's observation by name, in order.
 
@@ -52,8 +61,8 @@ def parts(ruleset: str | Ruleset) -> dict[str, Part]:
         InvalidRuleset: The ruleset is unknown.
     """
     ruleset = lookup(ruleset)
-    num_holes, total = ruleset.num_holes, float(ruleset.total_seeds)
-    layout: list[tuple[str, int, float, float, str]] = [
+    num_holes, total = ruleset.num_holes, ruleset.total_seeds
+    layout = [
         ("seeds", num_holes, 0, total, "seeds in each hole"),
         ("owned", num_holes, -1, 1, "1 where I own the hole, -1 where the opponent does, 0 free"),
     ]
@@ -62,20 +71,17 @@ def parts(ruleset: str | Ruleset) -> dict[str, Part]:
     layout.append(("stores", 2, 0, total, "captured seeds, mine and the opponent's"))
     if ruleset.match == "loan":
         layout.append(("debts", 2, 0, total, "seeds I owe the opponent, seeds they owe me"))
-    layout += [
-        ("stall", 1, 0, STALL_LIMIT, "turns in a row without a change in the number of free seeds"),
-        ("round", 1, 1, MAX_ROUNDS, "number of the round in its match, from 1"),
-        ("started", 1, 0, 1, "1 where I moved first in this round"),
-        ("to_move", 1, 0, 1, "1 where it is my turn"),
-        ("south", 1, 0, 1, "1 where I am South"),
-        ("end", 1, 0, 3, "0 while the round runs; 1 stuck, 2 stall, 3 endless relay"),
-    ]
-    result = {}
-    start = 0
-    for name, size, low, high, meaning in layout:
-        result[name] = Part(start, start + size, float(low), float(high), meaning)
-        start += size
-    return result
+    return parts_of(
+        [
+            *layout,
+            ("stall", 1, 0, STALL_LIMIT, "turns in a row without a change in the number of free seeds"),
+            ("round", 1, 1, MAX_ROUNDS, "number of the round in its match, from 1"),
+            ("started", 1, 0, 1, "1 where I moved first in this round"),
+            ("to_move", 1, 0, 1, "1 where it is my turn"),
+            ("south", 1, 0, 1, "1 where I am South"),
+            ("end", 1, 0, 3, "0 while the round runs; 1 stuck, 2 stall, 3 endless relay"),
+        ]
+    )
 
 
 @lru_cache
@@ -94,10 +100,10 @@ def bounds(ruleset: str | Ruleset) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         InvalidRuleset: The ruleset is unknown.
     """
-    sizes = [part.stop - part.start for part in parts(ruleset).values()]
-    low = np.repeat([part.low for part in parts(ruleset).values()], sizes)
-    high = np.repeat([part.high for part in parts(ruleset).values()], sizes)
-    return low.astype(np.float32), high.astype(np.float32)
+    layout = parts(ruleset).values()
+    sizes = [part.stop - part.start for part in layout]
+    low, high = ([part.low for part in layout], [part.high for part in layout])
+    return np.repeat(low, sizes).astype(np.float32), np.repeat(high, sizes).astype(np.float32)
 
 
 @kernel
@@ -149,10 +155,6 @@ class BoardKind:
         """Return the version of the features and their order, the same for every ruleset."""
         return str(VERSION)
 
-    def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
-        """Return `(F,)`."""
-        return (num_features(ruleset),)
-
     def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and highest value of each feature, float32 `[F]` each."""
         return bounds(ruleset)
@@ -160,10 +162,6 @@ class BoardKind:
     def parts(self, ruleset: Ruleset, num_actions: int) -> dict[str, Part]:
         """Return the parts of the vector by name, in order."""
         return parts(ruleset)
-
-    def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return `out`: step kernels write boards."""
-        return out
 
     def write(
         self,
@@ -222,7 +220,7 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
         territory = np.broadcast_to(np.arange(ruleset.num_holes) >= width, owned.shape).astype(int)
     one = {name: seen[:, where[name]][:, 0] for name in ("stall", "end", "round")}
     me = player[:, 0]
-    games = pack(
+    return pack(
         State(
             seeds=in_hole_order("seeds"),
             owner=np.select([owned > 0, owned < 0], [0, 1], -1),
@@ -236,5 +234,3 @@ def games_from(ruleset: str | Ruleset, observation: np.ndarray) -> np.ndarray:
             debts=by_player("debts") if "debts" in where else np.zeros((batch, 2)),
         )
     )
-    assert games.shape == (batch, NUM_COLUMNS)
-    return games

@@ -7,8 +7,9 @@ do not depend on the kind.
 Symbols: B games, A actions, F features of the board, G features of an action.
 """
 
+import math
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -21,20 +22,20 @@ from mancala_env.engine.turn import write_mask
 from mancala_env.errors import InvalidArgument
 from mancala_env.networks.value_files import NoValueNetwork
 from mancala_env.observations.board import BoardKind, Part
-from mancala_env.observations.per_action import AFTERSTATES, LEAVES, LINES, REPLIES, VALUES, ActionKind
+from mancala_env.observations.per_action import NUM_LINES, ActionKind
 from mancala_env.rulesets import Ruleset, lookup
 
 ObservationKind = Literal["board", "afterstates", "replies", "lines", "leaves", "values"]
+KINDS: tuple[ObservationKind, ...] = get_args(ObservationKind)
+"""The kinds of observation."""
 _KINDS: dict[str, BoardKind | ActionKind] = {
     "board": BoardKind(),
-    "afterstates": AFTERSTATES,
-    "replies": REPLIES,
-    "lines": LINES,
-    "leaves": LEAVES,
-    "values": VALUES,
+    "afterstates": ActionKind(1),
+    "replies": ActionKind(2),
+    "lines": ActionKind(4),
+    "leaves": ActionKind(4, NUM_LINES),
+    "values": ActionKind(4, NUM_LINES, has_network=True),
 }
-KINDS: tuple[ObservationKind, ...] = ("board", "afterstates", "replies", "lines", "leaves", "values")
-"""The kinds of observation."""
 
 _TO_MOVE = -1
 
@@ -89,10 +90,12 @@ class Observer:
         self._kind = _KINDS[self.kind]
         self._rules = encode(self.ruleset)
         self.is_flat = truth("flatten", flatten)
-        self._written_shape = self._kind.shape(self.ruleset, self.num_actions)
+        num_features = list(self.parts.values())[-1].stop
+        leading = (self.num_actions,) if self._kind.is_per_action else ()
+        self._written_shape = (*leading, num_features)
         self.is_per_action = self._kind.is_per_action and not self.is_flat
         self.shape: tuple[int, ...] = (
-            (int(np.prod(self._written_shape)),) if self.is_flat else self._written_shape
+            (math.prod(self._written_shape),) if self.is_flat else self._written_shape
         )
         self.dtype = np.dtype(self._kind.dtype)
         self.version = self._kind.version(self.ruleset)
@@ -166,7 +169,7 @@ class Observer:
 
     def passing(self, out: np.ndarray) -> np.ndarray | None:
         """Return `out` if step kernels can write this kind, or None if :meth:`write` must follow."""
-        return self._kind.passing(out)
+        return None if self._kind.is_per_action else out
 
     def __repr__(self) -> str:
         return f"Observer({self.ruleset.name!r}, {self.kind!r}, num_actions={self.num_actions})"
@@ -200,15 +203,11 @@ def kinds_of(ruleset: str | Ruleset) -> tuple[ObservationKind, ...]:
     Raises:
         InvalidRuleset: The ruleset is unknown.
     """
-    return tuple(kind for kind in KINDS if _is_available(kind, ruleset))
-
-
-def _is_available(kind: str, ruleset: str | Ruleset) -> bool:
     try:
-        version(kind, ruleset)
+        version("values", ruleset)
     except NoValueNetwork:
-        return False
-    return True
+        return tuple(kind for kind in KINDS if kind != "values")
+    return KINDS
 
 
 def version(kind: str, ruleset: str | Ruleset | None = None) -> str:

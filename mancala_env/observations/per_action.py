@@ -43,7 +43,7 @@ _FEWEST_GAMES_PER_THREAD = 128
 # A piece takes at most 0.1 s on 2x12 holes; then Python handles Ctrl-C.
 _MOST_GAMES_PER_PIECE, _MOST_LINES_PER_PIECE = 8192, 256
 # Number of turns that a kind plays: the action, each reply, best play of two more.
-_AFTERSTATES, _REPLIES, _LINES = 1, 2, 4
+_REPLIES, _LINES = 2, 4
 # Number of replies whose lines "leaves" and "values" show. A network on leaves, fitted to a search, found the
 # best action in 77 % of positions without lines, 81 % with one and 83 % with three, for twice the time.
 NUM_LINES = 3
@@ -57,6 +57,26 @@ BOARDS = ("position", "leaves")
 """Parts that consist of boards."""
 
 
+# Meanings of parts.
+_POSITION = "the board after the action, seen from the player who chooses"
+_NUM_REPLIES = "number of legal actions of the next player, at most A; 0 when the round is over"
+_OUTPUT = (
+    f"{UNIT} times the final margin in seeds that the value network expects for me (the current lead if the "
+    "round is over or territory has changed hands)"
+)
+_ORDER = (
+    "sorted by the {}, best for the replying player first; the last value is repeated; without a reply, the "
+    "value after the action"
+)
+_AFTER_THIRD = "the same after the best following turn, by this measure"
+_AFTER_FOURTH = "the same after best play of the two following turns"
+_LEAVES = (
+    "two boards for each of the first {} replies: after the reply, and after best play of two more turns "
+    "(the first of equal ones); the boards of the last reply are repeated; after the end of the round, the "
+    "board after the action"
+)
+
+
 class ActionKind:
     """An observation kind of int16 `[A, G]`; see :class:`mancala_env.observations.Observer`.
 
@@ -66,15 +86,15 @@ class ActionKind:
     is_per_action = True
     dtype = np.int16
 
-    def __init__(self, plies: int, lines: int = 0, *, has_network: bool = False) -> None:
+    def __init__(self, plies: int, num_lines: int = 0, *, has_network: bool = False) -> None:
         """Define a kind.
 
         Args:
             plies: Number of turns to play: 1, 2 or 4.
-            lines: Number of lines whose boards are shown, with 4 plies.
+            num_lines: Number of lines whose boards are shown, with 4 plies.
             has_network: Whether the bundled value network evaluates lines; otherwise their value is the lead.
         """
-        self._plies, self._lines, self._has_network = plies, lines, has_network
+        self._plies, self._num_lines, self._has_network = plies, num_lines, has_network
 
     def version(self, ruleset: Ruleset | None) -> str:
         """Return the version of the features, their order and the value network.
@@ -91,10 +111,6 @@ class ActionKind:
                 "the version of 'values' depends on the ruleset; pass one, such as version('values', 'leyla')"
             )
         return f"{version}.{_network_of(ruleset)[1]}"
-
-    def shape(self, ruleset: Ruleset, num_actions: int) -> tuple[int, ...]:
-        """Return `(A, G)`."""
-        return (num_actions, list(self.parts(ruleset, num_actions).values())[-1].stop)
 
     def bounds(self, ruleset: Ruleset, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and highest value of each feature, int16 `[A, G]` each."""
@@ -116,66 +132,32 @@ class ActionKind:
         ``position`` and each board of ``leaves`` have the layout and the bounds of
         :func:`mancala_env.observations.board.parts`.
         """
-        layout = [
-            (
-                "position",
-                num_features(ruleset),
-                "the board after the action, seen from the player who chooses",
-            ),
-            ("legal", 1, "1 where the action is legal"),
-            ("lead", 1, "my count minus the opponent's after the action"),
-        ]
+        boards = (-1, _HIGHEST)  # bounds has those of each feature
+        leads = (-ruleset.total_seeds, ruleset.total_seeds)
         # The value of a line: the lead in seeds, or the output of the value network in parts of a seed.
-        worth, unit, measure = "leads", 1, "my count minus the opponent's"
+        worth, values, measure = "leads", leads, "my count minus the opponent's"
         if self._has_network:
-            worth, unit = "values", UNIT
-            measure = (
-                f"{UNIT} times the final margin in seeds that the value network expects for me (the current "
-                "lead if the round is over or territory has changed hands)"
-            )
+            worth, values, measure = "values", (UNIT * leads[0], UNIT * leads[1]), _OUTPUT
+        layout = [
+            ("position", num_features(ruleset), *boards, _POSITION),
+            ("legal", 1, 0, 1, "1 where the action is legal"),
+            ("lead", 1, *leads, "my count minus the opponent's after the action"),
+        ]
         if self._plies >= _REPLIES:
-            last = "reply" if self._plies == _REPLIES else "fourth turn"
+            order = _ORDER.format("reply" if self._plies == _REPLIES else "fourth turn")
             layout += [
-                (
-                    "num_replies",
-                    1,
-                    "number of legal actions of the next player, at most A; 0 when the round is over",
-                ),
-                (
-                    f"reply_{worth}",
-                    num_actions,
-                    f"{measure} after each reply, sorted by the {last}, best for the replying player first; "
-                    "the last value is repeated; without a reply, the value after the action",
-                ),
+                ("num_replies", 1, 0, num_actions, _NUM_REPLIES),
+                (f"reply_{worth}", num_actions, *values, f"{measure} after each reply, {order}"),
             ]
         if self._plies >= _LINES:
             layout += [
-                (f"third_{worth}", num_actions, "the same after the best following turn, by this measure"),
-                (f"fourth_{worth}", num_actions, "the same after best play of the two following turns"),
+                (f"third_{worth}", num_actions, *values, _AFTER_THIRD),
+                (f"fourth_{worth}", num_actions, *values, _AFTER_FOURTH),
             ]
-        if self._lines:
-            layout.append(
-                (
-                    "leaves",
-                    self._lines * BOARDS_OF_A_LINE * num_features(ruleset),
-                    f"two boards for each of the first {self._lines} replies: after the reply, and after "
-                    "best play of two more turns (the first of equal ones); the boards of the last reply are "
-                    "repeated; after the end of the round, the board after the action",
-                )
-            )
-        # The other parts are leads and values.
-        ranges = {"legal": (0, 1), "num_replies": (0, num_actions)} | dict.fromkeys(BOARDS, (-1, _HIGHEST))
-        result, start = {}, 0
-        for name, size, meaning in layout:
-            most = ruleset.total_seeds * (unit if name.endswith(f"_{worth}") else 1)
-            low, high = ranges.get(name, (-most, most))
-            result[name] = Part(start, start + size, low, high, meaning)
-            start += size
-        return result
-
-    def passing(self, out: np.ndarray) -> np.ndarray | None:
-        """Return None: this kind plays turns, so it is written after the step."""
-        return None
+        if self._num_lines:
+            size = self._num_lines * BOARDS_OF_A_LINE * num_features(ruleset)
+            layout.append(("leaves", size, *boards, _LEAVES.format(self._num_lines)))
+        return board.parts_of(layout)
 
     def write(
         self,
@@ -190,7 +172,7 @@ class ActionKind:
         num_actions = out.shape[1]
         rows = out.reshape(-1, out.shape[2])
         rules, base = encode(ruleset), num_features(ruleset)  # the board comes first
-        show = (num_actions, base, self._plies, self._lines)
+        show = (num_actions, base, self._plies, self._num_lines)
         judge = _network_of(ruleset)[0] if self._has_network else None
         run_in_slices(
             lambda a, b: _write_actions(rules, judge, games, players, wanted, *show, rows, a, b),
@@ -199,11 +181,6 @@ class ActionKind:
             fewest=_FEWEST_GAMES_PER_THREAD,
             most=_MOST_LINES_PER_PIECE if self._plies == _LINES else _MOST_GAMES_PER_PIECE,
         )
-
-
-AFTERSTATES, REPLIES, LINES = ActionKind(_AFTERSTATES), ActionKind(_REPLIES), ActionKind(_LINES)
-LEAVES = ActionKind(_LINES, NUM_LINES)
-VALUES = ActionKind(_LINES, NUM_LINES, has_network=True)
 
 
 @lru_cache(maxsize=64)

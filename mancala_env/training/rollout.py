@@ -30,6 +30,7 @@ from mancala_env import agents
 from mancala_env.agents import Agent, AgentLike, Spec
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.envs.opponents import Duel
+from mancala_env.envs.options import EnvOptions
 from mancala_env.envs.sb3 import GamesVecEnv
 from mancala_env.games.batch import Batch
 from mancala_env.observations import Observer
@@ -116,7 +117,7 @@ class SelfPlayEnv(GamesVecEnv):
             "rounds": rounds,
             "reward": reward,
             "opening_set": "training",
-            "num_threads": num_threads,
+            "observation": kind,
         }
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
@@ -125,15 +126,10 @@ class SelfPlayEnv(GamesVecEnv):
         self._pool = None
         if num_pool:
             self._pool_slice = slice(num_games - num_pool, num_games)
+            # set_pool replaces the opponent
+            pool_options = EnvOptions(ruleset=ruleset, opening_turns=opening_turns, **options)
             duel = Duel(
-                ruleset,
-                num_pool,
-                opponents=[agents.make("random", ruleset)],  # set_pool replaces it
-                seat="other",
-                opening_turns=opening_turns,
-                observer=observer,
-                autoreset=True,
-                **options,
+                pool_options, num_pool, autoreset=True, alternates_seats=True, num_threads=num_threads
             )
             self._pool = _PoolGames(duel, pool_priority)
             self.set_pool(pool, pool_scores)
@@ -157,7 +153,7 @@ class SelfPlayEnv(GamesVecEnv):
                     num_games,
                     seed=self._next_seed(),
                     opening_turns=opening_turns,
-                    observation=self.kind,
+                    num_threads=self.num_threads,
                     **options,
                 )
             )

@@ -25,7 +25,7 @@ from mancala_env.agents.registry import entrant_of
 from mancala_env.evaluation import play_matches
 from mancala_env.search import uct
 from tools import make_match_values
-from tools.make_match_values import solve
+from tools.make_match_values import solve, started_by_north
 
 WITH_MATCHES = [name for name in rulesets.names() if rulesets.lookup(name).match != "single"]
 _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13
@@ -33,7 +33,7 @@ _PLAYER, _ROUND, _STARTER, _DEBTS = 7, 11, 12, 13
 
 def one_number_a_state(ruleset):
     """Return values that distinguish all states and the rounds they start by the seeds on the board."""
-    rounds, is_over, leads = after_rounds(ruleset, finished_rounds(ruleset))
+    rounds, is_over, leads = after_rounds(ruleset, finished_rounds(ruleset, started_by_north(ruleset)))
     rounds[:, _ROUND] = 0
     values = np.sign(leads).astype(np.float32)
     known = {}
@@ -146,7 +146,7 @@ def test_values_are_made_by_the_command(tmp_path, capsys):
 def test_bundled_values_are_read_and_end_where_the_match_ends(ruleset):
     rules = rulesets.lookup(ruleset)
     values = read_values(bundled_file("match", ruleset), rules)
-    _, is_over, leads = after_rounds(rules, finished_rounds(rules))
+    _, is_over, leads = after_rounds(rules, finished_rounds(rules, started_by_north(rules)))
     assert (values[is_over] == np.sign(leads[is_over])).all()
     assert (np.abs(values[~is_over]) < 1).mean() > 0.5
     assert np.corrcoef(values, np.arange(len(values)))[0, 1] > 0.9

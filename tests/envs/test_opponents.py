@@ -15,11 +15,10 @@ from mancala_env.agents import Agent
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.opponents import Duel
-from mancala_env.envs.options import UnknownOption
+from mancala_env.envs.options import EnvOptions, UnknownOption
 from mancala_env.envs.sb3 import MancalaVecEnv
 from mancala_env.envs.vector import MancalaVectorEnv
 from mancala_env.errors import InvalidArgument
-from mancala_env.observations import Observer
 
 LAYLI = rulesets.lookup("layli_goobalay")
 MODES = list(AutoresetMode)
@@ -264,7 +263,8 @@ def test_two_environments_do_not_disturb_each_other_through_one_agent():
 
 def test_opponents_are_drawn_by_weight_and_games_under_way_continue_against_whom_they_met():
     one, two, three = (agents.make(spec, LAYLI) for spec in ("random", "greedy", "minimax:1"))
-    duel = Duel(LAYLI, 2000, opponents=[one, two], observer=Observer(LAYLI), autoreset=True, num_threads=1)
+    options = EnvOptions(ruleset=LAYLI, opponent=[one, two], opening_turns=0)
+    duel = Duel(options, 2000, autoreset=True, num_threads=1)
     duel.set_opponents([one, two], [3.0, 1.0])
     duel.reset(range(2000))
     assert np.mean(duel.met == 0) == pytest.approx(0.75, abs=0.04)

@@ -11,7 +11,8 @@ import torch
 from mancala_env import agents
 from mancala_env._util.command_line import needing
 from mancala_env.benchmark import Point
-from mancala_env.envs.aec import MancalaAEC, guarded
+from mancala_env.envs.aec import MancalaAEC
+from mancala_env.envs.guard import Guard
 from mancala_env.networks.policy import NetworkConfig
 
 with needing("rllib_ppo", "ray"):
@@ -36,7 +37,7 @@ def learn(task, ruleset, budget, seed, folder):
 
     def make(_):
         game = MancalaAEC(ruleset, observation=seen, opening_turns=4, opening_set="training")
-        return PettingZooEnv(guarded(game))
+        return PettingZooEnv(Guard(game))
 
     register_env("mancala-benchmark", make)
     batch = min(BATCH, max(64, budget.steps // 10)) if budget.steps else BATCH
