@@ -6,16 +6,16 @@ of different openings do not. So all intervals are computed over pairs, and pair
 less (:func:`~mancala_env.evaluation.intervals.design_effect`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.engine.episode import SEEDS, EpisodeSettings, encode_rounds, step
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     END_COLUMN,
@@ -31,6 +31,7 @@ from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
 from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
@@ -40,9 +41,6 @@ from mancala_env.evaluation.openings import (
 )
 from mancala_env.games.records import GameRecord, recordable
 from mancala_env.rulesets import Ruleset, lookup
-
-Progress = Callable[[int, int], Any]
-"""Called from time to time as progress(done, total)."""
 
 # Expected standard deviation of a pair's mean margin, as a share of all seeds; 0.08 to 0.21 between scripted
 # agents.
@@ -189,17 +187,7 @@ class MatchResult:
 
 
 def play_matches(
-    first: AgentLike,
-    second: AgentLike,
-    ruleset: str | Ruleset,
-    *,
-    games: int = 200,
-    opening_turns: int | None = None,
-    opening_set: Openings | None = None,
-    seed: int | None = None,
-    rounds: int | Literal["match"] = 1,
-    num_threads: int | None = None,
-    progress: Progress | None = None,
+    first: AgentLike, second: AgentLike, ruleset: str | Ruleset, **options: Unpack[MatchKeywords]
 ) -> MatchResult:
     """Play a match between two agents, with all games in one batch.
 
@@ -211,16 +199,7 @@ def play_matches(
         first: The first agent, or its spec.
         second: The second agent, or its spec.
         ruleset: The ruleset, or its name.
-        games: Number of games; even, because each opening is played from both seats.
-        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
-        opening_set: "balanced", "evaluation", "training" or "all"; see :func:`openings`. None for the bundled
-            balanced openings. If none are bundled, or `opening_turns` is given, None means "evaluation", or
-            "all" if fewer than 20 openings are held out.
-        seed: Random seed of the openings and of both agents, including agents passed as objects; None for a
-            random one.
-        rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
-        num_threads: Number of CPU threads of agents made from specs; None for all available cores.
-        progress: Called as progress(finished games, games).
+        options: Attributes of :class:`~mancala_env.evaluation.match_options.MatchOptions`.
 
     Raises:
         InvalidMatch: If `games`, `opening_turns` or `opening_set` is out of range.
@@ -228,21 +207,17 @@ def play_matches(
         InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
         IllegalMove: If an agent chooses an illegal action; the message names agent and position.
     """
-    ruleset = lookup(ruleset)
-    pairs = num_pairs(games)
-    for_openings, for_first, for_second = (
-        np.random.SeedSequence(seed_of(seed)).generate_state(3, np.uint64).tolist()
-    )
-    players = (
-        agents.make(first, ruleset, seed=for_first, num_threads=num_threads),
-        agents.make(second, ruleset, seed=for_second, num_threads=num_threads),
-    )
-    players[0].seed(for_first)
-    players[1].seed(for_second)
-    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
-    games_array = openings(ruleset, pairs, turns, for_openings, opening_set=chosen)
-    played = play_openings(*players, games_array, rounds=rounds, progress=progress)
-    return replace(played, opening_set=chosen, opening_turns=turns)
+    ruleset, match = lookup(ruleset), MatchOptions(**options)
+    pairs = num_pairs(match.games)
+    for_openings, *seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
+    players = []
+    for spec, seed in zip((first, second), seeds, strict=True):
+        players.append(agents.make(spec, ruleset, seed=seed, num_threads=match.num_threads))
+        players[-1].seed(seed)
+    opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
+    drawn = openings(ruleset, pairs, turns, for_openings, opening_set=opening_set)
+    played = play_openings(*players, drawn, rounds=match.rounds, progress=match.progress)
+    return replace(played, opening_set=opening_set, opening_turns=turns)
 
 
 def num_pairs(games: int, name: str = "games") -> int:
@@ -264,7 +239,7 @@ def play_openings(
     second: Agent,
     openings: np.ndarray,
     *,
-    rounds: int | Literal["match"] = 1,
+    rounds: Rounds = 1,
     progress: Progress | None = None,
     recorded: list[GameRecord] | None = None,
 ) -> MatchResult:
@@ -369,7 +344,7 @@ class MatchGames:
         first: Agent,
         second: Agent,
         games: np.ndarray,
-        rounds: int | Literal["match"] = 1,
+        rounds: Rounds = 1,
         *,
         keeps_turns: bool = False,
     ) -> None:
@@ -395,7 +370,7 @@ class MatchGames:
         self.first_is_south = np.zeros(len(games), np.bool_)
         self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
-        self._rounds: int | Literal["match"] = rounds
+        self._rounds: Rounds = rounds
         self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)

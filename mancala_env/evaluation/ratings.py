@@ -238,7 +238,7 @@ def _scores_with_replicates(rng: np.random.Generator, counts: np.ndarray, num_re
 
 def as_pair_counts(match: Any) -> PairCounts:
     """Return the pair counts of a MatchResult."""
-    return PairCounts(match.first, match.second, match.pair_counts, match.repeats)
+    return PairCounts(match.first, match.second, tuple(match.pair_counts.tolist()), match.repeats)
 
 
 def win_probability(elo_difference: float) -> float:
