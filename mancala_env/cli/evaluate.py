@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, whole_number_or
@@ -13,7 +14,6 @@ from mancala_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
     from mancala_env.evaluation.agent_evaluation import Evaluation
-    from mancala_env.evaluation.regret import Regret
     from mancala_env.evaluation.round_robin import PlayChunks
 
 HELP = "rate agents and measure their regret"
@@ -22,7 +22,6 @@ DESCRIPTION = (
     "(docs/evaluation.md)."
 )
 DEFAULT_RULESET = "layli_goobalay"
-_INTERVAL = "95 % interval"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -79,33 +78,21 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Any) -> int:
     """Run the command and return the exit status."""
     from mancala_env.evaluation.agent_evaluation import evaluate
+    from mancala_env.evaluation.match_options import EvaluationOptions
     from mancala_env.evaluation.report import check_report_path
 
     if options.report is not None:
         check_report_path(options.report)
     specs = [Spec.parse(spec) for spec in options.specs]
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
+    if options.ladder is None:
+        options.ladder = len(options.specs) == 1
     so_far: list[Evaluation] = []
     try:
         with stages(quiet=options.json) as progress, _ray(options.ray, options.num_threads) as play_chunks:
-            evaluation = evaluate(
-                options.specs,
-                ruleset,
-                games=options.games,
-                opening_turns=options.opening_turns,
-                opening_set=options.opening_set,
-                ladder=len(options.specs) == 1 if options.ladder is None else options.ladder,
-                regret=options.regret,
-                own_games=options.own_games,
-                results=options.results,
-                records=options.records,
-                seed=options.seed,
-                rounds=options.rounds,
-                num_threads=options.num_threads,
-                progress=progress,
-                play_chunks=play_chunks,
-                measured=so_far.append,
-            )
+            chosen = {field.name: getattr(options, field.name, None) for field in fields(EvaluationOptions)}
+            chosen |= {"progress": progress, "play_chunks": play_chunks, "measured": so_far.append}
+            evaluation = evaluate(options.specs, ruleset, **chosen)
     except BaseException as error:
         if so_far:  # an exception of an agent must not lose hours of measurements
             if not any(str(error) in note for note in so_far[-1].notes):
@@ -150,78 +137,18 @@ def ruleset_of(specs: Sequence[Spec]) -> Ruleset | str:
 
 
 def _print_evaluation(evaluation: "Evaluation") -> None:
-    _print_ratings(evaluation)
-    _print_matches(evaluation)
-    for source in dict.fromkeys(regret.source for regret in evaluation.regrets):
-        _print_regrets([regret for regret in evaluation.regrets if regret.source == source], source)
-    _print_differences(evaluation)
+    from mancala_env.evaluation import report
+
+    if evaluation.ratings is not None:
+        head, rows = report.ratings_table(evaluation.ratings)
+        rows = [[">" * (row[0] in evaluation.agents), *row] for row in rows]
+        print_table(["", *head], rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
+        print_table(*report.matches_table(evaluation.matches), f"Matches from {evaluation.openings}")
+    for regrets in report.by_source(evaluation.regrets):
+        title = f"Regret against perfect play, seeds per move, {regrets[0].source}"
+        print_table(*report.regret_table(regrets), title)
+    if evaluation.regret_differences:
+        title = "Difference of regret over the same positions, seeds per move"
+        print_table(*report.differences_table(evaluation.regret_differences), title)
     for note in evaluation.notes:
         print(f"note: {note}")
-
-
-def _print_ratings(evaluation: "Evaluation") -> None:
-    ratings = evaluation.ratings
-    if ratings is None:
-        return
-    rows = [
-        [
-            ">" * (ratings.names[i] in evaluation.agents),
-            ratings.names[i],
-            f"{ratings.elo[i]:z.0f}",
-            f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}",
-            str(ratings.games[i]),
-        ]
-        for i in ratings.order()
-    ]
-    scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
-    head = ["", "agent", f"Elo ({scale})", _INTERVAL, "games"]
-    print_table(head, rows, f"Ratings, {evaluation.ruleset}, {evaluation.openings}")
-
-
-def _print_matches(evaluation: "Evaluation") -> None:
-    rows = [
-        [
-            match.first,
-            match.second,
-            f"{match.wins}/{match.draws}/{match.losses}",
-            f"{match.win_rate:.3f}",
-            f"{match.interval[0]:.3f} to {match.interval[1]:.3f}",
-            f"{match.mean_margin:+z.1f}",
-        ]
-        for match in evaluation.matches
-    ]
-    if rows:
-        head = ["agent", "against", "won/drawn/\nlost", "win\nrate", _INTERVAL, "mean\nmargin"]
-        print_table(head, rows, f"Matches from {evaluation.openings}")
-
-
-def _print_regrets(regrets: "Sequence[Regret]", source: str) -> None:
-    rows = []
-    for regret in regrets:
-        for part in (*regret.phases, regret.overall):
-            if part.positions:
-                low, high = part.interval
-                mean = [f"{part.mean_regret:.2f}", f"{low:.2f} to {high:.2f}"]
-                share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, part.phase, str(part.positions), *mean, share])
-        if regret.unsolved:
-            rows.append([regret.agent, "unsolved", str(regret.unsolved), "", "", ""])
-    if rows:
-        head = ["agent", "phase", "positions", "mean\nregret", _INTERVAL, "optimal\nmoves"]
-        print_table(head, rows, f"Regret against perfect play, seeds per move, {source}")
-
-
-def _print_differences(evaluation: "Evaluation") -> None:
-    rows = [
-        [
-            one.first,
-            one.second,
-            f"{one.mean:+z.2f}",
-            f"{one.interval[0]:+z.2f} to {one.interval[1]:+z.2f}",
-            f"{one.first_better}/{one.second_better}/{one.positions}",
-        ]
-        for one in evaluation.regret_differences
-    ]
-    if rows:
-        head = ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"]
-        print_table(head, rows, "Difference of regret over the same positions, seeds per move")

@@ -55,8 +55,7 @@ def openings(
     - "training": the other openings.
     - "balanced": the bundled balanced openings; `opening_turns` is ignored.
 
-    The balanced openings and other small sets are shuffled like a deck of cards: no opening repeats before
-    all have occurred. Large sets are sampled.
+    Large sets are sampled. In small ones, no opening repeats before all have occurred.
 
     Args:
         ruleset: The ruleset, or its name.
@@ -67,7 +66,7 @@ def openings(
         opening_set: One of the sets above.
 
     Returns:
-        The positions as games, uint64 `[count, NUM_COLUMNS]`.
+        The games, uint64 `[count, NUM_COLUMNS]`.
 
     Raises:
         InvalidMatch: If `opening_turns` is out of range, or the set is empty.
@@ -81,9 +80,8 @@ def openings(
     if opening_set == "balanced":
         return _dealt(balanced_openings(ruleset), seed, start, start + count)
     if opening_set == "all":
-        return (
-            Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns).games[start:].copy()
-        )
+        batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
+        return batch.games[start:].copy()
     if turns == 0:
         raise InvalidMatch(
             f"opening_turns=0 cannot be used with opening_set={opening_set!r}, because the start position is "
