@@ -17,16 +17,7 @@ from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
 from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    END_COLUMN,
-    NORTH,
-    PLAYER_COLUMN,
-    RUNNING,
-    SOUTH,
-    encode,
-    load,
-    save,
-)
+from mancala_env.engine.state import END_COLUMN, PLAYER_COLUMN, RUNNING, SOUTH, encode, load, save
 from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
@@ -39,6 +30,7 @@ from mancala_env.evaluation.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
+from mancala_env.games.position import Position
 from mancala_env.games.records import GameRecord, recordable
 from mancala_env.rulesets import Ruleset, lookup
 
@@ -248,7 +240,7 @@ def play_openings(
     Args:
         first: The first agent.
         second: The second agent; may be the same object.
-        openings: Running games, uint64 `[P, NUM_COLUMNS]`; not changed.
+        openings: Running games, uint64 `[P, NUM_COLUMNS]`.
         rounds: Number of rounds per game, or "match".
         progress: Called as progress(finished games, games).
         recorded: List that the game records are appended to, pair by pair.
@@ -263,39 +255,29 @@ def play_openings(
             raise InvalidArgument(
                 f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
             )
-    openings = check_games(first.ruleset, openings)
-    pairs = len(openings)
-    table = MatchGames(
-        first, second, np.concatenate([openings, openings]), rounds, keeps_turns=recorded is not None
-    )
+    ruleset = first.ruleset
+    openings = check_games(ruleset, openings)
+    pairs, starts = len(openings), np.concatenate([openings, openings])
+    table = MatchGames(first, second, starts, rounds, keeps_turns=recorded is not None)
     table.first_is_south[:pairs] = True
-    is_running = pairs > 0
-    while is_running:
-        is_running = table.play_turn()
+    while not table.is_over.all():
+        table.play_turn()
         if progress is not None:
             progress(int(table.is_over.sum()), 2 * pairs)
     if recorded is not None:
-        of_row = list(table.records(np.concatenate([openings, openings])))
-        recorded += [of_row[seat * pairs + pair] for pair in range(pairs) for seat in (0, 1)]
+        of_row = list(table.records(starts))
+        for pair in zip(of_row[:pairs], of_row[pairs:], strict=True):
+            recorded += pair
     # The margins are South's; negate those of games in which the first agent is North.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
-    ruleset = first.ruleset
+    which = which_openings(openings)
     return MatchResult(
-        first.spec,
-        second.spec,
-        ruleset.name,
-        margins.astype(np.int16),
-        ruleset.total_seeds,
-        openings=which_openings(openings),
+        first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds, openings=which
     )
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
-    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct.
-
-    Args:
-        openings: The openings as games, uint64 `[P, NUM_COLUMNS]`.
-    """
+    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct."""
     found, which = np.unique(openings, axis=0, return_inverse=True)
     return None if len(found) == len(openings) else which.reshape(-1).astype(np.int64)
 
@@ -348,14 +330,7 @@ class MatchGames:
         *,
         keeps_turns: bool = False,
     ) -> None:
-        """Set up the games.
-
-        Args:
-            first: The first agent.
-            second: The second agent.
-            games: Running games, uint64 `[B, NUM_COLUMNS]`; copied.
-            rounds: Number of rounds per game, or "match".
-            keeps_turns: Whether to keep all turns for :meth:`records`.
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`. With `keeps_turns` :meth:`records` has all turns.
 
         Raises:
             InvalidMatch: If the agents play different rulesets.
@@ -380,18 +355,16 @@ class MatchGames:
 
     def rows_to_move(self, agent: int) -> np.ndarray:
         """Return the rows of running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
-        seat = np.where(self.first_is_south, SOUTH, NORTH)
-        if agent == 1:
-            seat = 1 - seat
-        return np.flatnonzero(~self.is_over & (self.games[:, PLAYER_COLUMN] == seat.astype(np.uint64)))
+        is_south = self.first_is_south == (agent == 0)
+        is_to_move = (self.games[:, PLAYER_COLUMN] == SOUTH) == is_south
+        return np.flatnonzero(~self.is_over & is_to_move)
 
-    def play_turn(self) -> bool:
-        """Let both agents play one turn where they are to move; return whether games still run."""
+    def play_turn(self) -> None:
+        """Let both agents play one turn where they are to move."""
         for index, agent in enumerate(self.agents):
             rows = self.rows_to_move(index)
             if len(rows):
                 self.play(agent, rows, agent.act(self.games[rows]))
-        return not self.is_over.all()
 
     def play(self, agent: Agent, rows: np.ndarray, actions: np.ndarray) -> None:
         """Play an agent's actions, int64 `[R]`, in `rows`, where it is to move.
@@ -405,8 +378,6 @@ class MatchGames:
         players = self.games[rows, PLAYER_COLUMN]
         wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
-            from mancala_env.games.position import Position
-
             position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
             raise IllegalMove(
                 f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
@@ -416,21 +387,15 @@ class MatchGames:
             self._turns.append((rows, players, chosen))
 
     def records(self, openings: np.ndarray) -> Iterator[GameRecord]:
-        """Yield each game's record, row by row.
-
-        Args:
-            openings: Start positions of the games, uint64 `[B, NUM_COLUMNS]`.
-        """
-        from mancala_env.games.position import Position
-
+        """Yield each game's record, row by row; `openings` are the start positions, `[B, NUM_COLUMNS]`."""
         assert self._turns is not None, "records need keeps_turns=True"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
         for rows, players, actions in self._turns:
             for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
                 turns[b].append((player, action))
+        ruleset = self.agents[0].ruleset
         first, second = (recordable(agent.spec) for agent in self.agents)
         for b, played in enumerate(turns):
             south, north = (first, second) if self.first_is_south[b] else (second, first)
-            ruleset = self.agents[0].ruleset
             start = Position.from_games(ruleset, openings, b)
             yield GameRecord(ruleset, played, south, north, self._rounds, start)
