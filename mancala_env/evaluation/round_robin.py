@@ -27,13 +27,7 @@ from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.balanced_openings import openings_hash
 from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions
 from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
-from mancala_env.evaluation.openings import (
-    OPENINGS,
-    InvalidMatch,
-    Openings,
-    openings,
-    openings_to_evaluate,
-)
+from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
 from mancala_env.evaluation.results_file import InvalidResults, LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
@@ -61,11 +55,7 @@ class Entrant(NamedTuple):
 
 
 def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
-    """Make an agent from a spec, and determine its identity.
-
-    Raises:
-        InvalidSpec: If the spec is invalid, or the agent cannot play the ruleset.
-    """
+    """Make an agent from a spec, and determine its identity."""
     agent = agents.make(spec, ruleset, num_threads=num_threads)
     return Entrant(agent, agent.spec, entrant_of(agent))
 
@@ -122,15 +112,9 @@ def play_pairings(
     on_record_error: Callable[[OSError], Any] | None = None,
     on_failure: Callable[[list[MatchResult]], Any] | None = None,
 ) -> list[MatchResult]:
-    """Play a match for each pairing; see :func:`round_robin`.
+    """Play a match for each pairing; see :func:`round_robin` and :func:`play_here`.
 
-    Args:
-        pairings: The two agents of each match.
-        ruleset: The ruleset, or its name.
-        options: Number of games, openings, files.
-        on_record_error: See :func:`play_here`.
-        on_failure: Called with the results of the finished games, if there are some, when an exception ends
-            the games.
+    If an exception ends the games, `on_failure` is called with the results of the finished games, if any.
     """
     ruleset, seed = lookup(ruleset), whole("seed", options.seed, 0)
     pairs = num_pairs(options.games)
@@ -147,22 +131,13 @@ def play_pairings(
     for one in itertools.chain(*pairings):
         one.agent.check_rounds(options.rounds)  # before the games of other pairings
     opening_set, turns = openings_to_evaluate(options.opening_set, ruleset, options.opening_turns)
+    rules, set_hash = rules_hash(ruleset), openings_hash(ruleset, opening_set)
+    terms = (__version__, ruleset.name, rules, rounds, turns, seed)
     with ResultsFile(options.results) as file:
         matches: list[_Match] = []
         for pairing in pairings:
             first, second = sorted(one.identity for one in pairing)
-            key = MatchKey(
-                __version__,
-                ruleset.name,
-                rules_hash(ruleset),
-                rounds,
-                turns,
-                seed,
-                first,
-                second,
-                opening_set,
-                openings_hash(ruleset, opening_set),
-            )
+            key = MatchKey(*terms, first, second, opening_set, set_hash)
             matches.append(_Match(ruleset, pairing, key, *file.margins(key, pairs)))
         try:
             _play(matches, file, play_chunks, options.progress or (lambda done, total: None))
@@ -203,9 +178,6 @@ class _Match:
     """A match of P pairs and its games so far.
 
     Attributes:
-        ruleset: The ruleset.
-        pairing: The two agents.
-        key: Identity of the match.
         is_played: bool `[P]`, whether the games of an opening are finished.
         margins: int16 `[P, 2]`, from the side of `key.first`.
     """
@@ -218,19 +190,21 @@ class _Match:
 
     def result(self) -> MatchResult:
         """Return the result of the finished games, from the side of the first agent of the pairing."""
-        one, other = sorted(self.pairing, key=lambda entrant: entrant.identity)
+        first, second = self.pairing
+        margins = self.margins[self.is_played]
+        if first.identity != self.key.first:
+            margins = -margins[:, ::-1]
         drawn = _openings(self.ruleset, self.key, 0, len(self.is_played))[self.is_played]
-        result = MatchResult(
-            one.name,
-            other.name,
+        return MatchResult(
+            first.name,
+            second.name,
             self.ruleset.name,
-            self.margins[self.is_played],
+            margins,
             self.ruleset.total_seeds,
             self.key.opening_set,
             self.key.opening_turns,
             which_openings(drawn),
         )
-        return result if one is self.pairing[0] else result.flipped()
 
 
 class MatchKey(NamedTuple):
@@ -266,17 +240,9 @@ def rules_hash(ruleset: Ruleset) -> str:
 
 
 class Chunk(NamedTuple):
-    """A piece of work: the games of openings `start` to `stop` of a match.
+    """A piece of work: the games of openings `start` to `stop` (exclusive) of a match with index `match`.
 
     The games depend only on the chunk, not on where or when it is played.
-
-    Attributes:
-        match: Index of the match.
-        key: Identity of the match.
-        ruleset: The ruleset.
-        pairing: The two agents.
-        start: Index of the first opening.
-        stop: Index after the last opening.
     """
 
     match: int
@@ -324,9 +290,7 @@ def play_here(
 def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.ndarray:
     """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`.
 
-    Args:
-        chunk: The chunk.
-        recorded: List that the game records are appended to, pair by pair.
+    The game records are appended to `recorded`, pair by pair.
     """
     first, second = sorted(chunk.pairing, key=lambda one: one.identity)
     key = chunk.key
@@ -374,7 +338,6 @@ class ResultsFile(LinesFile):
     """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
         self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
 
@@ -418,10 +381,11 @@ class ResultsFile(LinesFile):
             fields = {"opening_set": "all", "openings": ""} | fields
             key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
             start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
+            if given.size and given.dtype.kind != "i":  # floats, NaN or texts
+                raise ValueError
             margins = given.astype(np.int16).reshape(-1, 2)
             is_valid = (
-                (given.dtype.kind == "i" or not given.size)  # no floats, NaN or texts
-                and (given == margins.reshape(given.shape)).all()
+                (given == margins.reshape(given.shape)).all()
                 and len(margins) == fields["stop"] - start
                 and key.opening_set in OPENINGS
                 and all(isinstance(part, str) or is_whole(part) for part in key)
