@@ -98,11 +98,5 @@ def stored_ladder(ruleset: str | Ruleset) -> Ladder:
         PairCounts(match["first"], match["second"], tuple(match["pairs"]), match.get("repeats", 1.0))
         for match in entry["matches"]
     )
-    return Ladder(
-        ruleset.name,
-        matches,
-        entry["opening_turns"],
-        entry["left_out"],
-        entry["opening_set"],
-        entry["openings"],
-    )
+    parts = (entry[name] for name in ("opening_turns", "left_out", "opening_set", "openings"))
+    return Ladder(ruleset.name, matches, *parts)

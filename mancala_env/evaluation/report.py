@@ -72,21 +72,18 @@ def check_report_path(path: str | Path) -> Path:
 
 
 def write_plots(plots: "Figure", path: Path) -> None:
-    """Write plots as a PNG file, atomically."""
+    """Write plots as a PNG file."""
     drawn = BytesIO()
     plots.savefig(drawn, format="png", dpi=150)
     write_whole(path, drawn.getvalue())
 
 
 def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
-    """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots.
+    """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots, and return the path.
 
     Args:
-        evaluation: Result of :func:`mancala_env.evaluation.agent_evaluation`.
+        evaluation: Result of :func:`mancala_env.evaluation.evaluate`.
         path: File to write; the suffix .html or .png selects the format.
-
-    Returns:
-        The path.
 
     Raises:
         InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
@@ -101,12 +98,7 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
 
 
 def add_regret(page: Page, regrets: list[Regret]) -> None:
-    """Add the regret of agents to a page: a plot, a table, and the worst moves as boards.
-
-    Args:
-        page: The page.
-        regrets: Regrets of agents over one or more sources of positions.
-    """
+    """Add the regret of agents to a page: for each source a plot, a table, and the worst moves as boards."""
     for some in by_source(regrets):
         page.heading(f"Regret against perfect play, {some[0].source}")
         solved = _solved(some)

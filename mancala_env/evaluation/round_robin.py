@@ -272,9 +272,15 @@ def play_here(
             Later games are then played without being recorded. None to raise the error.
     """
     for chunk in chunks:
-        began = time.perf_counter()
+        began, key = time.perf_counter(), chunk.key
+        first, second = (one.agent for one in sorted(chunk.pairing, key=lambda one: one.identity))
+        seeds = np.random.SeedSequence([*key.numbers(), chunk.start]).generate_state(2, np.uint64).tolist()
+        first.seed(seeds[0])
+        second.seed(seeds[1])
+        drawn = _openings(chunk.ruleset, key, chunk.start, chunk.stop)
+        rounds = "match" if key.rounds == MAX_ROUNDS else key.rounds
         recorded: list[GameRecord] | None = None if records is None else []
-        margins = play_chunk(chunk, recorded)
+        margins = play_openings(first, second, drawn, rounds=rounds, recorded=recorded).margins
         seconds = time.perf_counter() - began
         if records is not None and recorded is not None:
             try:
@@ -285,25 +291,6 @@ def play_here(
                 on_record_error(error)
                 records = None
         yield chunk, margins, seconds
-
-
-def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.ndarray:
-    """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`.
-
-    The game records are appended to `recorded`, pair by pair.
-    """
-    first, second = sorted(chunk.pairing, key=lambda one: one.identity)
-    key = chunk.key
-    seeds = np.random.SeedSequence([*key.numbers(), chunk.start]).generate_state(2, np.uint64).tolist()
-    first.agent.seed(seeds[0])
-    second.agent.seed(seeds[1])
-    return play_openings(
-        first.agent,
-        second.agent,
-        _openings(chunk.ruleset, key, chunk.start, chunk.stop),
-        rounds="match" if key.rounds == MAX_ROUNDS else key.rounds,
-        recorded=recorded,
-    ).margins
 
 
 def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
