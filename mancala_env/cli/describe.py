@@ -26,9 +26,6 @@ def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: boo
         kind: The form of such specs, and their meaning.
         spec: The parsed spec, with the paths of all files it needs; None if `text` names a kind.
         as_json: Whether to print JSON.
-
-    Raises:
-        MancalaError: If a file of the spec cannot be read.
     """
     form, meaning = kind
     network = None if spec is None else spec.checkpoint or spec.network
@@ -44,15 +41,9 @@ def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: boo
 
 
 def show_network(path: str, all_settings: bool = False, as_json: bool = False) -> None:
-    """Print the description of a checkpoint or a value network.
+    """Print the description of a checkpoint or a value network, or all its metadata as JSON.
 
-    Args:
-        path: The file.
-        all_settings: Whether to print every setting and version of a checkpoint, too.
-        as_json: Whether to print all metadata as JSON instead.
-
-    Raises:
-        MancalaError: If the file is neither, or is damaged.
+    With `all_settings` every setting and version of a checkpoint is printed, too.
     """
     if as_json:
         print_json(_as_dict(path))

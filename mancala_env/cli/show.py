@@ -1,5 +1,6 @@
 """`mancala show`: draw a position, a turn or a recorded game, or describe a checkpoint or an agent."""
 
+from contextlib import suppress
 from typing import Any
 
 from mancala_env import agents, rulesets
@@ -85,11 +86,7 @@ def run(options: Any) -> int:
 
 
 def _spec_of(text: str) -> Spec | None:
-    """Return a parsed spec, or None if the text may be something else.
-
-    Raises:
-        InvalidSpec: If the text can only be a spec, and is invalid.
-    """
+    """Return a parsed spec, or None if the text may be something else."""
     try:
         return Spec.parse(text)
     except InvalidSpec as error:
@@ -114,11 +111,7 @@ def _show_position(position: Position, options: Any) -> None:
 
 
 def _picture(options: Any) -> str | None:
-    """Return the picture file to write, or None.
-
-    Raises:
-        InvalidArgument: If several files are given, a suffix is wrong, or an option needs a picture.
-    """
+    """Return the picture file to write, whose suffix is checked, or None."""
     given = [(kind, path) for kind in _PICTURES if (path := getattr(options, kind)) is not None]
     if not given:
         if options.width is not None or options.theme is not None:
@@ -134,11 +127,9 @@ def _picture(options: Any) -> str | None:
 
 def is_record(text: str) -> bool:
     """Return whether a text is the path of a file of game records."""
-    try:
-        with open(text, "rb") as file:
-            return file.read(9) == b"[Ruleset "
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError), open(text, "rb") as file:
+        return file.read(9) == b"[Ruleset "
+    return False
 
 
 def _show_record(path: str, options: Any) -> None:
@@ -158,17 +149,13 @@ def _show_record(path: str, options: Any) -> None:
             )
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return
-    turn = whole("--turn", options.turn, 0, len(record.turns))
-    if turn == 0:
-        _show_position(record.start_position, options)
-        return
-    step = next(step for step in record.replay() if step.number == turn)
-    is_film = options.gif is not None or options.mp4 is not None
-    if is_film and options.action is None:  # the turn itself
-        options.action = step.turn.action
-        _show_position(step.before, options)
-    else:
-        _show_position(step.after, options)
+    turn, position = whole("--turn", options.turn, 0, len(record.turns)), record.start_position
+    if turn > 0:
+        step = next(step for step in record.replay() if step.number == turn)
+        position = step.after
+        if options.action is None and (options.gif or options.mp4) is not None:
+            options.action, position = step.turn.action, step.before  # the turn itself
+    _show_position(position, options)
 
 
 def position_as_dict(position: Position) -> dict[str, Any]:

@@ -10,12 +10,7 @@ from mancala_env._util.checks import several, truth, whole
 from mancala_env.agents import AgentLike
 from mancala_env.engine.episode import Rounds
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, Ladder, stored_ladder
-from mancala_env.evaluation.match_options import (
-    EvaluationKeywords,
-    EvaluationOptions,
-    Progress,
-    StageProgress,
-)
+from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
 from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
@@ -133,7 +128,7 @@ def evaluate(
         matches = play_pairings(
             pairings,
             ruleset,
-            replace(chosen, progress=_stage(chosen.progress, "games")),
+            replace(chosen, progress=_stage(chosen, "games")),
             on_record_error=record_errors.append,
             on_failure=lambda matches: tell(rated(matches)),
         )
@@ -161,12 +156,7 @@ def _checked(options: EvaluationOptions) -> EvaluationOptions:
 def _entrants(
     specs: AgentLike | Sequence[AgentLike], ruleset: Ruleset, options: EvaluationOptions
 ) -> list[Entrant]:
-    """Make the agents to evaluate.
-
-    Raises:
-        InvalidMatch: If `specs` is empty, an agent is named twice, or a second agent is needed.
-        InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
-    """
+    """Make the agents to evaluate, which must be distinct and give something to measure."""
     given = [specs] if isinstance(specs, AgentLike) else several("specs", specs, "agents, one or more")
     if not given:
         raise InvalidMatch("specs must name at least one agent, not an empty list")
@@ -185,8 +175,7 @@ def _anchors(
 ) -> tuple[list[Entrant], Ratings]:
     """Return the anchors to play, without evaluated agents, and the fixed ratings.
 
-    Raises:
-        InvalidMatch: If the openings or the rounds differ from those of the ladder's games.
+    The openings and rounds must be those of the ladder's games.
     """
     rated = (stored.opening_set, stored.opening_turns)
     openings = openings_to_evaluate(options.opening_set, ruleset, options.opening_turns)
@@ -222,7 +211,7 @@ def _regrets(
     for one in entrants:
         if options.regret:
             one.agent.seed(found.seed)
-            yield measure_regret(one.agent, ruleset, progress=_stage(options.progress, "fixed positions"))
+            yield measure_regret(one.agent, ruleset, progress=_stage(options, "fixed positions"))
         if options.own_games:
             yield own_games_regret(
                 one.agent,
@@ -230,7 +219,7 @@ def _regrets(
                 opening_turns=found.opening_turns,
                 opening_set=found.opening_set,
                 seed=found.seed,
-                progress=_stage(options.progress, "own games"),
+                progress=_stage(options, "own games"),
             )
 
 
@@ -242,5 +231,5 @@ def _with_regret(found: Evaluation, regret: Regret) -> Evaluation:
     return replace(found, regrets=regrets, regret_differences=differences)
 
 
-def _stage(progress: StageProgress | None, what: str) -> Progress | None:
-    return None if progress is None else partial(progress, what)
+def _stage(options: EvaluationOptions, stage: str) -> Progress | None:
+    return None if options.progress is None else partial(options.progress, stage)

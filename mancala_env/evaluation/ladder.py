@@ -16,19 +16,9 @@ from mancala_env.evaluation.ratings import PairCounts, Ratings, fit_ratings
 from mancala_env.rulesets import Ruleset, lookup, names
 
 STORED = Path(__file__).resolve().parent.parent / "data" / "ladder.json"
-ANCHORS = (
-    "random",
-    "greedy",
-    "minimax:2",
-    "minimax:4",
-    "minimax:6",
-    "mcts:100",
-    "mcts:1000",
-    "perfect",
-    "perfect+traps",
-)
 SLOW_ANCHORS = ("perfect", "perfect+traps")
 """Anchors that were rated over fewer games and that new agents do not play, because they are too slow."""
+ANCHORS = ("random", "greedy", "minimax:2", "minimax:4", "minimax:6", "mcts:100", "mcts:1000", *SLOW_ANCHORS)
 
 
 class NoLadder(MancalaError):

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], Any]
 """Called from time to time as progress(done, total)."""
-StageProgress = Callable[[str, int, int], Any]
-"""Called from time to time as progress(stage, done, total)."""
 
 
 class MatchKeywords(TypedDict, total=False):

@@ -32,14 +32,7 @@ if TYPE_CHECKING:
 
     from mancala_env.evaluation.agent_evaluation import Evaluation
 
-__all__ = [
-    "add_regret",
-    "check_report_path",
-    "plot_ratings",
-    "plot_regret",
-    "plot_win_rates",
-    "write_report",
-]
+__all__ = ["add_regret", "check_report_path", "plot_ratings", "plot_regret", "plot_win_rates", "write_report"]
 
 Table = tuple[list[str], list[list[str]]]
 """Column titles and rows of text."""
