@@ -4,14 +4,29 @@ python -m tools.make_ladders [RULESET ...] [--games 400] [--slow_games 64] [--re
     [--records games.txt] [--without ANCHOR WHY] [--opening_set SET]
 """
 
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Unpack
 
 from mancala_env import rulesets
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env.evaluation.ladder import play_ladder, store
-from mancala_env.evaluation.openings import OPENINGS
+from mancala_env._util.files import write_whole
+from mancala_env.evaluation import ladder
+from mancala_env.evaluation.balanced_openings import openings_hash
+from mancala_env.evaluation.ladder import Ladder
+from mancala_env.evaluation.match_options import RoundRobinKeywords
+from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, openings_to_evaluate
+from mancala_env.evaluation.ratings import as_pair_counts
+from mancala_env.evaluation.round_robin import round_robin
+from mancala_env.rulesets import Ruleset, lookup, names
+
+SLOW_OPPONENTS = ("mcts:1000",)
+"""Opponents of the slow anchors: the strongest quick anchor, whose games are the most informative."""
+_FORMAT = 1
 
 
 @in_one_line("make_ladders", "finished games are in the file of --results, if it is given")
@@ -46,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     for name in [rulesets.lookup(name).name for name in options.rulesets]:
-        ladder = play_ladder(
+        played = play_ladder(
             name,
             games=options.games,
             slow_games=options.slow_games,
@@ -55,10 +70,113 @@ def main(arguments: Sequence[str] | None = None) -> int:
             records=options.records,
             excluded=dict(options.without),
         )
-        store(ladder)
-        rated = ladder.ratings().as_dict()["agents"]
+        store(played)
+        rated = played.ratings().as_dict()["agents"]
         print(name, *(f"{row['agent']} {row['elo']:z.0f}" for row in rated), sep="  ", flush=True)
     return 0
+
+
+def play_ladder(
+    ruleset: str | Ruleset,
+    *,
+    games: int,
+    slow_games: int = 64,
+    excluded: dict[str, str] | None = None,
+    **options: Unpack[RoundRobinKeywords],
+) -> Ladder:
+    """Play a round robin of the anchors and return the ladder.
+
+    Args:
+        ruleset: The ruleset, or its name.
+        games: Number of games per match; even.
+        slow_games: Number of games per match of SLOW_ANCHORS with SLOW_OPPONENTS; even.
+        excluded: Reasons by spec of the anchors to exclude.
+        options: Arguments of :func:`round_robin`. Progress starts from 0 for each group of matches.
+
+    Raises:
+        InvalidMatch: If an argument is out of range, or an excluded spec is not an anchor.
+    """
+    ruleset, excluded = lookup(ruleset), dict(excluded or {})
+    for name in excluded:
+        if name not in ladder.ANCHORS:
+            listed = ", ".join(ladder.ANCHORS)
+            raise InvalidMatch(f"an excluded anchor must be one of {listed}, not {name!r}")
+    if set(SLOW_OPPONENTS) <= set(excluded):
+        listed = ", ".join(SLOW_OPPONENTS)
+        excluded |= {slow: f"{listed} is excluded" for slow in ladder.SLOW_ANCHORS if slow not in excluded}
+    anchors = [anchor for anchor in ladder.ANCHORS if anchor not in excluded]
+    quick = [anchor for anchor in anchors if anchor not in ladder.SLOW_ANCHORS]
+    groups = [(quick, games)]
+    for slow in ladder.SLOW_ANCHORS:
+        if slow in anchors:
+            groups += [([other, slow], slow_games) for other in quick if other in SLOW_OPPONENTS]
+    chosen, turns = openings_to_evaluate(options.get("opening_set"), ruleset, None)
+    options |= {"opening_set": chosen, "opening_turns": turns}
+    counts = []
+    for group, num_games in groups:
+        matches = round_robin(group, ruleset, **(options | {"games": num_games}))
+        counts += map(as_pair_counts, matches)
+    return Ladder(ruleset.name, tuple(counts), turns, excluded, chosen, openings_hash(ruleset, chosen))
+
+
+def store(played: Ladder, path: Path = ladder.STORED) -> None:
+    """Write a ladder into a file of ladders, replacing the previous one of its ruleset."""
+    with _locked(path.parent):
+        _store(played, path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder within a with statement."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such lock: concurrent processes may overwrite each other's ladder
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _store(played: Ladder, path: Path) -> None:
+    stored = json.loads(path.read_text()) if path.exists() else {"rulesets": {}}
+    stored["rulesets"][played.ruleset] = {
+        "opening_turns": played.opening_turns,
+        "opening_set": played.opening_set,
+        "openings": played.openings,
+        "left_out": played.excluded,
+        "ratings": played.ratings().as_dict()["agents"],
+        "matches": [
+            {"first": match.first, "second": match.second, "pairs": list(match.counts)}
+            | ({"repeats": round(match.repeats, 3)} if match.repeats > 1 else {})
+            for match in played.matches
+        ],
+    }
+    order = [name for name in dict.fromkeys([*names(), *stored["rulesets"]]) if name in stored["rulesets"]]
+    stored["rulesets"] = {name: stored["rulesets"][name] for name in order}
+    write_whole(path, _compact_json(stored))
+
+
+def _compact_json(stored: dict[str, Any]) -> str:
+    """Return JSON with one agent or match per line, so that diffs are readable."""
+    text = [f'{{"format": {_FORMAT}, "rulesets": {{']
+    blocks = []
+    for name, entry in stored["rulesets"].items():
+        rows = {
+            key: ",\n".join("      " + json.dumps(row) for row in entry[key])
+            for key in ("ratings", "matches")
+        }
+        blocks.append(
+            f'  {json.dumps(name)}: {{\n    "opening_turns": {entry["opening_turns"]},\n'
+            f'    "opening_set": {json.dumps(entry["opening_set"])},\n'
+            f'    "openings": {json.dumps(entry["openings"])},\n'
+            f'    "left_out": {json.dumps(entry["left_out"])},\n'
+            f'    "ratings": [\n{rows["ratings"]}\n    ],\n    "matches": [\n{rows["matches"]}\n    ]\n  }}'
+        )
+    return "\n".join([*text, ",\n".join(blocks), "}}"]) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line `mancala`; each command is a module.
+"""The command line `mancala`; each command is a module, or a program of another package.
 
 Tables go to standard output, progress and errors to standard error. With `--json` a command prints one JSON
 document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
@@ -8,7 +8,6 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 | `play`, `serve` | play in the terminal; serve the browser page |
 | `evaluate`, `benchmark`, `speed` | rate agents; compare learning algorithms; measure the engine's speed |
 | `solve`, `show`, `replay`, `rulesets` | exact values; positions and agents; recorded games; rulesets |
-| `train`, `grow_value`, `export` | run programs of `training` and `networks` |
 | `describe` | what `show` prints about agents, checkpoints and value networks |
 | `options` | options that several commands share |
 | `progress` | progress bars on standard error |
@@ -16,27 +15,24 @@ document and nothing else. :mod:`mancala_env._util.command_line` reports errors.
 """
 
 import difflib
+import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mancala_env._util.command_line import Parser, in_one_line, refuse
-from mancala_env.cli import (
-    benchmark,
-    evaluate,
-    export,
-    grow_value,
-    play,
-    replay,
-    rulesets,
-    serve,
-    show,
-    solve,
-    speed,
-    train,
-)
+from mancala_env._util.command_line import Parser, in_one_line, needing, refuse
+from mancala_env.cli import benchmark, evaluate, play, replay, rulesets, serve, show, solve, speed
 from mancala_env.cli.options import PROGRAM
 from mancala_env.version import __version__
+
+
+class _Program(NamedTuple):
+    """A command whose module parses its own arguments and needs the extra "train"."""
+
+    HELP: str
+    feature: str
+    module: str
+
 
 _COMMANDS: dict[str, Any] = {
     "evaluate": evaluate,
@@ -48,12 +44,17 @@ _COMMANDS: dict[str, Any] = {
     "play": play,
     "rulesets": rulesets,
     "serve": serve,
-}
-# These parse their own arguments.
-_PROGRAMS: dict[str, Any] = {
-    "train": train,
-    "grow-value": grow_value,
-    "export": export,
+    "train": _Program("train an agent by self-play", "training", "mancala_env.training.run"),
+    "grow-value": _Program(
+        "train a value network for search from scratch",
+        "growing a value network",
+        "mancala_env.training.value_growth",
+    ),
+    "export": _Program(
+        "write a checkpoint's network as ONNX or safetensors",
+        "exporting a network",
+        "mancala_env.networks.export",
+    ),
 }
 
 
@@ -62,25 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = words[0]
-    if name in _PROGRAMS:
-        return _PROGRAMS[name].run(words[1:])
-    if name in _COMMANDS:
-        command = _COMMANDS[name]
+    command = _COMMANDS.get(name)
+    if isinstance(command, _Program):
+        with needing(command.feature, "train"):
+            program = importlib.import_module(command.module)
+        return program.main(words[1:], program=f"{PROGRAM} {name}")
+    if command is not None:
         parser = Parser(prog=f"{PROGRAM} {name}", program=PROGRAM, description=command.DESCRIPTION)
         command.add_arguments(parser)
         return command.run(parser.parse_args(words[1:]))
     if not name.startswith("-"):
-        refuse(PROGRAM, _unknown_command(name))
+        near = difflib.get_close_matches(name, _COMMANDS, 1)
+        valid = f"did you mean {near[0]}?" if near else f"commands: {', '.join(_COMMANDS)}"
+        refuse(PROGRAM, f"unknown command {name!r}; {valid}")
     _parser().parse_args(words)  # --help, --version and an unknown option end the program
     refuse(PROGRAM, f"no command after {name}")
-
-
-def _unknown_command(word: str) -> str:
-    commands = [*_COMMANDS, *_PROGRAMS]
-    near = difflib.get_close_matches(word, commands, 1)
-    return f"unknown command {word!r}; " + (
-        f"did you mean {near[0]}?" if near else f"commands: {', '.join(commands)}"
-    )
 
 
 def _parser() -> Parser:
@@ -89,6 +86,6 @@ def _parser() -> Parser:
     parser = Parser(prog=PROGRAM, description=description)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, command in (_COMMANDS | _PROGRAMS).items():
+    for name, command in _COMMANDS.items():
         commands.add_parser(name, help=command.HELP)
     return parser

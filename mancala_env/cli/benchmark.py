@@ -2,24 +2,22 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, MissingPackage, Parser, needing, say
-from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.options import PROGRAM, add_json
+from mancala_env.cli.options import DEFAULT_RULESET, PROGRAM, add_json, add_ray, add_report
 from mancala_env.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from mancala_env.benchmark.entries import Entry
-    from mancala_env.benchmark.runner import BenchmarkPlan, RunLearners
+    from mancala_env.benchmark.runner import BenchmarkPlan
     from mancala_env.benchmark.summary import BenchmarkSummary
 
 HELP = "compare learning algorithms"
 DESCRIPTION = (
     "Compare learning algorithms by mean regret and rating at equal budgets (docs/benchmark.md). Without "
-    "entries, show the results so far. Run the same command again to resume after an interruption."
+    "entries, print the results so far. The same command resumes after an interruption."
 )
 _FAILED = 1
 _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "Elo", "less regret\nthan next")
@@ -27,50 +25,31 @@ _NARROW_HEAD = ("entry", "steps,\nminutes", "mean\nregret", "optimal\nmoves", "E
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "entries",
         nargs="*",
         default=[],
         metavar="FILE.py",
-        help="Python files of learning algorithms, such as training/benchmark/*.py; their code is run",
+        help="entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run",
     )
-    parser.add_argument(
-        "--folder", default="runs/benchmark", help="folder for the results and the learners' files"
-    )
-    parser.add_argument("--rulesets", nargs="+", default=[DEFAULT_RULESET], help="names of rulesets")
-    parser.add_argument(
+    add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
+    add("--rulesets", nargs="+", default=[DEFAULT_RULESET], help="names of rulesets")
+    add(
         "--tasks",
         nargs="+",
         default=["afterstates"],
-        help="what learners observe: board, afterstates or anything; an entry runs on the tasks it declares",
+        help="what learners observe: board, afterstates or anything; entries declare what they can use",
     )
-    parser.add_argument("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
-    parser.add_argument("--core_minutes", nargs="+", type=float, default=[], help="budgets in core minutes")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds per entry (1..N)")
-    parser.add_argument(
-        "--points",
-        type=int,
-        default=5,
-        help="measuring points of a run, each at half the budget of the next",
-    )
-    parser.add_argument("--games", type=int, default=200, help="number of games against each anchor; even")
-    parser.add_argument(
-        "--anchors",
-        nargs="+",
-        help="agents that players are rated against; by default the ladder's anchors without perfect",
-    )
-    parser.add_argument(
-        "--lines",
-        nargs="*",
-        help="specs of baselines that do not learn, drawn as horizontal lines; by default some searches",
-    )
-    parser.add_argument("--report", help="report file to write, .html or .png")
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help='spread learners over a Ray cluster: "local" starts one here, "auto" joins this machine\'s, or '
-        "HOST:6379",
-    )
+    add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
+    add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
+    add("--seeds", type=int, default=5, help="number of seeds per entry (1..N)")
+    add("--points", type=int, default=5, help="measuring points per run, each at half the budget of the next")
+    add("--games", type=int, default=200, help="number of games against each anchor; even")
+    add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's without perfect")
+    add("--lines", nargs="*", help="specs of baselines, which do not learn; by default some searches")
+    add_report(parser)
+    add_ray(parser, "runs the learners")
     add_json(parser)
 
 
@@ -94,7 +73,14 @@ def run(options: Any) -> int:
     if entries:
         wanted = _plan(_taking_part(entries, options.tasks), options)
         try:
-            with _ray(options.ray) as run_learners:
+            with contextlib.ExitStack() as stack:
+                run_learners = None
+                if options.ray is not None:
+                    from mancala_env.benchmark.ray_learners import RayLearners
+                    from mancala_env.evaluation.ray_matches import started_ray
+
+                    stack.enter_context(started_ray(options.ray))
+                    run_learners = RayLearners()
                 num_broken = run_plan(wanted, _say, run_learners)
         except KeyboardInterrupt:
             kept = f"measurements are in {folder / RESULTS}; run the same command to resume"
@@ -146,31 +132,9 @@ def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
     from mancala_env.benchmark.runner import plan
 
     limits = [*map(limit_of_steps, options.steps), *map(limit_of_minutes, options.core_minutes)]
-    return plan(
-        entries,
-        options.folder,
-        rulesets=options.rulesets,
-        tasks=options.tasks,
-        limits=limits,
-        seeds=options.seeds,
-        points=options.points,
-        games=options.games,
-        anchors=options.anchors,
-        lines=options.lines,
-    )
-
-
-@contextlib.contextmanager
-def _ray(address: str | None) -> "Iterator[RunLearners | None]":
-    """Yield a RunLearners for a Ray cluster, or None without an address."""
-    if address is None:
-        yield None
-        return
-    from mancala_env.benchmark.ray_learners import RayLearners
-    from mancala_env.evaluation.ray_matches import started_ray
-
-    with started_ray(address):
-        yield RayLearners()
+    names = ("rulesets", "tasks", "seeds", "points", "games", "anchors", "lines")
+    chosen = {name: getattr(options, name) for name in names}
+    return plan(entries, options.folder, limits=limits, **chosen)
 
 
 def _say(text: str) -> None:

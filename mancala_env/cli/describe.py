@@ -26,66 +26,55 @@ def show_agent(text: str, kind: tuple[str, str], spec: Spec | None, as_json: boo
         kind: The form of such specs, and their meaning.
         spec: The parsed spec, with the paths of all files it needs; None if `text` names a kind.
         as_json: Whether to print JSON.
-
-    Raises:
-        MancalaError: If a file of the spec cannot be read.
     """
     form, meaning = kind
     network = None if spec is None else spec.checkpoint or spec.network
     if as_json:
         described = {"spec": text, "form": form, "meaning": meaning}
-        print_json(
-            described if network is None else described | {"file": network, "network": _as_dict(network)}
-        )
+        if network is not None:
+            described |= {"file": network, "network": _as_dict(network)}
+        print_json(described)
         return
     print(f"{text}: {meaning} (spec: {form})")
     if network is not None:
-        _print_network(network)
+        show_network(network)
 
 
-def show_network(path: str, all_settings: bool, as_json: bool) -> None:
-    """Print the description of a checkpoint or a value network.
+def show_network(path: str, all_settings: bool = False, as_json: bool = False) -> None:
+    """Print the description of a checkpoint or a value network, or all its metadata as JSON.
 
-    Args:
-        path: The file.
-        all_settings: Whether to print every setting and version of a checkpoint, too.
-        as_json: Whether to print all metadata as JSON instead.
-
-    Raises:
-        MancalaError: If the file is neither, or is damaged.
+    With `all_settings` every setting and version of a checkpoint is printed, too.
     """
     if as_json:
         print_json(_as_dict(path))
         return
-    _print_network(path)
-    if all_settings and not _holds_values(path):
-        identity = _identity(path)
-        rows = [["observation version", identity.observation_version], *map(list, identity.versions.items())]
-        _print(rows, "Versions")
+    identity = None if _is_value_network(path) else _identity(path)
+    if identity is None:
+        file = value_files.read_value_file(path)
+        rows = [["value network", path], ["ruleset", _in_words(file.ruleset)], *map(list, file.made.items())]
+    else:
+        rows = [["checkpoint", path], *_rows_of(identity)]
+    content, card = Path(path).read_bytes(), Path(path).with_suffix(".md")
+    rows.append(["size", f"{len(content):,} bytes"])
+    if card.is_file():
+        rows.append(["card", str(card)])
+    _print(rows)
+    # Below the table: the hash does not fit into 80 columns beside a label.
+    print(f" SHA-256 {hashlib.sha256(content).hexdigest()}")
+    if identity is not None and all_settings:
+        versions = {"observation version": identity.observation_version} | identity.versions
+        _print([*map(list, versions.items())], "Versions")
         _print([[name, str(value)] for name, value in flat(identity.config).items()], "All settings")
 
 
 def _as_dict(path: str) -> dict[str, Any]:
-    if _holds_values(path):
+    if _is_value_network(path):
         file = value_files.read_value_file(path)
         return {"ruleset": asdict(file.ruleset), "made": file.made}
     return json.loads(_identity(path).to_json())
 
 
-def _print_network(path: str) -> None:
-    if _holds_values(path):
-        what, rows = "value network", _of_value_network(path)
-    else:
-        what, rows = "checkpoint", _of_checkpoint(_identity(path))
-    content, card = Path(path).read_bytes(), Path(path).with_suffix(".md")
-    rows += [["size", f"{len(content):,} bytes"]]
-    rows += [["card", str(card)]] if card.is_file() else []
-    _print([[what, path], *rows])
-    # Below the table: the hash does not fit into 80 columns beside a label.
-    print(f" SHA-256 {hashlib.sha256(content).hexdigest()}")
-
-
-def _holds_values(path: str) -> bool:
+def _is_value_network(path: str) -> bool:
     """Return whether a file is a stand-alone value network rather than a checkpoint."""
     try:
         return tensors.texts_of(path).get("format") == value_files.FORMAT
@@ -101,23 +90,20 @@ def _identity(path: str) -> "Identity":
     return identity
 
 
-def _of_value_network(path: str) -> list[list[str]]:
-    file = value_files.read_value_file(path)
-    return [["ruleset", _in_words(file.ruleset)], *map(list, file.made.items())]
-
-
-def _of_checkpoint(identity: "Identity") -> list[list[str]]:
+def _rows_of(identity: "Identity") -> list[list[str]]:
+    """Return rows that describe a checkpoint."""
     with needing("mancala show of a checkpoint", "train"):
         from mancala_env.training.reproduce import made_by
 
     network = identity.network
     size = f"{network.layers} hidden layer{'s' * (network.layers != 1)} of {network.hidden}"
+    values = [["value network", "for policy+minimax and policy+mcts"]] if identity.value_network else []
     return [
         ["ruleset", _in_words(identity.ruleset)],
         ["rounds", str(identity.rounds)],
         ["observation", network.observation],
         ["network", size],
-        *([["value network", "for policy+minimax and policy+mcts"]] if identity.value_network else []),
+        *values,
         ["environment steps", f"{identity.environment_steps:,}"],
         ["seed", str(identity.config.get("seed", "unknown"))],
         list(made_by(identity)),

@@ -3,6 +3,7 @@
 from mancala_env._util.command_line import Parser
 
 PROGRAM = "mancala"
+DEFAULT_RULESET = "layli_goobalay"
 
 
 def add_common(parser: Parser, threads: str = "all cores") -> None:
@@ -14,3 +15,18 @@ def add_common(parser: Parser, threads: str = "all cores") -> None:
 def add_json(parser: Parser) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+
+
+def add_report(parser: Parser) -> None:
+    """Add `--report`."""
+    parser.add_argument("--report", metavar="FILE", help="report file to write, .html or .png")
+
+
+def add_ray(parser: Parser, work: str) -> None:
+    """Add `--ray`, which spreads the `work`."""
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help=f'Ray cluster that {work}: "local" starts one here, "auto" joins the cluster of this machine, '
+        "HOST:6379 joins another one",
+    )

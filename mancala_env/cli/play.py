@@ -3,13 +3,12 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser, needing, whole_number_or
 from mancala_env._util.stop_signals import STOP_SIGNALS, Terminated, handled, is_ignored, undisturbed
-from mancala_env.cli.evaluate import DEFAULT_RULESET
+from mancala_env.cli.options import DEFAULT_RULESET
 from mancala_env.errors import InvalidArgument, MancalaError
 from mancala_env.games.position import Position
 from mancala_env.games.records import check_appendable
@@ -25,35 +24,26 @@ DESCRIPTION = (
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
-    parser.add_argument("--ruleset", help="name of the ruleset; layli_goobalay by default")
-    parser.add_argument(
-        "--south", default="human", help="player of South: human, human:NAME, or the spec of an agent"
-    )
-    parser.add_argument(
-        "--north", default="minimax:4", help="player of North: human, human:NAME, or the spec of an agent"
-    )
-    parser.add_argument(
+    add, player = parser.add_argument, "human, human:NAME, or the spec of an agent"
+    add("--ruleset", help=f"name of the ruleset; {DEFAULT_RULESET} by default")
+    add("--south", default="human", help=f"player of South: {player}")
+    add("--north", default="minimax:4", help=f"player of North: {player}")
+    add(
         "--rounds",
         type=whole_number_or("match"),
         help='last round to play, or "match"; by default the first round, or the round of --start',
     )
-    parser.add_argument("--start", help="position to start from, as printed by mancala show")
-    parser.add_argument("--seed", type=int, help="random seed of the agents; random by default")
-    parser.add_argument("--record", help="file of game records to append the game to when it ends")
-    parser.add_argument(
+    add("--start", metavar="POSITION", help="position to start from, as printed by mancala show")
+    add("--seed", type=int, help="random seed of the agents; random by default")
+    add("--record", metavar="FILE", help="file of game records to append the game to when it ends")
+    add(
         "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
     )
-    parser.add_argument(
-        "--seed_seconds",
-        type=float,
-        default=0.12,
-        help="seconds for which the board shows each falling seed; 0: no animation",
-    )
-    parser.add_argument(
+    add("--seed_seconds", type=float, default=0.12, help="seconds per sown seed of the animation; 0 for none")
+    add(
         "--plain",
         action="store_true",
-        help="print lines of text without colour, for a screen reader; the default if input or output is not "
-        "a terminal",
+        help="lines of text instead of a board, as for a screen reader; default without a terminal",
     )
 
 
@@ -84,10 +74,11 @@ def run(options: Any) -> int:
 
 def _play(game: "InteractiveGame", options: Any) -> int:
     """Play the game and return the exit status."""
-    if options.plain or not is_screen():
+    can_move_cursor = os.environ.get("TERM", "") not in ("dumb", "")
+    if options.plain or not (sys.stdin.isatty() and sys.stdout.isatty() and can_move_cursor):
         from mancala_env.terminal.plain import PlainPlay
 
-        PlainPlay(game, _lines(), sys.stdout, options.values_seconds).run()
+        PlainPlay(game, iter(sys.stdin.readline, ""), sys.stdout, options.values_seconds).run()
         return 0
     with needing("the board in the terminal (not --plain)", "play"):
         from mancala_env.terminal.app import PlayApp
@@ -115,16 +106,6 @@ def _keep(game: "InteractiveGame", path: str) -> None:
         except (MancalaError, OSError):
             print(game.record().to_text())
             raise
-
-
-def is_screen() -> bool:
-    """Return whether input and output are a terminal that can move its cursor."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
-
-
-def _lines() -> Iterator[str]:
-    while line := sys.stdin.readline():
-        yield line
 
 
 def _start(options: Any) -> Position:

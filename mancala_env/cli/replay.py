@@ -10,21 +10,23 @@ from mancala_env.cli.options import add_json
 from mancala_env.cli.show import position_as_dict
 from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.errors import printable
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import PLAYERS
 from mancala_env.games.records import GameRecord, InvalidRecord, Step, read_games
 
 HELP = "check and print recorded games"
 DESCRIPTION = (
     "Check the games of a file by replaying them, and list them. A single game is printed turn by turn. "
-    "An illegal turn or a wrong result is reported in one line."
+    "The command reports an illegal turn or a wrong result in one line."
 )
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
-    parser.add_argument("file", metavar="FILE", help="file of game records (format: docs/records.md)")
-    parser.add_argument("--game", type=int, help="number of the game to print (1: the first)")
-    parser.add_argument("--turn", type=int, help="number of the turn to show the board after (0: the start)")
+    parser.add_argument("file", metavar="FILE", help="file of game records; docs/records.md has the format")
+    parser.add_argument("--game", type=int, help="number of the game to print, from 1")
+    parser.add_argument(
+        "--turn", type=int, help="number of the turn after which to show the board; 0 for the start"
+    )
     add_json(parser)
 
 
@@ -57,7 +59,8 @@ def run(options: Any) -> int:
     elif options.json:
         print_json(listed if game is None else [_as_dict(game, chosen)])
     elif game is not None or count == 1:
-        _show_game(chosen)
+        for line in _game_lines(chosen):
+            print(line)
     else:
         print(f"{count} games; every turn is legal")
     return 0
@@ -76,11 +79,6 @@ def _show_turn(record: GameRecord, number: int, as_json: bool) -> None:
         print("\n".join(filter(None, (turn_line, str(position), position.to_text()))))
 
 
-def _show_game(record: GameRecord) -> None:
-    for line in _game_lines(record):
-        print(line)
-
-
 def _game_lines(record: GameRecord) -> Iterator[str]:
     yield ""
     for name, value in (("opening", record.opening), ("date", record.date), *record.headers.items()):
@@ -94,7 +92,8 @@ def _game_lines(record: GameRecord) -> Iterator[str]:
         yield _turn_line(step)
         yield str(step.after)
         if step.following.round != step.after.round:
-            yield f"\nround {step.after.round} ends {_counts(step.after)}"
+            south, north = step.after.counts
+            yield f"\nround {step.after.round} ends {south}-{north} ({step.after.end})"
             yield str(step.following)
     outcome = record.verify()
     yield ""
@@ -108,11 +107,6 @@ def _turn_line(step: Step) -> str:
     """Return a turn and what it did in one line."""
     comment = f"  {{{printable(step.turn.comment)}}}" if step.turn.comment else ""
     return f"{step.number}. {step.turn}: {describe_turn(step.did)}{comment}"
-
-
-def _counts(position: Position) -> str:
-    south, north = position.counts
-    return f"{south}-{north} ({position.end})"
 
 
 def _as_dict(number: int, record: GameRecord) -> dict[str, Any]:

@@ -18,28 +18,23 @@ DESCRIPTION = (
     "checkpoints, agents in Python, and a solver with gigabytes of memory. Only this machine can connect, "
     "unless you set --host."
 )
-DEFAULT_PORT = 8424
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's options."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: every network interface"
-    )
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on; 0: any free port")
-    parser.add_argument("--checkpoints", help="folder of checkpoints that pages can play against")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every network interface")
+    add("--port", type=int, default=8424, help="port to listen on; 0 for any free port")
+    add("--checkpoints", metavar="FOLDER", help="folder of checkpoints to play against")
+    add(
         "--agents",
         nargs="*",
         default=[],
-        help="specs of further agents that pages can play against, such as python:FILE.py:FUNCTION",
+        metavar="SPEC",
+        help="further agents to play against, such as python:FILE.py:FUNCTION",
     )
-    parser.add_argument(
-        "--memory_mb", type=int, default=1024, help="size of a solver's transposition table in MB"
-    )
-    parser.add_argument(
-        "--browser", type=true_or_false, default=True, metavar="BOOL", help="open a browser: true or false"
-    )
+    add("--memory_mb", type=int, default=1024, help="size of a solver's transposition table in MB")
+    add("--browser", type=true_or_false, default=True, metavar="BOOL", help="open a browser: true or false")
 
 
 def run(options: Any) -> int:
@@ -49,7 +44,11 @@ def run(options: Any) -> int:
 
         from mancala_env.web.requests import Limits
         from mancala_env.web.server import new_app
-    folder = _folder(options.checkpoints)
+    folder = options.checkpoints
+    if folder is not None and not (
+        folder.strip() and Path(folder).is_dir()
+    ):  # blank: an unset shell variable
+        raise InvalidArgument(f"--checkpoints must be an existing folder, not {folder!r}")
     for spec in options.agents:
         named = Spec.parse(spec)
         _ = named.ruleset, named.identity  # raises now if a file of the spec cannot be read
@@ -59,7 +58,7 @@ def run(options: Any) -> int:
     port = listening.getsockname()[1]
     limits = Limits()
     app = new_app(
-        checkpoints=folder,
+        checkpoints=None if folder is None else Path(folder),
         agents=tuple(options.agents),
         limits=limits,
         memory_mb=options.memory_mb,
@@ -86,14 +85,6 @@ def run(options: Any) -> int:
     return 0
 
 
-def _folder(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    if not name.strip() or not Path(name).is_dir():  # blank: an unset shell variable
-        raise InvalidArgument(f"--checkpoints must be an existing folder, not {name!r}")
-    return Path(name)
-
-
 def _listening(host: str, port: int) -> socket.socket:
     """Return a listening socket; an occupied port is an error of one line."""
     if not 0 <= port <= 65_535:
@@ -114,9 +105,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _names(host: str) -> tuple[str, ...]:
     """Return the host names the server answers to; others may belong to a site that resolves to this one."""
-    try:
+    with suppress(ValueError):  # a name
         if not ipaddress.ip_address(host).is_loopback:
             return ("*",)
-    except ValueError:
-        pass
     return ("localhost", "127.0.0.1", "[::1]", host)

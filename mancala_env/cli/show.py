@@ -1,5 +1,6 @@
 """`mancala show`: draw a position, a turn or a recorded game, or describe a checkpoint or an agent."""
 
+from contextlib import suppress
 from typing import Any
 
 from mancala_env import agents, rulesets
@@ -8,8 +9,8 @@ from mancala_env._util.command_line import Parser
 from mancala_env.agents import InvalidSpec, Spec
 from mancala_env.agents.registry import kind_named
 from mancala_env.cli.describe import show_agent, show_network
-from mancala_env.cli.evaluate import DEFAULT_RULESET, ruleset_of
-from mancala_env.cli.options import add_json
+from mancala_env.cli.evaluate import ruleset_of
+from mancala_env.cli.options import DEFAULT_RULESET, add_json
 from mancala_env.cli.tables import describe_turn, print_json
 from mancala_env.errors import InvalidArgument, InvalidPosition, printable
 from mancala_env.games import pictures
@@ -21,37 +22,33 @@ DESCRIPTION = (
     "Draw a position, a turn or a recorded game, as text or as a picture file. Or describe a checkpoint or "
     "an agent."
 )
+_PICTURES = {
+    "svg": "a position or a turn",
+    "png": "a position",
+    "gif": "a turn or a recorded game",
+    "mp4": "a turn or a recorded game",
+}
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "what",
         nargs="+",
         metavar="POSITION|RULESET|RECORDS|SPEC",
         help="position as a line of text, name of a ruleset, path of a file of game records, path of a "
         "checkpoint, or spec of an agent",
     )
-    for ending, kind in (("svg", "position or turn"), ("png", "position")):
-        parser.add_argument(
-            f"--{ending}", metavar="FILE", help=f"{ending.upper()} file to draw the {kind} to"
-        )
-    for ending in ("gif", "mp4"):
-        parser.add_argument(
-            f"--{ending}", metavar="FILE", help=f"{ending.upper()} file for a turn or a recorded game"
-        )
-    parser.add_argument("--action", type=int, help="action whose turn to draw")
-    parser.add_argument("--game", type=int, help="number of the game in a file of records (1: the first)")
-    parser.add_argument(
-        "--turn", type=int, help="number of the turn of a recorded game to show (0: the start)"
-    )
-    parser.add_argument("--width", type=int, metavar="PX", help="width of the picture in pixels")
-    parser.add_argument("--theme", help="colours of the picture: light, dark or, for SVG, auto (the default)")
-    parser.add_argument(
-        "--ruleset",
-        help=f"ruleset whose bundled network to use, for an agent such as trained; default {DEFAULT_RULESET}",
-    )
-    parser.add_argument("--all", action="store_true", help="print all settings of a checkpoint")
+    for kind, drawn in _PICTURES.items():
+        add(f"--{kind}", metavar="FILE", help=f"{kind.upper()} file to draw {drawn} to")
+    add("--action", type=int, help="action whose turn to draw")
+    add("--game", type=int, help="number of the game in a file of records, from 1")
+    add("--turn", type=int, help="number of the turn of a recorded game to show; 0 for the start")
+    add("--width", type=int, metavar="PX", help="width of the picture in pixels")
+    add("--theme", help="colours of the picture: light, dark or, for SVG, auto (the default)")
+    add("--ruleset", help=f"ruleset of an agent with a bundled network; {DEFAULT_RULESET} by default")
+    add("--all", action="store_true", help="print all settings of a checkpoint")
     add_json(parser)
 
 
@@ -63,24 +60,24 @@ def run(options: Any) -> int:
         return 0
     if options.game is not None or options.turn is not None:
         raise InvalidArgument(f"--game and --turn need a file of game records, not {printable(text)!r}")
+    is_ruleset = text in rulesets.names()
     if _picture(options) is not None or options.action is not None:
-        position = Position(text) if text in rulesets.names() else Position.from_text(text)
-        _show_position(position, options)
+        _show_position(Position(text) if is_ruleset else Position.from_text(text), options)
         return 0
-    spec = None if text in rulesets.names() else _spec_of(text)
-    kind = kind_named(text)
+    spec, kind = None if is_ruleset else _spec_of(text), kind_named(text)
     if options.ruleset is not None and kind is None and (spec is None or spec.kind == "checkpoint"):
         raise InvalidArgument(f"--ruleset needs an agent such as trained, not {printable(text)!r}")
     if spec is not None and spec.kind == "checkpoint":
         show_network(text, options.all, options.json)
     elif spec is not None:
-        _show_agent(text, spec, options)
+        ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
+        if not spec.runs_code and spec.files:
+            agents.make(spec, ruleset, num_threads=1)  # raises if a file of the spec is damaged
+        show_agent(text, spec.meaning, spec.on(ruleset), options.json)
     elif kind is not None:
         show_agent(text, kind, None, options.json)
-    elif text in rulesets.names():
-        _show_position(Position(text), options)
-    elif " " in text:
-        _show_position(Position.from_text(text), options)
+    elif is_ruleset or " " in text:
+        _show_position(Position(text) if is_ruleset else Position.from_text(text), options)
     else:
         raise InvalidPosition(
             f"{text!r} is not a ruleset ({', '.join(rulesets.names())}), an agent, a file or a position"
@@ -89,11 +86,7 @@ def run(options: Any) -> int:
 
 
 def _spec_of(text: str) -> Spec | None:
-    """Return a parsed spec, or None if the text may be something else.
-
-    Raises:
-        InvalidSpec: If the text can only be a spec, and is invalid.
-    """
+    """Return a parsed spec, or None if the text may be something else."""
     try:
         return Spec.parse(text)
     except InvalidSpec as error:
@@ -103,37 +96,23 @@ def _spec_of(text: str) -> Spec | None:
         return None
 
 
-def _show_agent(text: str, spec: Spec, options: Any) -> None:
-    ruleset = rulesets.lookup(ruleset_of([spec]) if options.ruleset is None else options.ruleset)
-    if not spec.runs_code and spec.files:
-        agents.make(spec, ruleset, num_threads=1)
-    show_agent(text, spec.meaning, spec.on(ruleset), options.json)
-
-
 def _show_position(position: Position, options: Any) -> None:
     path = _picture(options)
     if path is not None:
         pictures.save(path, position, action=options.action, theme=options.theme, width=options.width)
         return
-    if options.action is not None:
-        did = position.play(options.action)
-        if not options.json:
-            print(describe_turn(did))
+    turn = None if options.action is None else position.play(options.action)
     if options.json:
         print_json(position_as_dict(position))
-    else:
-        print(f"{position}\n{position.to_text()}")
+        return
+    if turn is not None:
+        print(describe_turn(turn))
+    print(f"{position}\n{position.to_text()}")
 
 
 def _picture(options: Any) -> str | None:
-    """Return the picture file to write, or None.
-
-    Raises:
-        InvalidArgument: If several files are given, a suffix is wrong, or an option needs a picture.
-    """
-    given = [
-        (kind, path) for kind in ("svg", "png", "gif", "mp4") if (path := getattr(options, kind)) is not None
-    ]
+    """Return the picture file to write, whose suffix is checked, or None."""
+    given = [(kind, path) for kind in _PICTURES if (path := getattr(options, kind)) is not None]
     if not given:
         if options.width is not None or options.theme is not None:
             raise InvalidArgument("--width and --theme need a picture: add --svg, --png, --gif or --mp4 FILE")
@@ -148,11 +127,9 @@ def _picture(options: Any) -> str | None:
 
 def is_record(text: str) -> bool:
     """Return whether a text is the path of a file of game records."""
-    try:
-        with open(text, "rb") as file:
-            return file.read(9) == b"[Ruleset "
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError), open(text, "rb") as file:
+        return file.read(9) == b"[Ruleset "
+    return False
 
 
 def _show_record(path: str, options: Any) -> None:
@@ -172,17 +149,13 @@ def _show_record(path: str, options: Any) -> None:
             )
         pictures.save(picture, record, theme=options.theme, width=options.width)
         return
-    turn = whole("--turn", options.turn, 0, len(record.turns))
-    if turn == 0:
-        _show_position(record.start_position, options)
-        return
-    step = next(step for step in record.replay() if step.number == turn)
-    is_film = options.gif is not None or options.mp4 is not None
-    if is_film and options.action is None:  # the turn itself
-        options.action = step.turn.action
-        _show_position(step.before, options)
-    else:
-        _show_position(step.after, options)
+    turn, position = whole("--turn", options.turn, 0, len(record.turns)), record.start_position
+    if turn > 0:
+        step = next(step for step in record.replay() if step.number == turn)
+        position = step.after
+        if options.action is None and (options.gif or options.mp4) is not None:
+            options.action, position = step.turn.action, step.before  # the turn itself
+    _show_position(position, options)
 
 
 def position_as_dict(position: Position) -> dict[str, Any]:

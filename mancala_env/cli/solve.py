@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mancala_env._util.command_line import Interrupted, Parser
-from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.options import add_common
+from mancala_env.cli.options import DEFAULT_RULESET, add_common
 from mancala_env.cli.progress import bounds
 from mancala_env.cli.tables import print_json, print_table
 from mancala_env.errors import InvalidPosition
@@ -20,18 +19,17 @@ DESCRIPTION = "Find the exact value of a position and of every legal turn."
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "position",
         nargs="*",
         default=[],
         metavar="POSITION",
-        help="position as a line of text (printed by mancala show), or the name of a ruleset for its start",
+        help="position, as printed by mancala show, or name of a ruleset for its start position",
     )
-    parser.add_argument("--ruleset", help="ruleset whose start position to solve; instead of POSITION")
-    parser.add_argument(
-        "--time_limit", type=float, help="time limit in seconds; after it, bounds of the value are printed"
-    )
-    parser.add_argument("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
+    add("--ruleset", help="name of the ruleset whose start position to solve, instead of POSITION")
+    add("--time_limit", type=float, help="time limit in seconds; bounds of the value are printed after it")
+    add("--memory_mb", type=int, default=1024, help="size of the transposition table in MB")
     add_common(parser, threads="one")
 
 
@@ -40,13 +38,13 @@ def run(options: Any) -> int:
     from mancala_env import solver
 
     position = _position_to_solve(options)
-    last: list[Progress] = []
-
+    known = ""
     try:
         with bounds(position, quiet=options.json) as show:
 
             def remember(progress: "Progress") -> None:
-                last[:] = [progress]
+                nonlocal known
+                known = f"the value is {progress.lower:+d} to {progress.upper:+d}"
                 show(progress)
 
             solution = solver.solve(
@@ -57,7 +55,6 @@ def run(options: Any) -> int:
                 progress=remember,
             )
     except KeyboardInterrupt:
-        known = f"the value is {last[0].lower:+d} to {last[0].upper:+d}" if last else ""
         raise Interrupted(known) from None
     if options.json:
         print_json(_solution_as_dict(position, solution))
@@ -104,9 +101,8 @@ def _print_solution(position: Position, solution: "Solution") -> None:
         print(f"\nvalue between {solution.lower:+d} and {solution.upper:+d} for {who}: time limit reached")
     rows = []
     best = max((low for low, _ in solution.action_bounds.values()), default=0)
-    for action, (low, high) in sorted(
-        solution.action_bounds.items(), key=lambda item: (-item[1][0], item[0])
-    ):
+    by_value = sorted(solution.action_bounds.items(), key=lambda item: (-item[1][0], item[0]))
+    for action, (low, high) in by_value:
         value = f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
         rows.append([turn_text(position.player, action), value, "best" * (low == high == best)])
     print_table(["turn", "value", ""], rows)

@@ -3,8 +3,7 @@
 from typing import Any
 
 from mancala_env._util.command_line import Parser
-from mancala_env.cli.evaluate import DEFAULT_RULESET
-from mancala_env.cli.options import add_common
+from mancala_env.cli.options import DEFAULT_RULESET, add_common
 from mancala_env.cli.tables import print_json, print_table
 
 HELP = "measure the engine's speed on this machine"

@@ -5,13 +5,13 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mancala_env.errors import printable
 from mancala_env.games.position import Turn
 
-# Assumed width of a pipe or file, which has none; tables fit into it.
+# Assumed width of a pipe or file; tables fit into it.
 PIPE_WIDTH = 200
 # Space between two table columns, and the minimum width of a column of names, in characters.
 _BETWEEN, _NAME = 2, 10
@@ -36,34 +36,28 @@ def print_table(
 ) -> bool:
     """Print a table; columns of numbers are aligned to the right.
 
-    If the table is wider than the terminal, names are wrapped; numbers are not.
-
-    Args:
-        head: Column titles.
-        rows: Cells, row by row.
-        title: Title above the table.
-        narrow: Head and rows of a narrower table, to print if the table is wider than the terminal.
-        show_header: Whether to print the head.
+    If the table is wider than the terminal, `narrow`, the head and rows of another table, is printed. If that
+    is too wide, or not given, names are wrapped; numbers are not.
 
     Returns:
         Whether the narrow table was printed.
     """
-    is_narrow = narrow is not None and sum(_widths(head, rows)) > width()
-    if narrow is not None and is_narrow:
-        head, rows = narrow
+    is_narrow = False
+    if narrow is not None and sum(_widths(head, rows)) > width():
+        is_narrow, (head, rows) = True, narrow
     cells = [[printable(cell) for cell in row] for row in rows]
     numeric = [all(row[i][:1] in "+-−0123456789" for row in cells if row[i]) for i in range(len(head))]
     widths = _fitting([wide - _BETWEEN for wide in _widths(head, cells)], numeric)
-    if title is not None:
-        print(printable(title))
-    print()
+    print("" if title is None else f"{printable(title)}\n")
     if show_header:
-        for line in _lines_of_row([name.split("\n") for name in head], widths, numeric):
-            print(line)
+        _print_row([name.split("\n") for name in head], widths, numeric)
         print(" " + "─" * (sum(widths) + _BETWEEN * (len(widths) - 1)))
     for row in cells:
-        for line in _lines_of_row([_folded(cell, w) for cell, w in zip(row, widths)], widths, numeric):
-            print(line)
+        # Words wider than the column are split.
+        wrapped = [
+            textwrap.wrap(cell, max(wide, 1), break_on_hyphens=False) for cell, wide in zip(row, widths)
+        ]
+        _print_row([lines or [""] for lines in wrapped], widths, numeric)
     print()
     return is_narrow
 
@@ -85,19 +79,14 @@ def _fitting(widths: list[int], numeric: Sequence[bool]) -> list[int]:
     return widths
 
 
-def _folded(cell: str, wide: int) -> list[str]:
-    """Return the lines of a cell, wrapped at spaces; words wider than the column are split."""
-    return textwrap.wrap(cell, max(wide, 1), break_on_hyphens=False) or [""]
-
-
-def _lines_of_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool]) -> Iterator[str]:
-    """Yield the printed lines of a row; each cell is a list of lines."""
+def _print_row(cells: list[list[str]], widths: list[int], numeric: Sequence[bool]) -> None:
+    """Print a row; each cell is a list of lines."""
     for line in itertools.zip_longest(*cells, fillvalue=""):
         padded = [
             text.rjust(wide) if of_numbers else text.ljust(wide)
             for text, wide, of_numbers in zip(line, widths, numeric, strict=True)
         ]
-        yield f" {(' ' * _BETWEEN).join(padded)}".rstrip()
+        print(f" {(' ' * _BETWEEN).join(padded)}".rstrip())
 
 
 def describe_turn(turn: Turn) -> str:

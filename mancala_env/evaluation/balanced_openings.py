@@ -18,6 +18,8 @@ from mancala_env.engine.validation import check_games
 from mancala_env.errors import InvalidPosition, MancalaError
 from mancala_env.rulesets import Ruleset, lookup
 
+_ARRAYS = {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": ArrayFormat("float32", (None,))}
+
 
 class NoBalancedOpenings(MancalaError):
     """A ruleset without bundled balanced openings."""
@@ -35,11 +37,7 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
         listed = ", ".join(rulesets_with("openings"))
         raise NoBalancedOpenings(f"no balanced openings are bundled for {ruleset.name}, only for {listed}")
     try:
-        data = read_arrays(
-            file,
-            {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": ArrayFormat("float32", (None,))},
-        )
-        games = check_games(ruleset, data["games"])
+        games = check_games(ruleset, read_arrays(file, _ARRAYS)["games"])
     except (InvalidArchive, InvalidPosition) as error:
         raise NoBalancedOpenings(f"{file} does not contain balanced openings ({error})") from error
     games.setflags(write=False)
@@ -52,10 +50,7 @@ def has_balanced_openings(ruleset: Ruleset) -> bool:
 
 
 def openings_hash(ruleset: Ruleset, opening_set: str) -> str:
-    """Return a hash of a ruleset's balanced openings, which may be regenerated; "" for other sets.
-
-    Openings of other sets depend on the random seed only.
-    """
+    """Return a hash of a ruleset's balanced openings, which may be regenerated; "" for other sets."""
     if opening_set != "balanced":
         return ""
     return hashlib.sha256(balanced_openings(ruleset).tobytes()).hexdigest()[:16]

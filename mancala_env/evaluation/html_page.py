@@ -42,12 +42,7 @@ class Page:
     """A report, written from top to bottom."""
 
     def __init__(self, title: str, seed: int | None = None) -> None:
-        """Begin a page.
-
-        Args:
-            title: Title of the page.
-            seed: Random seed for the footer, which also contains the date; None for none.
-        """
+        """Begin a page; the footer contains the date and the random seed, if given."""
         self.title, self.seed = title, seed
         self._parts = [f"<h1>{html.escape(title)}</h1>"]
 
@@ -67,12 +62,11 @@ class Page:
 
     def plots(self, *plots: "tuple[Figure, str]") -> None:
         """Add plots, each with a caption; wide screens show them side by side."""
-        figures = [f"<figure>{svg_of(plot)}{_caption(how)}</figure>" for plot, how in plots]
-        self._several(figures)
+        self._figures([_figure(svg_of(plot), how) for plot, how in plots])
 
     def boards(self, moves: Iterable[EvaluatedMove]) -> None:
         """Add moves as boards with the exact value of every action; a ring marks the action played."""
-        self._several([_board(move) for move in moves])
+        self._figures([_board(move) for move in moves])
 
     def details(self, summary: str, text: str) -> None:
         """Add preformatted text that the reader can unfold."""
@@ -81,7 +75,7 @@ class Page:
 
     def html(self) -> str:
         """Return the page as HTML."""
-        made = f"mancala-env {__version__}, {date.today().isoformat()}"
+        made = f"mancala-env {__version__}, {date.today()}"
         made += f", seed {self.seed}" if self.seed is not None else ""
         body = "\n".join([*self._parts, f"<footer>{made}</footer>"])
         return (
@@ -91,11 +85,10 @@ class Page:
             f"<body>\n{body}\n</body>\n</html>\n"
         )
 
-    def _several(self, figures: Sequence[str]) -> None:
-        if len(figures) == 1:
-            self._parts.append(figures[0])
-        elif figures:
-            self._parts.append('<div class="several">\n' + "\n".join(figures) + "\n</div>")
+    def _figures(self, figures: Sequence[str]) -> None:
+        if len(figures) > 1:
+            figures = ['<div class="several">', *figures, "</div>"]
+        self._parts += figures
 
 
 def _row(cell: str, cells: Iterable[str], attributes: str = "") -> str:
@@ -103,24 +96,20 @@ def _row(cell: str, cells: Iterable[str], attributes: str = "") -> str:
     return f"<tr{attributes}>{inside}</tr>"
 
 
-def _caption(text: str) -> str:
-    return f"<figcaption>{html.escape(text)}</figcaption>"
+def _figure(drawn: str, caption: str) -> str:
+    return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
 def _board(move: EvaluatedMove) -> str:
     position, ruleset = move.position, move.position.ruleset
     holes = {action: hole_of(ruleset, position.player, action) for action in move.values}
-    played = turn_name(ruleset, position.player, holes[move.action])
+    names = {action: turn_name(ruleset, position.player, hole) for action, hole in holes.items()}
     most = max(move.values.values())
-    best = [
-        turn_name(ruleset, position.player, holes[a]) for a, value in move.values.items() if value == most
-    ]
-    caption = (
-        f"{played} was played, worth {_signed(move.values[move.action])}; {' or '.join(best)} is worth "
-        f"{_signed(most)}. {move.regret} seeds lost."
-    )
+    best = " or ".join(names[action] for action, value in move.values.items() if value == most)
+    played = f"{names[move.action]} was played, worth {_signed(move.values[move.action])}"
+    caption = f"{played}; {best} is worth {_signed(most)}. {move.regret} seeds lost."
     drawn = position.to_svg(values=move.values, last=(holes[move.action],), theme="light")
-    return f"<figure>{drawn}{_caption(caption)}</figure>"
+    return _figure(drawn, caption)
 
 
 def _signed(value: int) -> str:

@@ -6,31 +6,23 @@ of different openings do not. So all intervals are computed over pairs, and pair
 less (:func:`~mancala_env.evaluation.intervals.design_effect`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
 from mancala_env import agents
 from mancala_env._util.checks import is_whole, seed_of
 from mancala_env.agents import Agent, AgentLike
-from mancala_env.engine.episode import SEEDS, EpisodeSettings, encode_rounds, step
+from mancala_env.engine.episode import SEEDS, EpisodeSettings, Rounds, encode_rounds, step
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import (
-    END_COLUMN,
-    NORTH,
-    PLAYER_COLUMN,
-    RUNNING,
-    SOUTH,
-    encode,
-    load,
-    save,
-)
+from mancala_env.engine.state import END_COLUMN, PLAYER_COLUMN, RUNNING, SOUTH, encode, load, save
 from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
 from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
@@ -38,11 +30,9 @@ from mancala_env.evaluation.openings import (
     openings_in_words,
     openings_to_evaluate,
 )
+from mancala_env.games.position import Position
 from mancala_env.games.records import GameRecord, recordable
 from mancala_env.rulesets import Ruleset, lookup
-
-Progress = Callable[[int, int], Any]
-"""Called from time to time as progress(done, total)."""
 
 # Expected standard deviation of a pair's mean margin, as a share of all seeds; 0.08 to 0.21 between scripted
 # agents.
@@ -189,17 +179,7 @@ class MatchResult:
 
 
 def play_matches(
-    first: AgentLike,
-    second: AgentLike,
-    ruleset: str | Ruleset,
-    *,
-    games: int = 200,
-    opening_turns: int | None = None,
-    opening_set: Openings | None = None,
-    seed: int | None = None,
-    rounds: int | Literal["match"] = 1,
-    num_threads: int | None = None,
-    progress: Progress | None = None,
+    first: AgentLike, second: AgentLike, ruleset: str | Ruleset, **options: Unpack[MatchKeywords]
 ) -> MatchResult:
     """Play a match between two agents, with all games in one batch.
 
@@ -211,16 +191,7 @@ def play_matches(
         first: The first agent, or its spec.
         second: The second agent, or its spec.
         ruleset: The ruleset, or its name.
-        games: Number of games; even, because each opening is played from both seats.
-        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
-        opening_set: "balanced", "evaluation", "training" or "all"; see :func:`openings`. None for the bundled
-            balanced openings. If none are bundled, or `opening_turns` is given, None means "evaluation", or
-            "all" if fewer than 20 openings are held out.
-        seed: Random seed of the openings and of both agents, including agents passed as objects; None for a
-            random one.
-        rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
-        num_threads: Number of CPU threads of agents made from specs; None for all available cores.
-        progress: Called as progress(finished games, games).
+        options: Attributes of :class:`~mancala_env.evaluation.match_options.MatchOptions`.
 
     Raises:
         InvalidMatch: If `games`, `opening_turns` or `opening_set` is out of range.
@@ -228,21 +199,17 @@ def play_matches(
         InvalidSpec: If a spec is invalid, or an agent cannot play the ruleset.
         IllegalMove: If an agent chooses an illegal action; the message names agent and position.
     """
-    ruleset = lookup(ruleset)
-    pairs = num_pairs(games)
-    for_openings, for_first, for_second = (
-        np.random.SeedSequence(seed_of(seed)).generate_state(3, np.uint64).tolist()
-    )
-    players = (
-        agents.make(first, ruleset, seed=for_first, num_threads=num_threads),
-        agents.make(second, ruleset, seed=for_second, num_threads=num_threads),
-    )
-    players[0].seed(for_first)
-    players[1].seed(for_second)
-    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
-    games_array = openings(ruleset, pairs, turns, for_openings, opening_set=chosen)
-    played = play_openings(*players, games_array, rounds=rounds, progress=progress)
-    return replace(played, opening_set=chosen, opening_turns=turns)
+    ruleset, match = lookup(ruleset), MatchOptions(**options)
+    pairs = num_pairs(match.games)
+    for_openings, *seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
+    players = []
+    for spec, seed in zip((first, second), seeds, strict=True):
+        players.append(agents.make(spec, ruleset, seed=seed, num_threads=match.num_threads))
+        players[-1].seed(seed)
+    opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
+    drawn = openings(ruleset, pairs, turns, for_openings, opening_set=opening_set)
+    played = play_openings(*players, drawn, rounds=match.rounds, progress=match.progress)
+    return replace(played, opening_set=opening_set, opening_turns=turns)
 
 
 def num_pairs(games: int, name: str = "games") -> int:
@@ -264,7 +231,7 @@ def play_openings(
     second: Agent,
     openings: np.ndarray,
     *,
-    rounds: int | Literal["match"] = 1,
+    rounds: Rounds = 1,
     progress: Progress | None = None,
     recorded: list[GameRecord] | None = None,
 ) -> MatchResult:
@@ -273,7 +240,7 @@ def play_openings(
     Args:
         first: The first agent.
         second: The second agent; may be the same object.
-        openings: Running games, uint64 `[P, NUM_COLUMNS]`; not changed.
+        openings: Running games, uint64 `[P, NUM_COLUMNS]`.
         rounds: Number of rounds per game, or "match".
         progress: Called as progress(finished games, games).
         recorded: List that the game records are appended to, pair by pair.
@@ -288,39 +255,29 @@ def play_openings(
             raise InvalidArgument(
                 f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
             )
-    openings = check_games(first.ruleset, openings)
-    pairs = len(openings)
-    table = MatchGames(
-        first, second, np.concatenate([openings, openings]), rounds, keeps_turns=recorded is not None
-    )
+    ruleset = first.ruleset
+    openings = check_games(ruleset, openings)
+    pairs, starts = len(openings), np.concatenate([openings, openings])
+    table = MatchGames(first, second, starts, rounds, keeps_turns=recorded is not None)
     table.first_is_south[:pairs] = True
-    is_running = pairs > 0
-    while is_running:
-        is_running = table.play_turn()
+    while not table.is_over.all():
+        table.play_turn()
         if progress is not None:
             progress(int(table.is_over.sum()), 2 * pairs)
     if recorded is not None:
-        of_row = list(table.records(np.concatenate([openings, openings])))
-        recorded += [of_row[seat * pairs + pair] for pair in range(pairs) for seat in (0, 1)]
+        of_row = list(table.records(starts))
+        for pair in zip(of_row[:pairs], of_row[pairs:], strict=True):
+            recorded += pair
     # The margins are South's; negate those of games in which the first agent is North.
     margins = np.where(table.first_is_south, table.margins, -table.margins).reshape(2, pairs).T
-    ruleset = first.ruleset
+    which = which_openings(openings)
     return MatchResult(
-        first.spec,
-        second.spec,
-        ruleset.name,
-        margins.astype(np.int16),
-        ruleset.total_seeds,
-        openings=which_openings(openings),
+        first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds, openings=which
     )
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
-    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct.
-
-    Args:
-        openings: The openings as games, uint64 `[P, NUM_COLUMNS]`.
-    """
+    """Return the index of each opening among the distinct ones, int64 `[P]`; None if all are distinct."""
     found, which = np.unique(openings, axis=0, return_inverse=True)
     return None if len(found) == len(openings) else which.reshape(-1).astype(np.int64)
 
@@ -369,18 +326,11 @@ class MatchGames:
         first: Agent,
         second: Agent,
         games: np.ndarray,
-        rounds: int | Literal["match"] = 1,
+        rounds: Rounds = 1,
         *,
         keeps_turns: bool = False,
     ) -> None:
-        """Set up the games.
-
-        Args:
-            first: The first agent.
-            second: The second agent.
-            games: Running games, uint64 `[B, NUM_COLUMNS]`; copied.
-            rounds: Number of rounds per game, or "match".
-            keeps_turns: Whether to keep all turns for :meth:`records`.
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`. With `keeps_turns` :meth:`records` has all turns.
 
         Raises:
             InvalidMatch: If the agents play different rulesets.
@@ -395,7 +345,7 @@ class MatchGames:
         self.first_is_south = np.zeros(len(games), np.bool_)
         self.is_over = games[:, END_COLUMN] != RUNNING
         self.margins = np.zeros(len(games), np.int64)
-        self._rounds: int | Literal["match"] = rounds
+        self._rounds: Rounds = rounds
         self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)
@@ -405,18 +355,16 @@ class MatchGames:
 
     def rows_to_move(self, agent: int) -> np.ndarray:
         """Return the rows of running games in which agent 0 (the first) or 1 is to move, int64 `[R]`."""
-        seat = np.where(self.first_is_south, SOUTH, NORTH)
-        if agent == 1:
-            seat = 1 - seat
-        return np.flatnonzero(~self.is_over & (self.games[:, PLAYER_COLUMN] == seat.astype(np.uint64)))
+        is_south = self.first_is_south == (agent == 0)
+        is_to_move = (self.games[:, PLAYER_COLUMN] == SOUTH) == is_south
+        return np.flatnonzero(~self.is_over & is_to_move)
 
-    def play_turn(self) -> bool:
-        """Let both agents play one turn where they are to move; return whether games still run."""
+    def play_turn(self) -> None:
+        """Let both agents play one turn where they are to move."""
         for index, agent in enumerate(self.agents):
             rows = self.rows_to_move(index)
             if len(rows):
                 self.play(agent, rows, agent.act(self.games[rows]))
-        return not self.is_over.all()
 
     def play(self, agent: Agent, rows: np.ndarray, actions: np.ndarray) -> None:
         """Play an agent's actions, int64 `[R]`, in `rows`, where it is to move.
@@ -430,8 +378,6 @@ class MatchGames:
         players = self.games[rows, PLAYER_COLUMN]
         wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
-            from mancala_env.games.position import Position
-
             position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
             raise IllegalMove(
                 f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
@@ -441,21 +387,15 @@ class MatchGames:
             self._turns.append((rows, players, chosen))
 
     def records(self, openings: np.ndarray) -> Iterator[GameRecord]:
-        """Yield each game's record, row by row.
-
-        Args:
-            openings: Start positions of the games, uint64 `[B, NUM_COLUMNS]`.
-        """
-        from mancala_env.games.position import Position
-
+        """Yield each game's record, row by row; `openings` are the start positions, `[B, NUM_COLUMNS]`."""
         assert self._turns is not None, "records need keeps_turns=True"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
         for rows, players, actions in self._turns:
             for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
                 turns[b].append((player, action))
+        ruleset = self.agents[0].ruleset
         first, second = (recordable(agent.spec) for agent in self.agents)
         for b, played in enumerate(turns):
             south, north = (first, second) if self.first_is_south[b] else (second, first)
-            ruleset = self.agents[0].ruleset
             start = Position.from_games(ruleset, openings, b)
             yield GameRecord(ruleset, played, south, north, self._rounds, start)

@@ -1,19 +1,15 @@
 """Openings: the positions from which the games of a match start."""
 
+import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from mancala_env._util.checks import is_whole, whole
-from mancala_env.engine.holdout import (
-    OPENING_SETS,
-    OpeningSet,
-    children,
-    rows_in_set,
-)
+from mancala_env.engine.holdout import OpeningSet, children, rows_in_set
 from mancala_env.engine.state import NUM_COLUMNS, encode
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.balanced_openings import balanced_openings, has_balanced_openings
@@ -52,15 +48,14 @@ def openings(
 ) -> np.ndarray:
     """Return openings: positions after a number of uniformly random turns from the start of round 1.
 
-    Opening k of a random seed does not depend on `start` and `count`.
+    Opening k of a random seed does not depend on `start` and `count`. The sets:
 
     - "all": drawn turn by turn; drawn again if the round ended.
     - "evaluation": the 20 % of all openings that are held out (:mod:`mancala_env.engine.holdout`).
     - "training": the other openings.
     - "balanced": the bundled balanced openings; `opening_turns` is ignored.
 
-    Small sets, such as those of four turns on most boards, are listed and shuffled like a deck of cards: no
-    opening repeats before all have occurred. The balanced openings are shuffled, too. Large sets are sampled.
+    Large sets are sampled. In small ones, no opening repeats before all have occurred.
 
     Args:
         ruleset: The ruleset, or its name.
@@ -68,28 +63,22 @@ def openings(
         opening_turns: Number of random turns, 0 to 12.
         seed: Random seed of the openings.
         start: Index of the first opening.
-        opening_set: "all", "training", "evaluation" or "balanced".
+        opening_set: One of the sets above.
 
     Returns:
-        uint64 `[count, NUM_COLUMNS]`, the positions as games.
+        The games, uint64 `[count, NUM_COLUMNS]`.
 
     Raises:
         InvalidMatch: If `opening_turns` is out of range, or the set is empty.
         InvalidArgument: If `count`, `start` or `seed` is not a whole number of at least 0.
-        NoBalancedOpenings: If no balanced openings are bundled for the ruleset.
+        NoBalancedOpenings: If none are bundled for the ruleset.
     """
+    ruleset, turns = lookup(ruleset), _checked_turns(opening_turns)
     count, start, seed = whole("count", count, 0), whole("start", start, 0), whole("seed", seed, 0)
-    if (
-        isinstance(opening_turns, bool)
-        or not isinstance(opening_turns, int | np.integer)
-        or not 0 <= opening_turns <= MAX_OPENING_TURNS
-    ):
-        raise _wrong_turns(opening_turns)
-    if opening_set == "balanced":
-        return _dealt(balanced_openings(lookup(ruleset)), seed, start, start + count)
-    if opening_set not in OPENING_SETS:
+    if opening_set not in OPENINGS:
         raise _wrong_set(opening_set)
-    ruleset, turns = lookup(ruleset), int(opening_turns)
+    if opening_set == "balanced":
+        return _dealt(balanced_openings(ruleset), seed, start, start + count)
     if opening_set == "all":
         batch = Batch(ruleset, start + count, seed=seed, num_threads=1, opening_turns=turns)
         return batch.games[start:].copy()
@@ -104,7 +93,7 @@ def openings(
     listed = listed[rows_in_set(ruleset, listed, opening_set)]
     if not len(listed):
         raise InvalidMatch(
-            f"{ruleset.name} has no openings of {turns} turns for {opening_set}; "
+            f"no opening of {ruleset.name} of {turns} turns is in the set {opening_set!r}; "
             'use more opening_turns, or opening_set="all"'
         )
     return _dealt(listed, seed, start, start + count)
@@ -154,20 +143,20 @@ def openings_to_evaluate(
         opening_set = "balanced"
     if opening_set == "balanced":
         return "balanced", 0
-    turns = OPENING_TURNS if opening_turns is None else opening_turns
+    turns = _checked_turns(OPENING_TURNS if opening_turns is None else opening_turns)
     if opening_set is not None:
         return opening_set, turns
-    if not is_whole(turns) or not 0 <= turns <= MAX_OPENING_TURNS:
-        raise _wrong_turns(turns)
     if turns == 0:
         return "all", turns
-    listed = every_opening(ruleset, int(turns))
+    listed = every_opening(ruleset, turns)
     is_enough = listed is None or rows_in_set(ruleset, listed, "evaluation").sum() >= _FEWEST_HELD_OUT
     return ("evaluation" if is_enough else "all"), turns
 
 
-def _wrong_turns(opening_turns: object) -> InvalidMatch:
-    return InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+def _checked_turns(opening_turns: Any) -> int:
+    if not is_whole(opening_turns) or not 0 <= opening_turns <= MAX_OPENING_TURNS:
+        raise InvalidMatch(f"opening_turns must be 0 to {MAX_OPENING_TURNS}, not {opening_turns!r}")
+    return int(opening_turns)
 
 
 def _wrong_set(opening_set: object) -> InvalidMatch:
@@ -206,7 +195,7 @@ def every_opening(ruleset: Ruleset, opening_turns: int) -> np.ndarray | None:
 def _drawn(ruleset: Ruleset, turns: int, opening_set: OpeningSet, seed: int, count: int) -> np.ndarray:
     """Draw openings until `count` belong to the set, uint64 `[count, NUM_COLUMNS]`."""
     found = [np.empty((0, NUM_COLUMNS), np.uint64)]
-    for draw in range(2**31):
+    for draw in itertools.count():
         if sum(map(len, found)) >= count:
             break
         of_draw = int(np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)[0])

@@ -58,12 +58,6 @@ def plot_ratings(ratings: Ratings, asked: tuple[str, ...] = (), axes: "Axes | No
     return figure_of(axes)
 
 
-def _ink_on(colour: np.ndarray) -> str:
-    """Return the colour of a number that is readable on a cell's colour."""
-    red, green, blue, _ = colour
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
-
-
 def plot_win_rates(
     matches: list[MatchResult], order: list[str], asked: tuple[str, ...], axes: "Axes | None" = None
 ) -> "Figure":
@@ -79,23 +73,22 @@ def plot_win_rates(
     for y, i in enumerate(rows):
         for x, rate in enumerate(rates[i]):
             if not np.isnan(rate):
-                ink = _ink_on(np.asarray(image.to_rgba(rate)))
+                red, green, blue, _ = np.asarray(image.to_rgba(rate))
+                ink = INK if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "white"
                 axes.text(x, y, f"{rate:.0f}", ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(order)), [short(name) for name in order], rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), [short(order[i]) for i in rows])
     axes.set_title("Win rate of the row against the column, %")
-    figure_of(axes).colorbar(image, ax=axes, fraction=0.04)
-    return figure_of(axes)
+    figure = figure_of(axes)
+    figure.colorbar(image, ax=axes, fraction=0.04)
+    return figure
 
 
 def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     """Plot mean regret by phase of the round, with 95 % intervals.
 
-    Phases without solved positions are omitted.
-
-    Args:
-        regrets: Regrets of agents over one source of positions.
-        axes: Axes to draw on; None for a new figure.
+    Phases without solved positions are omitted. The regrets of the agents must be over one source of
+    positions.
     """
     axes = axes if axes is not None else new_axes(7, 3.5)
     kept = [i for i in range(len(regrets[0].phases)) if any(one.phases[i].positions for one in regrets)]
@@ -106,21 +99,13 @@ def plot_regret(regrets: list[Regret], axes: "Axes | None" = None) -> "Figure":
     for k, regret in enumerate(regrets):
         parts = [*(regret.phases[i] for i in kept), regret.overall]
         means = np.array([part.mean_regret for part in parts])
-        low = means - [part.interval[0] for part in parts]
-        high = np.array([part.interval[1] for part in parts]) - means
+        low, high = np.array([part.interval for part in parts]).T
+        beyond = np.nan_to_num(np.stack([means - low, high - means]))
         places = np.arange(len(phases)) + (k - (len(regrets) - 1) / 2) * width
-        ends += zip(places, np.nan_to_num(means + high), strict=True)
+        ends += zip(places, np.nan_to_num(means + beyond[1]), strict=True)
         highest = max(highest, *np.nan_to_num(means))
-        axes.bar(
-            places,
-            means,
-            width * 0.92,
-            yerr=np.nan_to_num(np.stack([low, high])),
-            color=BARS[k % len(BARS)],
-            ecolor=INK,
-            capsize=2,
-            label=short(regret.agent),
-        )
+        style: Any = {"color": BARS[k % len(BARS)], "ecolor": INK, "capsize": 2}
+        axes.bar(places, means, width * 0.92, yerr=beyond, label=short(regret.agent), **style)
     axes.set_xticks(range(len(phases)), phases)
     axes.set_ylabel("mean regret (seeds per move)")
     axes.set_xlim(-0.6, len(phases) - 0.4)

@@ -156,9 +156,10 @@ def fit_ratings(
         InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
         InvalidArgument: If an element is not a match, or a number is out of range.
     """
-    counted = _checked_matches(matches)
+    counted = _counted(matches)
     seed, num_replicates = whole("seed", seed, 0), whole("num_replicates", num_replicates, 1)
     fixed_names = () if fixed is None else fixed.names
+    num_fixed = len(fixed_names)
     names = tuple(dict.fromkeys([*fixed_names, *(name for match in counted for name in match[:2])]))
     index = {name: i for i, name in enumerate(names)}
     games = np.zeros(len(names), np.int64)
@@ -168,47 +169,39 @@ def fit_ratings(
     sides, counts = _merged_pairs(counted, index)
     # With `fixed` another stream, so that the errors are independent of those of the fixed ratings.
     rng = np.random.default_rng(seed if fixed is None else [seed, 1])
-    scores = _scores_with_replicates(rng, counts, num_replicates)
+    posterior = counts + _PRIOR_PAIRS
+    drawn = [rng.dirichlet(alpha, num_replicates) for alpha in posterior]
+    # Mean scores: the estimate, then the draws from the posterior.
+    estimate = posterior @ PAIR_SCORES / posterior.sum(axis=1)
+    scores = np.concatenate([estimate[None], np.stack(drawn, axis=1) @ PAIR_SCORES])
     start = np.zeros((1 + num_replicates, len(names)))
-    is_free = np.ones(len(names), np.bool_)
     if fixed is not None:
-        num_fixed = len(fixed_names)
         start[0, :num_fixed] = fixed.elo / ELO_PER_LOGIT
-        start[1:, :num_fixed] = fixed.replicates[np.arange(num_replicates) % len(fixed.replicates)]
-        start[1:, :num_fixed] /= ELO_PER_LOGIT
-        is_free[:num_fixed] = False
-    fitted = _fit(sides, scores, 2 * counts.sum(axis=1), start, is_free)
-    zero = ZERO if ZERO in index else ""
+        replicates = fixed.replicates[np.arange(num_replicates) % len(fixed.replicates)]
+        start[1:, :num_fixed] = replicates / ELO_PER_LOGIT
+    fitted = _fit(sides, scores, 2 * counts.sum(axis=1), start, num_fixed)
+    zero = (ZERO if ZERO in index else "") if fixed is None else fixed.zero
     if fixed is None:
         fitted -= fitted[:, index[ZERO], None] if zero else fitted.mean(axis=1, keepdims=True)
-    else:
-        zero = fixed.zero
     fitted *= ELO_PER_LOGIT
     low, high = np.quantile(fitted[1:], [0.025, 0.975], axis=0)
     return Ratings(names, fitted[0], low, high, games, zero, fitted[1:])
 
 
-def _checked_matches(matches: Sequence[Any]) -> list[PairCounts]:
-    """Return the pair counts of matches.
-
-    Raises:
-        InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
-        InvalidArgument: If an element is not a match.
-    """
+def _counted(matches: Sequence[Any]) -> list[PairCounts]:
+    """Return the pair counts of matches, which are checked."""
     given = several("matches", matches, "a list of MatchResults or PairCounts")
+    if not given:
+        raise InvalidMatch("matches must contain at least one match, not an empty list")
     for match in given:
         if not isinstance(match, MatchResult | PairCounts):
             raise InvalidArgument(f"matches must be MatchResults or PairCounts, not {match!r}")
-    if not given:
-        raise InvalidMatch("matches must contain at least one match, not an empty list")
+        if match.first == match.second:
+            raise InvalidMatch(f"{match.first} cannot be rated in a match against itself")
     played = {match.ruleset for match in given if isinstance(match, MatchResult)}
     if len(played) > 1:
         raise InvalidMatch(f"matches must be of one ruleset, not of {' and '.join(sorted(played))}")
-    counted = [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
-    for match in counted:
-        if match.first == match.second:
-            raise InvalidMatch(f"{match.first} cannot be rated in a match against itself")
-    return counted
+    return [match if isinstance(match, PairCounts) else as_pair_counts(match) for match in given]
 
 
 def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -228,44 +221,15 @@ def _merged_pairs(matches: list[PairCounts], index: dict[str, int]) -> tuple[np.
     return np.array(list(added)), np.array(list(added.values()))
 
 
-def _scores_with_replicates(rng: np.random.Generator, counts: np.ndarray, num_replicates: int) -> np.ndarray:
-    """Return the mean scores of M matches, `[R + 1, M]`: the estimate, then R draws from the posterior."""
-    posterior = counts + _PRIOR_PAIRS
-    drawn = [_dirichlet(rng, alpha, num_replicates) for alpha in posterior]
-    estimate = posterior @ PAIR_SCORES / posterior.sum(axis=1)
-    return np.concatenate([estimate[None], np.stack(drawn, axis=1) @ PAIR_SCORES])
-
-
 def as_pair_counts(match: Any) -> PairCounts:
     """Return the pair counts of a MatchResult."""
-    return PairCounts(match.first, match.second, match.pair_counts, match.repeats)
-
-
-def win_probability(elo_difference: float) -> float:
-    """Return the expected score, 0 to 1, of an agent that is `elo_difference` above its opponent.
-
-    >>> round(win_probability(400), 3)
-    0.909
-    """
-    return float(1 / (1 + 10 ** (-elo_difference / 400)))
-
-
-def elo_difference(win_rate: float) -> float:
-    """Return the Elo difference with an expected score of `win_rate`, which must be above 0 and below 1."""
-    return float(400 * np.log10(win_rate / (1 - win_rate)))
-
-
-def _dirichlet(rng: np.random.Generator, alpha: np.ndarray, size: int) -> np.ndarray:
-    """Draw from a Dirichlet distribution whose parameters may be 0, `[size, 5]`."""
-    drawn = np.zeros((size, len(alpha)))
-    drawn[:, alpha > 0] = rng.dirichlet(alpha[alpha > 0], size)
-    return drawn
+    return PairCounts(match.first, match.second, tuple(match.pair_counts.tolist()), match.repeats)
 
 
 def _fit(
-    sides: np.ndarray, scores: np.ndarray, games: np.ndarray, start: np.ndarray, is_free: np.ndarray
+    sides: np.ndarray, scores: np.ndarray, games: np.ndarray, start: np.ndarray, num_fixed: int
 ) -> np.ndarray:
-    """Maximise the Bradley-Terry likelihood over the free agents, for R + 1 sets of scores at once.
+    """Maximise the Bradley-Terry likelihood over all but the first agents, for R + 1 sets of scores at once.
 
     It uses Newton's method. The likelihood is concave, and the prior makes the maximum unique.
 
@@ -273,8 +237,8 @@ def _fit(
         sides: int64 `[M, 2]`, indices of the first and second agent of each match.
         scores: float64 `[R + 1, M]`, score of the first agent, 0 to 1.
         games: float64 `[M]`, number of games.
-        start: float64 `[R + 1, N]`, ratings in logits: the fixed ones, and start values of the free ones.
-        is_free: bool `[N]`, whether an agent's rating is fitted.
+        start: float64 `[R + 1, N]`, ratings in logits: the fixed ones, and start values of the others.
+        num_fixed: Number of agents, the first ones, whose ratings are fixed.
 
     Returns:
         float64 `[R + 1, N]`, ratings in logits.
@@ -283,9 +247,9 @@ def _fit(
     differences = np.zeros((len(sides), start.shape[1]))
     differences[np.arange(len(sides)), sides[:, 0]] = 1
     differences[np.arange(len(sides)), sides[:, 1]] -= 1
-    free = differences[:, is_free]
-    base = start[:, ~is_free] @ differences[:, ~is_free].T
-    found = start[:, is_free]
+    free = differences[:, num_fixed:]
+    base = start[:, :num_fixed] @ differences[:, :num_fixed].T
+    found = start[:, num_fixed:]
     for _ in range(_MOST_STEPS):
         expected = 1 / (1 + np.exp(-(base + found @ free.T)))
         gradient = (games * (scores - expected)) @ free - found / _PRIOR_LOGITS**2
@@ -298,6 +262,4 @@ def _fit(
         found = found + step / np.maximum(1.0, largest)
         if largest.max(initial=0.0) < _SMALL_STEP:
             break
-    fitted = start.copy()
-    fitted[:, is_free] = found
-    return fitted
+    return np.concatenate([start[:, :num_fixed], found], axis=1)

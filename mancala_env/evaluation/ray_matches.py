@@ -15,7 +15,6 @@ import logging
 import os
 import socket
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -30,7 +29,7 @@ from mancala_env.agents import Agent, InvalidSpec, Spec
 from mancala_env.agents.registry import entrant_of
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.matches import InvalidMatch
-from mancala_env.evaluation.round_robin import Chunk, Entrant, play_chunk
+from mancala_env.evaluation.round_robin import Chunk, Entrant, play_here
 from mancala_env.rulesets import Ruleset
 
 # Ray reads this variable at import.
@@ -126,18 +125,14 @@ class RayChunks:
                 ready, _ = ray.wait(list(running))
                 for reference in ready:
                     chunk = running.pop(reference)
-                    yield chunk, *_result(reference)
+                    try:
+                        margins, seconds = ray.get(reference)
+                    except RayTaskError as error:
+                        raise error.cause from error  # the original exception, as if raised in this process
+                    yield chunk, margins, seconds
         finally:
             for reference in running:
                 ray.cancel(reference)
-
-
-def _result(reference: Any) -> tuple[np.ndarray, float]:
-    try:
-        return ray.get(reference)
-    except RayTaskError as error:
-        # The original exception, as if raised in this process.
-        raise error.cause from error
 
 
 class _PortableAgent(NamedTuple):
@@ -168,12 +163,10 @@ def _portable(one: Entrant, ruleset: Ruleset) -> _PortableAgent | bytes:
         spec = Spec.parse(agent.spec).on(ruleset)
         made = agents.make(spec, ruleset)
         if type(made) is type(agent):
-            sent = _PortableAgent(
-                spec, agent.spec, spec.identity, tuple(file.read_bytes() for file in spec.files)
-            )
+            contents = tuple(file.read_bytes() for file in spec.files)
             if entrant_of(made) != one.identity:
                 raise InvalidMatch(f"a file of {agent.spec} has changed since the start; start again")
-            return sent
+            return _PortableAgent(spec, agent.spec, spec.identity, contents)
     return cloudpickle.dumps(agent)  # pyright: ignore[reportPrivateImportUsage]
 
 
@@ -193,12 +186,11 @@ def _play(
     chunk: Chunk, first: _PortableAgent | bytes, second: _PortableAgent | bytes, num_threads: int
 ) -> tuple[np.ndarray, float]:
     """Play a chunk on a machine of the cluster."""
-    seated = []
+    pairing = []
     for one, sent in zip(chunk.pairing, (first, second), strict=True):
         is_own = isinstance(sent, bytes)
         agent = cloudpickle.loads(sent) if is_own else _made(sent, chunk.ruleset, num_threads)
         agent.num_threads = num_threads
-        seated.append(one._replace(agent=agent))
-    began = time.perf_counter()
-    margins = play_chunk(chunk._replace(pairing=tuple(seated)))
-    return margins, time.perf_counter() - began
+        pairing.append(one._replace(agent=agent))
+    ((_, margins, seconds),) = play_here([chunk._replace(pairing=tuple(pairing))])
+    return margins, seconds

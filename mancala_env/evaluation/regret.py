@@ -6,9 +6,9 @@ can be compared position by position. Or it is measured over the positions of an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numba.core.event import install_recorder
@@ -17,24 +17,12 @@ from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
-from mancala_env.evaluation.matches import MatchGames, Progress, num_pairs
-from mancala_env.evaluation.openings import (
-    InvalidMatch,
-    Openings,
-    openings,
-    openings_in_words,
-    openings_to_evaluate,
-)
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
+from mancala_env.evaluation.matches import MatchGames, num_pairs
+from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_words, openings_to_evaluate
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import (
-    ILLEGAL,
-    PHASES,
-    PositionSet,
-    Solver,
-    positions,
-    rulesets_with_positions,
-)
+from mancala_env.solver import ILLEGAL, PHASES, Solver, positions, rulesets_with_positions
 from mancala_env.solver.position_sets import phase_of
 
 FIXED_POSITIONS = "fixed positions"
@@ -66,6 +54,18 @@ class PhaseRegret:
     interval: tuple[float, float]
     optimal_share: float
     optimal_interval: tuple[float, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; None for NaN, which JSON lacks."""
+        has_regret = self.positions > 0
+        return {
+            "phase": self.phase,
+            "positions": self.positions,
+            "mean_regret": self.mean_regret if has_regret else None,
+            "mean_regret_interval": list(self.interval) if has_regret else None,
+            "optimal_share": self.optimal_share if has_regret else None,
+            "optimal_share_interval": list(self.optimal_interval) if has_regret else None,
+        }
 
 
 class EvaluatedMove(NamedTuple):
@@ -127,22 +127,10 @@ class Regret:
             "ruleset": self.ruleset,
             "source": self.source,
             "unsolved": self.unsolved,
-            "overall": _as_dict(self.overall),
-            "phases": [_as_dict(phase) for phase in self.phases],
+            "overall": self.overall.as_dict(),
+            "phases": [phase.as_dict() for phase in self.phases],
             "worst": [move.as_dict() for move in self.worst],
         }
-
-
-def _as_dict(part: PhaseRegret) -> dict[str, Any]:
-    return {
-        "phase": part.phase,
-        "positions": part.positions,
-        # JSON lacks NaN, so a phase without positions gets null.
-        "mean_regret": part.mean_regret if part.positions else None,
-        "mean_regret_interval": list(part.interval) if part.positions else None,
-        "optimal_share": part.optimal_share if part.positions else None,
-        "optimal_share_interval": list(part.optimal_interval) if part.positions else None,
-    }
 
 
 @dataclass(frozen=True)
@@ -174,17 +162,10 @@ class RegretDifference:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "ruleset": self.ruleset,
-            "source": self.source,
-            "positions": self.positions,
-            "mean_difference": self.mean,
-            "mean_difference_interval": list(self.interval),
-            "first_better": self.first_better,
-            "second_better": self.second_better,
-        }
+        plain = asdict(self)
+        plain["mean_difference"] = plain.pop("mean")
+        plain["mean_difference_interval"] = list(plain.pop("interval"))
+        return plain
 
 
 def regret_difference(first: Regret, second: Regret) -> RegretDifference:
@@ -279,31 +260,22 @@ def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progre
     if progress is not None:
         progress(len(solved), len(solved))
     regrets = solved.regret(chosen)
+    worst = []
     # Of equal regrets the earlier position comes first, because early mistakes are easier to understand.
-    worst = [
-        _evaluated_move(solved, n, int(chosen[n]))
-        for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]
-    ]
-    return summarised(agent, FIXED_POSITIONS, regrets, solved.phase, solved.phases, 0, worst)
-
-
-def _evaluated_move(solved: PositionSet, n: int, action: int) -> EvaluatedMove:
-    values = {a: int(value) for a, value in enumerate(solved.action_values[n]) if value != ILLEGAL}
-    return EvaluatedMove(Position.from_games(solved.ruleset, solved.games, n), action, values)
+    for n in np.argsort(-regrets, kind="stable")[:MOST_MISTAKES]:
+        values = {a: int(value) for a, value in enumerate(solved.action_values[n]) if value != ILLEGAL}
+        worst.append(EvaluatedMove(Position.from_games(ruleset, solved.games, n), int(chosen[n]), values))
+    return _summarised(agent, FIXED_POSITIONS, regrets, solved.phase, solved.phases, worst)
 
 
 def own_games_regret(
     agent: Agent,
     opponent: AgentLike | None = None,
     *,
-    games: int = 20,
-    opening_turns: int | None = None,
-    opening_set: Openings | None = None,
-    seed: int = 0,
     max_positions: int = 100,
     time_limit: float = 1.0,
     memory_mb: int = 256,
-    progress: Progress | None = None,
+    **options: Unpack[MatchKeywords],
 ) -> Regret:
     """Measure an agent's regret over positions of its own games.
 
@@ -314,16 +286,15 @@ def own_games_regret(
     Args:
         agent: The agent.
         opponent: The opponent, or its spec. None for the agent itself; then the moves of both seats count.
-        games: Number of games; even.
-        opening_turns: Number of random turns in an opening.
-        opening_set: Set of openings; None as in :func:`~mancala_env.evaluation.play_matches`.
-        seed: Random seed of the openings, of both agents and of the choice of positions.
         max_positions: Maximum number of positions to solve, drawn from all in which the agent moved.
         time_limit: Time limit per position in seconds.
         memory_mb: Size of the solver's transposition table in MB.
-        progress: Called as progress(positions done, positions).
+        options: Attributes of :class:`~mancala_env.evaluation.match_options.MatchOptions`. By default `games`
+            is 20 and `seed`, which also chooses the positions, is 0. `rounds` must be 1. `progress` is called
+            as progress(positions done, positions).
 
     Raises:
+        InvalidMatch: If `games`, `opening_turns` or `opening_set` is out of range, or `rounds` is not 1.
         InvalidArgument: If `agent` is not an Agent, or a number is out of range.
         InvalidSpec: If the opponent's spec is invalid, or it plays another ruleset.
     """
@@ -331,45 +302,54 @@ def own_games_regret(
         raise InvalidArgument(
             f"agent must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
         )
-    ruleset = agent.ruleset
-    whole("seed", seed, 0)
+    match = MatchOptions(**(MatchKeywords(games=20, seed=0) | options))
+    if match.rounds != 1:
+        raise InvalidMatch(f"rounds must be 1, because own games are single rounds, not {match.rounds!r}")
     whole("max_positions", max_positions, 1)
-    rng = np.random.default_rng(seed)
-    for_openings, for_agent, for_opponent = rng.integers(0, 2**63, 3).tolist()
-    agent.seed(for_agent)
-    opponent = agent if opponent is None else make(opponent, ruleset)
-    if opponent is not agent:
-        opponent.seed(for_opponent)
-    chosen_set, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
-    pairs = num_pairs(games)
-    # Against itself both seats of an opening give the same game.
-    count = games if opponent is agent else pairs
-    drawn = openings(ruleset, count, turns, for_openings, opening_set=chosen_set)
-    visited, actions = _moves_of(agent, opponent, drawn)
-    visited_positions = [Position.from_games(ruleset, visited, n) for n in range(len(visited))]
-    has_choice = np.array([len(position.legal_actions) > 1 for position in visited_positions])
-    chosen = np.sort(rng.permutation(np.flatnonzero(has_choice))[:max_positions])
-    solver = Solver(ruleset, memory_mb=memory_mb)
-    moves: list[EvaluatedMove] = []
+    rng = np.random.default_rng(whole("seed", match.seed, 0))
+    moves, source = _own_moves(agent, opponent, match, rng)
+    chosen = np.sort(rng.permutation(len(moves))[:max_positions])
+    solver = Solver(agent.ruleset, memory_mb=memory_mb)
+    solved: list[EvaluatedMove] = []
     for done, n in enumerate(chosen):
-        if progress is not None:
-            progress(done, len(chosen))
-        move = _evaluate_move(solver, visited_positions[n], int(actions[n]), time_limit)
+        if match.progress is not None:
+            match.progress(done, len(chosen))
+        move = _evaluate_move(solver, *moves[n], time_limit)
         if move is not None:
-            moves.append(move)
-    if progress is not None:
-        progress(len(chosen), len(chosen))
-    source = "own games against " + ("itself" if opponent is agent else opponent.spec)
-    source += f", {openings_in_words(chosen_set, turns)}"
-    return summarised(
+            solved.append(move)
+    if match.progress is not None:
+        match.progress(len(chosen), len(chosen))
+    return _summarised(
         agent,
         source,
-        np.array([move.regret for move in moves], np.int64),
-        np.array([phase_of(move.position) for move in moves], np.int64),
+        np.array([move.regret for move in solved], np.int64),
+        np.array([phase_of(move.position) for move in solved], np.int64),
         PHASES,
-        len(chosen) - len(moves),
-        sorted(moves, key=lambda move: -move.regret)[:MOST_MISTAKES],
+        sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES],
+        len(chosen) - len(solved),
     )
+
+
+def _own_moves(
+    agent: Agent, opponent: AgentLike | None, match: MatchOptions, rng: np.random.Generator
+) -> tuple[list[tuple[Position, int]], str]:
+    """Play games; return the agent's moves among several legal actions, and a description of the games."""
+    ruleset = agent.ruleset
+    for_openings, for_agent, for_opponent = rng.integers(0, 2**63, 3).tolist()
+    agent.seed(for_agent)
+    opponent = agent if opponent is None else make(opponent, ruleset, num_threads=match.num_threads)
+    if opponent is not agent:
+        opponent.seed(for_opponent)
+    opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
+    pairs = num_pairs(match.games)
+    # Against itself both seats of an opening give the same game.
+    count = match.games if opponent is agent else pairs
+    drawn = openings(ruleset, count, turns, for_openings, opening_set=opening_set)
+    visited, actions = _moves_of(agent, opponent, drawn)
+    moves = [(Position.from_games(ruleset, visited, n), action) for n, action in enumerate(actions.tolist())]
+    source = "own games against " + ("itself" if opponent is agent else opponent.spec)
+    source += f", {openings_in_words(opening_set, turns)}"
+    return [move for move in moves if len(move[0].legal_actions) > 1], source
 
 
 def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -409,25 +389,18 @@ def _evaluate_move(
     return EvaluatedMove(position, action, {a: low for a, (low, high) in bounds.items() if low == high})
 
 
-def summarised(
+def _summarised(
     agent: Agent,
     source: str,
     regrets: np.ndarray,
     phase: np.ndarray,
     phases: tuple[str, ...],
-    unsolved: int,
-    worst: Sequence[EvaluatedMove] = (),
+    worst: Sequence[EvaluatedMove],
+    unsolved: int = 0,
 ) -> Regret:
-    """Summarise the regrets of an agent.
+    """Summarise the regrets `[N]` of an agent, with the index `[N]` of each position's phase.
 
-    Args:
-        agent: The agent.
-        source: Source of the positions.
-        regrets: Regret of each move in seeds, `[N]`.
-        phase: Index of each position's phase, `[N]`.
-        phases: Names of the phases.
-        unsolved: Number of positions that were not solved.
-        worst: The moves with the highest regret, the worst first; optimal moves are dropped.
+    `worst` has the moves with the highest regret, the worst first; optimal moves are dropped.
     """
     ruleset = agent.ruleset
     parts = tuple(_part(name, regrets[phase == i], ruleset) for i, name in enumerate(phases))

@@ -1,6 +1,7 @@
-"""Reports of evaluations: a self-contained HTML file, or a PNG file of the plots."""
+"""Reports of evaluations: a self-contained HTML file, a PNG file of the plots, or tables of text."""
 
 import os
+from collections.abc import Sequence
 from io import BytesIO
 from os.path import isdir
 from pathlib import Path
@@ -26,19 +27,16 @@ from mancala_env.evaluation.ratings import Ratings
 from mancala_env.evaluation.regret import Regret, RegretDifference
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mancala_env.evaluation.agent_evaluation import Evaluation
 
-__all__ = [
-    "add_regret",
-    "check_report_path",
-    "plot_ratings",
-    "plot_regret",
-    "plot_win_rates",
-    "write_report",
-]
+__all__ = ["add_regret", "check_report_path", "plot_ratings", "plot_regret", "plot_win_rates", "write_report"]
 
+Table = tuple[list[str], list[list[str]]]
+"""Column titles and rows of text."""
+_INTERVAL = "95 % interval"
 # Number of worst moves drawn for a single agent, and for each of several agents.
 _BOARDS, _BOARDS_OF_SEVERAL = 4, 2
 
@@ -63,26 +61,22 @@ def check_report_path(path: str | Path) -> Path:
         check_can_be_written(path)
     except OSError as error:
         raise InvalidMatch(f"a report cannot be written to {str(path)!r}: {error.strerror}") from None
-    matplotlib_or_why()
     return path
 
 
 def write_plots(plots: "Figure", path: Path) -> None:
-    """Write plots as a PNG file, atomically."""
+    """Write plots as a PNG file."""
     drawn = BytesIO()
     plots.savefig(drawn, format="png", dpi=150)
     write_whole(path, drawn.getvalue())
 
 
 def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
-    """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots.
+    """Write an evaluation as a self-contained HTML file, or as a PNG file of its plots, and return the path.
 
     Args:
-        evaluation: Result of :func:`mancala_env.evaluation.agent_evaluation`.
+        evaluation: Result of :func:`mancala_env.evaluation.evaluate`.
         path: File to write; the suffix .html or .png selects the format.
-
-    Returns:
-        The path.
 
     Raises:
         InvalidMatch: If the path ends in neither .html nor .png, or its folder does not exist.
@@ -97,19 +91,15 @@ def write_report(evaluation: "Evaluation", path: str | Path) -> Path:
 
 
 def add_regret(page: Page, regrets: list[Regret]) -> None:
-    """Add the regret of agents to a page: a plot, a table, and the worst moves as boards.
-
-    Args:
-        page: The page.
-        regrets: Regrets of agents over one or more sources of positions.
-    """
-    for some in _by_source(regrets):
+    """Add the regret of agents to a page: for each source a plot, a table, and the worst moves as boards."""
+    for some in by_source(regrets):
         page.heading(f"Regret against perfect play, {some[0].source}")
-        if not _solved(some):
+        solved = _solved(some)
+        if not solved:
             page.text("None of the positions was solved in time.")
             continue
-        page.plots((plot_regret(_solved(some)), READ_REGRET))
-        page.table(*_regret_table(some))
+        page.plots((plot_regret(solved), READ_REGRET))
+        page.table(*regret_table(some))
         for regret in some:
             if regret.worst:
                 page.heading(f"The worst moves of {short(regret.agent)}")
@@ -125,10 +115,9 @@ def _solved(regrets: list[Regret]) -> list[Regret]:
     return [regret for regret in regrets if regret.overall.positions]
 
 
-def _order(evaluation: "Evaluation") -> list[str]:
-    if evaluation.ratings is not None:
-        return [evaluation.ratings.names[i] for i in evaluation.ratings.order()]
-    return list(evaluation.agents)
+def _plot_win_rates(evaluation: "Evaluation", ratings: Ratings, axes: "Axes | None" = None) -> "Figure":
+    order = [ratings.names[i] for i in ratings.order()]
+    return plot_win_rates(evaluation.matches, order, evaluation.agents, axes)
 
 
 def _all_plots(evaluation: "Evaluation") -> "Figure":
@@ -136,8 +125,8 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
     if evaluation.ratings is not None:
         heights += [0.9 + 0.4 * len(evaluation.ratings.names)]
         heights += [1.8 + 0.45 * len(evaluation.agents)]
-    by_source = [_solved(some) for some in _by_source(evaluation.regrets) if _solved(some)]
-    heights += [3.5] * len(by_source)
+    regrets = [solved for some in by_source(evaluation.regrets) if (solved := _solved(some))]
+    heights += [3.5] * len(regrets)
     figure = matplotlib_or_why().figure.Figure(figsize=(8, sum(heights) or 2), layout="constrained")
     figure.suptitle(_title(evaluation))
     panels = list(np.atleast_1d(figure.subplots(max(1, len(heights)), 1, height_ratios=heights or [1])))
@@ -145,13 +134,14 @@ def _all_plots(evaluation: "Evaluation") -> "Figure":
         panels[0].axis("off")
     if evaluation.ratings is not None:
         plot_ratings(evaluation.ratings, evaluation.agents, panels.pop(0))
-        plot_win_rates(evaluation.matches, _order(evaluation), evaluation.agents, panels.pop(0))
-    for regrets in by_source:
-        plot_regret(regrets, panels.pop(0))
+        _plot_win_rates(evaluation, evaluation.ratings, panels.pop(0))
+    for some in regrets:
+        plot_regret(some, panels.pop(0))
     return figure
 
 
-def _by_source(regrets: list[Regret]) -> list[list[Regret]]:
+def by_source(regrets: Sequence[Regret]) -> list[list[Regret]]:
+    """Return regrets grouped by the source of their positions."""
     sources = dict.fromkeys(regret.source for regret in regrets)
     return [[regret for regret in regrets if regret.source == source] for source in sources]
 
@@ -172,58 +162,73 @@ def _page(evaluation: "Evaluation") -> Page:
     if evaluation.ratings is not None:
         page.heading("Ratings")
         page.plots((plot_ratings(evaluation.ratings, evaluation.agents), READ_RATINGS))
-        page.table(*_ratings_table(evaluation.ratings), marked=evaluation.agents)
+        page.table(*ratings_table(evaluation.ratings), marked=evaluation.agents)
         page.heading("Matches")
-        win_rates = plot_win_rates(evaluation.matches, _order(evaluation), evaluation.agents)
-        page.plots((win_rates, READ_WIN_RATES))
-        page.table(*_matches_table(evaluation.matches))
+        page.plots((_plot_win_rates(evaluation, evaluation.ratings), READ_WIN_RATES))
+        page.table(*matches_table(evaluation.matches))
     add_regret(page, evaluation.regrets)
     if evaluation.regret_differences:
         page.heading("Regret, position by position")
         page.text("A difference below 0 means that the first agent loses fewer seeds in the same positions.")
-        page.table(*_difference_table(evaluation.regret_differences))
+        page.table(*differences_table(evaluation.regret_differences))
     return page
 
 
-Rows = tuple[list[str], list[list[str]]]
+def ratings_table(ratings: Ratings) -> Table:
+    """Return a table of ratings, the strongest agent first."""
+    rows = [
+        [
+            ratings.names[i],
+            f"{ratings.elo[i]:z.0f}",
+            f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}",
+            str(ratings.games[i]),
+        ]
+        for i in ratings.order()
+    ]
+    scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
+    return ["agent", f"Elo ({scale})", _INTERVAL, "games"], rows
 
 
-def _ratings_table(ratings: Ratings) -> Rows:
-    rows = []
-    for i in ratings.order():
-        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
-        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
-    return ["agent", "Elo", "95 % interval", "games"], rows
+def matches_table(matches: Sequence[MatchResult]) -> Table:
+    """Return a table of the results of matches."""
+    rows = [
+        [
+            match.first,
+            match.second,
+            f"{match.wins}/{match.draws}/{match.losses}",
+            f"{match.win_rate:.3f}",
+            "{:.3f} to {:.3f}".format(*match.interval),
+            f"{match.mean_margin:+z.1f}",
+        ]
+        for match in matches
+    ]
+    return ["agent", "against", "won/drawn/\nlost", "win\nrate", _INTERVAL, "mean\nmargin"], rows
 
 
-def _matches_table(matches: list[MatchResult]) -> Rows:
-    rows = []
-    for match in matches:
-        low, high = match.interval
-        record = f"{match.wins} / {match.draws} / {match.losses}"
-        rate = f"{match.win_rate:.3f} ({low:.3f} to {high:.3f})"
-        rows.append([match.first, match.second, record, rate, f"{match.mean_margin:+z.1f}"])
-    return ["agent", "against", "won / drawn / lost", "win rate", "mean margin"], rows
-
-
-def _regret_table(regrets: list[Regret]) -> Rows:
+def regret_table(regrets: Sequence[Regret]) -> Table:
+    """Return a table of the regrets of agents, by phase of the round."""
     rows = []
     for regret in regrets:
         for part in (*regret.phases, regret.overall):
             if part.positions:
-                low, high = part.interval
-                mean = f"{part.mean_regret:.2f} ({low:.2f} to {high:.2f})"
-                share = f"{100 * part.optimal_share:.0f} %"
-                rows.append([regret.agent, part.phase, str(part.positions), mean, share])
+                interval = "{:.2f} to {:.2f}".format(*part.interval)
+                numbers = [f"{part.mean_regret:.2f}", interval, f"{100 * part.optimal_share:.0f} %"]
+                rows.append([regret.agent, part.phase, str(part.positions), *numbers])
         if regret.unsolved:
-            rows.append([regret.agent, "not solved in time", str(regret.unsolved), "", ""])
-    return ["agent", "phase", "positions", "mean regret (seeds per move)", "optimal moves"], rows
+            rows.append([regret.agent, "not solved", str(regret.unsolved), "", "", ""])
+    return ["agent", "phase", "positions", "mean\nregret", _INTERVAL, "optimal\nmoves"], rows
 
 
-def _difference_table(differences: list[RegretDifference]) -> Rows:
-    rows = []
-    for one in differences:
-        low, high = one.interval
-        better = f"{one.first_better} / {one.second_better}"
-        rows.append([one.first, one.second, f"{one.mean:+z.2f} ({low:+z.2f} to {high:+z.2f})", better])
-    return ["agent", "against", "difference of mean regret (seeds per move)", "better / worse in"], rows
+def differences_table(differences: Sequence[RegretDifference]) -> Table:
+    """Return a table of differences of regret."""
+    rows = [
+        [
+            one.first,
+            one.second,
+            f"{one.mean:+z.2f}",
+            "{:+z.2f} to {:+z.2f}".format(*one.interval),
+            f"{one.first_better}/{one.second_better}/{one.positions}",
+        ]
+        for one in differences
+    ]
+    return ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"], rows

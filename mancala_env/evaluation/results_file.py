@@ -23,7 +23,6 @@ class LinesFile(ABC):
     """A results file; a with statement opens, locks and reads it. With the path None nothing is stored."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Set the path."""
         self.path = None if path is None else Path(path)
         self._file: FileIO | None = None
 
@@ -36,8 +35,12 @@ class LinesFile(ABC):
             except OSError as error:
                 raise InvalidResults(f"cannot write results to {self.path}: {error.strerror}") from None
             try:
-                self._lock()
-                self._read()
+                self._lock(self._file)
+                self._file.seek(0)
+                content = self._file.read()
+                whole = self._take_lines(content)
+                if whole < len(content):
+                    os.truncate(self._file.fileno(), whole)
             except BaseException:
                 self._file.close()
                 raise
@@ -65,11 +68,7 @@ class LinesFile(ABC):
 
     @abstractmethod
     def take(self, line: bytes, number: int) -> None:
-        """Parse a line of the file and store its content.
-
-        Args:
-            line: The line.
-            number: Its number, from 1.
+        """Parse a line of the file, counted from 1, and store its content.
 
         Raises:
             InvalidResults: If the line is invalid.
@@ -97,26 +96,17 @@ class LinesFile(ABC):
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
-    def _lock(self) -> None:
+    def _lock(self, file: FileIO) -> None:
         try:
             import fcntl
-        except ImportError:  # Windows has no such lock: two processes would repeat the same work
+        except ImportError:  # Windows lacks this lock: two processes would repeat the same work
             return
-        assert self._file is not None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InvalidResults(
                 f"another process is writing {self.path}; wait for it or name another file"
             ) from None
-
-    def _read(self) -> None:
-        assert self._file is not None
-        self._file.seek(0)
-        content = self._file.read()
-        whole = self._take_lines(content)
-        if whole < len(content):
-            os.truncate(self._file.fileno(), whole)
 
     def _take_lines(self, content: bytes) -> int:
         """Parse all complete lines and return their size in bytes."""

@@ -11,11 +11,11 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -25,20 +25,9 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.balanced_openings import openings_hash
-from mancala_env.evaluation.matches import (
-    MatchResult,
-    Progress,
-    num_pairs,
-    play_openings,
-    which_openings,
-)
-from mancala_env.evaluation.openings import (
-    OPENINGS,
-    InvalidMatch,
-    Openings,
-    openings,
-    openings_to_evaluate,
-)
+from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions
+from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
+from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
 from mancala_env.evaluation.results_file import InvalidResults, LinesFile
 from mancala_env.games.records import GameRecord, check_appendable, write_games
 from mancala_env.rulesets import Ruleset, lookup
@@ -66,29 +55,13 @@ class Entrant(NamedTuple):
 
 
 def entrant(spec: AgentLike, ruleset: str | Ruleset, num_threads: int | None = None) -> Entrant:
-    """Make an agent from a spec, and determine its identity.
-
-    Raises:
-        InvalidSpec: If the spec is invalid, or the agent cannot play the ruleset.
-    """
+    """Make an agent from a spec, and determine its identity."""
     agent = agents.make(spec, ruleset, num_threads=num_threads)
     return Entrant(agent, agent.spec, entrant_of(agent))
 
 
 def round_robin(
-    specs: Sequence[AgentLike],
-    ruleset: str | Ruleset,
-    *,
-    games: int = 200,
-    opening_turns: int | None = None,
-    opening_set: Openings | None = None,
-    seed: int = 0,
-    rounds: int | Literal["match"] = 1,
-    results: str | Path | None = None,
-    records: str | Path | None = None,
-    num_threads: int | None = None,
-    progress: Progress | None = None,
-    play_chunks: "PlayChunks | None" = None,
+    specs: Sequence[AgentLike], ruleset: str | Ruleset, **options: Unpack[RoundRobinKeywords]
 ) -> list[MatchResult]:
     """Play a match between each two of several agents.
 
@@ -99,20 +72,7 @@ def round_robin(
     Args:
         specs: Two or more agents, or their specs.
         ruleset: The ruleset, or its name.
-        games: Number of games per match; even.
-        opening_turns: Number of random turns in an opening.
-        opening_set: Set of openings; None as in :func:`play_matches`.
-        seed: Random seed of all openings and agents.
-        rounds: Number of rounds per game, or "match".
-        results: Results file; finished games are read from it, and new ones appended.
-        records: File of game records that new games are appended to; see :mod:`mancala_env.games.records`.
-            The games of a chunk are recorded before its results. A process killed in between leaves games
-            that are played and recorded again, but none is missing.
-        num_threads: Number of CPU threads; None for all available cores.
-        progress: Called as progress(finished games, games) after each chunk; games read from `results` count.
-        play_chunks: Plays the games; None plays them in this process.
-            :class:`mancala_env.evaluation.ray_matches.RayChunks` plays them on a Ray cluster, with the same
-            results.
+        options: Attributes of :class:`~mancala_env.evaluation.match_options.RoundRobinOptions`.
 
     Returns:
         One result for each two agents, in the order of `specs`.
@@ -126,23 +86,12 @@ def round_robin(
         InvalidRecord: If `records` exists and does not contain game records.
         OSError: If `records` cannot be written.
     """
-    entrants = [entrant(spec, ruleset, num_threads) for spec in several("specs", specs, "a list of agents")]
+    chosen, given = RoundRobinOptions(**options), several("specs", specs, "a list of agents")
+    entrants = [entrant(spec, ruleset, chosen.num_threads) for spec in given]
     if len(entrants) < 2:
         raise InvalidMatch(f"specs must name at least two agents, not {len(entrants)}")
     check_distinct(entrants)
-    return play_pairings(
-        list(itertools.combinations(entrants, 2)),
-        ruleset,
-        games=games,
-        opening_turns=opening_turns,
-        opening_set=opening_set,
-        seed=seed,
-        rounds=rounds,
-        results=results,
-        records=records,
-        progress=progress,
-        play_chunks=play_chunks,
-    )
+    return play_pairings(list(itertools.combinations(entrants, 2)), ruleset, chosen)
 
 
 def check_distinct(entrants: Sequence[Entrant]) -> None:
@@ -159,57 +108,103 @@ def check_distinct(entrants: Sequence[Entrant]) -> None:
 def play_pairings(
     pairings: Sequence[tuple[Entrant, Entrant]],
     ruleset: str | Ruleset,
-    *,
-    games: int,
-    opening_turns: int | None = None,
-    opening_set: Openings | None = None,
-    seed: int = 0,
-    rounds: int | Literal["match"] = 1,
-    results: str | Path | None = None,
-    records: str | Path | None = None,
-    progress: Progress | None = None,
-    play_chunks: "PlayChunks | None" = None,
+    options: RoundRobinOptions,
     on_record_error: Callable[[OSError], Any] | None = None,
+    on_failure: Callable[[list[MatchResult]], Any] | None = None,
 ) -> list[MatchResult]:
-    """Play a match for each pairing; see :func:`round_robin` and :func:`play_here`."""
-    ruleset, seed = lookup(ruleset), whole("seed", seed, 0)
-    pairs = num_pairs(games)
-    if records is not None:
-        if play_chunks is not None:
+    """Play a match for each pairing; see :func:`round_robin` and :func:`play_here`.
+
+    If an exception ends the games, `on_failure` is called with the results of the finished games, if any.
+    """
+    ruleset, seed = lookup(ruleset), whole("seed", options.seed, 0)
+    pairs = num_pairs(options.games)
+    play_chunks = options.play_chunks or play_here
+    if options.records is not None:
+        if options.play_chunks is not None:
             raise InvalidMatch(
-                f"records={str(records)!r} cannot be used with play_chunks, which does not record games"
+                f"records={str(options.records)!r} cannot be used with play_chunks, which records nothing"
             )
-        check_appendable(records)  # before the games rather than after the first chunk
-        GameRecord(ruleset, rounds=rounds)  # raises if a record cannot hold the ruleset's texts
-        play_chunks = partial(play_here, records=records, on_record_error=on_record_error)
-    limit = MAX_ROUNDS if rounds == "match" else encode_rounds(rounds)
+        check_appendable(options.records)  # before the games rather than after the first chunk
+        GameRecord(ruleset, rounds=options.rounds)  # raises if a record cannot hold the ruleset's texts
+        play_chunks = partial(play_here, records=options.records, on_record_error=on_record_error)
+    rounds = MAX_ROUNDS if options.rounds == "match" else encode_rounds(options.rounds)
     for one in itertools.chain(*pairings):
-        one.agent.check_rounds(rounds)  # before the games of other pairings
-    chosen, turns = openings_to_evaluate(opening_set, ruleset, opening_turns)
-    keys = [_key(ruleset, *pairing, turns, chosen, seed, limit) for pairing in pairings]
-    with ResultsFile(results) as file:
-        done = [file.margins(key, pairs) for key in keys]
-        total = games * len(pairings)
-        over = sum(2 * int(found.sum()) for found, _ in done)
-        if progress is not None:
-            progress(over, total)
-        # Chunk by chunk across all matches, so that an interrupted run has results of each match.
-        chunks = [
-            Chunk(match, key, ruleset, pairing, start, stop)
-            for first in range(0, pairs, PAIRS_PER_CHUNK)
-            for match, (pairing, key, (found, _)) in enumerate(zip(pairings, keys, done, strict=True))
-            for start, stop in _gaps(found, first, min(first + PAIRS_PER_CHUNK, pairs))
-        ]
-        for chunk, played, seconds in (play_chunks or play_here)(chunks):
-            done[chunk.match][1][chunk.start : chunk.stop] = played
-            file.append(chunk.key, chunk.start, played, seconds)
-            over += 2 * len(played)
-            if progress is not None:
-                progress(over, total)
-    return [
-        _result_of(pairing, key, ruleset, margins)
-        for pairing, key, (_, margins) in zip(pairings, keys, done, strict=True)
+        one.agent.check_rounds(options.rounds)  # before the games of other pairings
+    opening_set, turns = openings_to_evaluate(options.opening_set, ruleset, options.opening_turns)
+    rules, set_hash = rules_hash(ruleset), openings_hash(ruleset, opening_set)
+    terms = (__version__, ruleset.name, rules, rounds, turns, seed)
+    with ResultsFile(options.results) as file:
+        matches: list[_Match] = []
+        for pairing in pairings:
+            first, second = sorted(one.identity for one in pairing)
+            key = MatchKey(*terms, first, second, opening_set, set_hash)
+            matches.append(_Match(ruleset, pairing, key, *file.margins(key, pairs)))
+        try:
+            _play(matches, file, play_chunks, options.progress or (lambda done, total: None))
+        except BaseException:
+            played = [match.result() for match in matches if match.is_played.any()]
+            if played and on_failure is not None:
+                on_failure(played)
+            raise
+    return [match.result() for match in matches]
+
+
+def _play(
+    matches: "list[_Match]", file: "ResultsFile", play_chunks: "PlayChunks", progress: Callable[..., Any]
+) -> None:
+    """Play the missing games of matches.
+
+    Chunk by chunk across all matches, so that an interrupted run has results of each match.
+    """
+    chunks = [
+        Chunk(number, match.key, match.ruleset, match.pairing, start, stop)
+        for first in range(0, len(matches[0].is_played), PAIRS_PER_CHUNK)
+        for number, match in enumerate(matches)
+        for start, stop in _gaps(match.is_played, first, first + PAIRS_PER_CHUNK)
     ]
+    done = sum(2 * int(match.is_played.sum()) for match in matches)
+    total = sum(match.margins.size for match in matches)
+    progress(done, total)
+    for chunk, margins, seconds in play_chunks(chunks):
+        matches[chunk.match].margins[chunk.start : chunk.stop] = margins
+        matches[chunk.match].is_played[chunk.start : chunk.stop] = True
+        file.append(chunk.key, chunk.start, margins, seconds)
+        done += margins.size
+        progress(done, total)
+
+
+@dataclass
+class _Match:
+    """A match of P pairs and its games so far.
+
+    Attributes:
+        is_played: bool `[P]`, whether the games of an opening are finished.
+        margins: int16 `[P, 2]`, from the side of `key.first`.
+    """
+
+    ruleset: Ruleset
+    pairing: tuple[Entrant, Entrant]
+    key: "MatchKey"
+    is_played: np.ndarray
+    margins: np.ndarray
+
+    def result(self) -> MatchResult:
+        """Return the result of the finished games, from the side of the first agent of the pairing."""
+        first, second = self.pairing
+        margins = self.margins[self.is_played]
+        if first.identity != self.key.first:
+            margins = -margins[:, ::-1]
+        drawn = _openings(self.ruleset, self.key, 0, len(self.is_played))[self.is_played]
+        return MatchResult(
+            first.name,
+            second.name,
+            self.ruleset.name,
+            margins,
+            self.ruleset.total_seeds,
+            self.key.opening_set,
+            self.key.opening_turns,
+            which_openings(drawn),
+        )
 
 
 class MatchKey(NamedTuple):
@@ -239,40 +234,15 @@ class MatchKey(NamedTuple):
         return np.frombuffer(digest, np.uint32).tolist()
 
 
-def _key(
-    ruleset: Ruleset,
-    one: Entrant,
-    other: Entrant,
-    opening_turns: int,
-    opening_set: Openings,
-    seed: int,
-    rounds: int,
-) -> MatchKey:
-    first, second = sorted((one.identity, other.identity))
-    rules = rules_hash(ruleset)
-    openings = openings_hash(ruleset, opening_set)
-    return MatchKey(
-        __version__, ruleset.name, rules, rounds, opening_turns, seed, first, second, opening_set, openings
-    )
-
-
 def rules_hash(ruleset: Ruleset) -> str:
     """Return a hash of all attributes of a ruleset, which identifies it in results files."""
     return hashlib.sha256(json.dumps(asdict(ruleset), sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Chunk(NamedTuple):
-    """A piece of work: the games of openings `start` to `stop` of a match.
+    """A piece of work: the games of openings `start` to `stop` (exclusive) of a match with index `match`.
 
     The games depend only on the chunk, not on where or when it is played.
-
-    Attributes:
-        match: Index of the match.
-        key: Identity of the match.
-        ruleset: The ruleset.
-        pairing: The two agents.
-        start: Index of the first opening.
-        stop: Index after the last opening.
     """
 
     match: int
@@ -302,13 +272,19 @@ def play_here(
             Later games are then played without being recorded. None to raise the error.
     """
     for chunk in chunks:
-        began = time.perf_counter()
+        began, key = time.perf_counter(), chunk.key
+        first, second = (one.agent for one in sorted(chunk.pairing, key=lambda one: one.identity))
+        seeds = np.random.SeedSequence([*key.numbers(), chunk.start]).generate_state(2, np.uint64).tolist()
+        first.seed(seeds[0])
+        second.seed(seeds[1])
+        drawn = _openings(chunk.ruleset, key, chunk.start, chunk.stop)
+        rounds = "match" if key.rounds == MAX_ROUNDS else key.rounds
         recorded: list[GameRecord] | None = None if records is None else []
-        margins = play_chunk(chunk, recorded)
+        margins = play_openings(first, second, drawn, rounds=rounds, recorded=recorded).margins
         seconds = time.perf_counter() - began
         if records is not None and recorded is not None:
             try:
-                write_games(records, recorded, append=True)
+                write_games(records, _described(recorded, chunk), append=True)
             except OSError as error:
                 if on_record_error is None:
                     raise
@@ -317,59 +293,24 @@ def play_here(
         yield chunk, margins, seconds
 
 
-def play_chunk(chunk: Chunk, recorded: list[GameRecord] | None = None) -> np.ndarray:
-    """Play a chunk, and return its margins, int16 `[stop - start, 2]` from the side of `key.first`.
-
-    Args:
-        chunk: The chunk.
-        recorded: List that the game records are appended to, pair by pair.
-    """
-    first, second = sorted(chunk.pairing, key=lambda one: one.identity)
-    key, start = chunk.key, chunk.start
-    seeds = np.random.SeedSequence([*key.numbers(), start]).generate_state(2, np.uint64).tolist()
-    first.agent.seed(seeds[0])
-    second.agent.seed(seeds[1])
-    drawn = _openings(chunk.ruleset, key, start, chunk.stop)
-    played: list[GameRecord] | None = None if recorded is None else []
-    result = play_openings(
-        first.agent,
-        second.agent,
-        drawn,
-        rounds="match" if key.rounds == MAX_ROUNDS else key.rounds,
-        recorded=played,
-    )
-    if recorded is not None and played is not None:
-        today = str(date.today())
-        for number, game in enumerate(played):
-            opening = f"{key.opening_set}, number {start + number // 2}"
-            if key.opening_set != "balanced":
-                opening = f"{key.opening_turns} random turns, {opening}"
-            recorded.append(replace(game, seed=key.seed, opening=opening, date=today))
-    return result.margins
+def _described(played: list[GameRecord], chunk: Chunk) -> list[GameRecord]:
+    """Return the records of a chunk with seed, opening and date."""
+    key, today = chunk.key, str(date.today())
+    turns = "" if key.opening_set == "balanced" else f"{key.opening_turns} random turns, "
+    return [
+        replace(
+            game,
+            seed=key.seed,
+            opening=f"{turns}{key.opening_set}, number {chunk.start + number // 2}",
+            date=today,
+        )
+        for number, game in enumerate(played)
+    ]
 
 
 def _openings(ruleset: Ruleset, key: MatchKey, start: int, stop: int) -> np.ndarray:
     seed = int(np.random.SeedSequence(key.numbers()).generate_state(1, np.uint64)[0])
     return openings(ruleset, stop - start, key.opening_turns, seed, start, opening_set=key.opening_set)
-
-
-def _result_of(
-    pairing: tuple[Entrant, Entrant], key: MatchKey, ruleset: Ruleset, margins: np.ndarray
-) -> MatchResult:
-    first, second = pairing
-    is_first = first.identity == key.first
-    one, other = (first, second) if is_first else (second, first)
-    result = MatchResult(
-        one.name,
-        other.name,
-        ruleset.name,
-        margins,
-        ruleset.total_seeds,
-        key.opening_set,
-        key.opening_turns,
-        which_openings(_openings(ruleset, key, 0, len(margins))),
-    )
-    return result if is_first else result.flipped()
 
 
 def _gaps(found: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -384,7 +325,6 @@ class ResultsFile(LinesFile):
     """A results file of games, one JSON line per chunk. With the path None nothing is stored."""
 
     def __init__(self, path: str | Path | None) -> None:
-        """Set the path; a with statement opens, locks and reads the file."""
         super().__init__(path)
         self._chunks: dict[MatchKey, list[tuple[int, np.ndarray]]] = {}
 
@@ -418,10 +358,6 @@ class ResultsFile(LinesFile):
 
     def take(self, line: bytes, number: int) -> None:
         """Parse a line of the file; see LinesFile."""
-        key, start, margins = self._parsed(line, number)
-        self._chunks.setdefault(key, []).append((start, margins))
-
-    def _parsed(self, line: bytes, number: int) -> tuple[MatchKey, int, np.ndarray]:
         try:
             fields: dict[str, Any] = json.loads(line)
             if fields["format"] not in (FORMAT, SET_FORMAT):
@@ -430,22 +366,23 @@ class ResultsFile(LinesFile):
                     f"not {FORMAT} or {SET_FORMAT}"
                 )
             fields = {"opening_set": "all", "openings": ""} | fields
-            given = np.array(fields["margins"])
+            key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
+            start, given = whole("start", fields["start"], 0, 2**40), np.array(fields["margins"])
             if given.size and given.dtype.kind != "i":  # floats, NaN or texts
                 raise ValueError
             margins = given.astype(np.int16).reshape(-1, 2)
-            start = whole("start", fields["start"], 0, 2**40)
-            if len(margins) != fields["stop"] - start or fields["opening_set"] not in OPENINGS:
+            is_valid = (
+                (given == margins.reshape(given.shape)).all()
+                and len(margins) == fields["stop"] - start
+                and key.opening_set in OPENINGS
+                and all(isinstance(part, str) or is_whole(part) for part in key)
+            )
+            if not is_valid:
                 raise ValueError
-            if (given != margins.reshape(given.shape)).any():
-                raise ValueError
-            key = MatchKey(**{name: fields[name] for name in MatchKey._fields})
-            if not all(isinstance(part, str) or is_whole(part) for part in key):
-                raise ValueError
-            return key, start, margins
         except InvalidResults:
             raise
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise InvalidResults(
                 f"{self.path}, line {number}: not a line of results; name another file"
             ) from None
+        self._chunks.setdefault(key, []).append((start, margins))

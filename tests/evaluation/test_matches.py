@@ -38,6 +38,7 @@ from mancala_env.evaluation.plots import plot_win_rates
 from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, play_here
 from mancala_env.games import records
 from mancala_env.observations import num_features
+from tools import make_ladders
 
 
 class FirstLegal(Agent):
@@ -482,7 +483,7 @@ def test_every_ruleset_has_a_ladder_whose_ratings_follow_from_its_matches():
         slow = [anchor for anchor in found.anchors if anchor in ladder.SLOW_ANCHORS]
         assert met == {
             *itertools.combinations(found.quick_anchors, 2),
-            *itertools.product(ladder.SLOW_OPPONENTS, slow),
+            *itertools.product(make_ladders.SLOW_OPPONENTS, slow),
         }
         assert (found.opening_set, found.opening_turns) == openings_to_evaluate(None, name, None)
         assert {row["agent"] for row in entry["ratings"]} == set(found.anchors)
@@ -509,15 +510,15 @@ def test_an_agent_is_rated_by_the_games_that_it_plays_now(spec):
 
 def test_an_unknown_anchor_cannot_be_excluded():
     with raises(InvalidMatch, "perfct"):
-        ladder.play_ladder("leyla", games=2, excluded={"perfct": "takes hours"})
+        make_ladders.play_ladder("leyla", games=2, excluded={"perfct": "takes hours"})
 
 
 def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
     monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1", "mcts:1"))
-    played = ladder.play_ladder("leyla", games=4, excluded={"mcts:1": "to see it said"})
+    played = make_ladders.play_ladder("leyla", games=4, excluded={"mcts:1": "to see it said"})
     assert played.anchors == ("random", "greedy", "minimax:1")
     path = tmp_path / "ladder.json"
-    ladder.store(played, path)
+    make_ladders.store(played, path)
     (entry,) = json.loads(path.read_text())["rulesets"].values()
     assert entry["left_out"] == {"mcts:1": "to see it said"}
     assert [tuple(match["pairs"]) for match in entry["matches"]] == [match.counts for match in played.matches]
@@ -527,15 +528,15 @@ def test_a_ladder_is_kept_as_it_was_played(tmp_path, monkeypatch):
 def test_perfect_is_rated_over_fewer_games_and_nobody_has_to_wait_for_it(monkeypatch):
     monkeypatch.setattr(ladder, "ANCHORS", ("random", "greedy", "minimax:1"))
     monkeypatch.setattr(ladder, "SLOW_ANCHORS", ("minimax:1",))
-    monkeypatch.setattr(ladder, "SLOW_OPPONENTS", ("greedy",))
-    played = ladder.play_ladder("leyla", games=8, slow_games=4)
+    monkeypatch.setattr(make_ladders, "SLOW_OPPONENTS", ("greedy",))
+    played = make_ladders.play_ladder("leyla", games=8, slow_games=4)
     games = {match[:2]: 2 * sum(match.counts) for match in played.matches}
     assert games == {("random", "greedy"): 8, ("greedy", "minimax:1"): 4}
     assert (played.opening_set, played.opening_turns) == ("balanced", 0)
     assert played.anchors == ("random", "greedy", "minimax:1")
     assert played.quick_anchors == ("random", "greedy")
     assert set(played.ratings().names) == {"random", "greedy", "minimax:1"}
-    by_default = ladder.play_ladder("leyla", games=8)
+    by_default = make_ladders.play_ladder("leyla", games=8)
     assert [2 * sum(match.counts) for match in by_default.matches] == [8, 64]
 
 

@@ -21,6 +21,7 @@ from mancala_env.evaluation.ladder import Ladder
 from mancala_env.evaluation.ratings import PairCounts
 from mancala_env.evaluation.round_robin import PAIRS_PER_CHUNK, MatchKey, ResultsFile
 from mancala_env.games import records
+from tools import make_ladders
 
 RULESET = "gabata_five_holes"
 CHUNKS = 4
@@ -293,10 +294,10 @@ def a_ladder(name: str, pairs: int = 5) -> Ladder:
 def test_a_ladder_that_is_stored_leaves_the_others_as_they_were(tmp_path) -> None:
     path = tmp_path / "ladders.json"
     for name in ("leyla", "layli_goobalay", "mine"):
-        ladder.store(a_ladder(name), path)
+        make_ladders.store(a_ladder(name), path)
     before = json.loads(path.read_text())["rulesets"]
     assert list(before) == ["layli_goobalay", "leyla", "mine"], "those of the catalogue first, in its order"
-    ladder.store(a_ladder("leyla", 7), path)
+    make_ladders.store(a_ladder("leyla", 7), path)
     after = json.loads(path.read_text())["rulesets"]
     assert after["leyla"]["matches"][0]["pairs"] == [0, 0, 0, 0, 7]
     assert {name: entry for name, entry in after.items() if name != "leyla"} == {
@@ -305,15 +306,15 @@ def test_a_ladder_that_is_stored_leaves_the_others_as_they_were(tmp_path) -> Non
 
 
 def test_ladders_that_are_stored_at_once_are_all_there(tmp_path, monkeypatch) -> None:
-    path, written = tmp_path / "ladders.json", ladder._compact_json
+    path, written = tmp_path / "ladders.json", make_ladders._compact_json
     names = rulesets.names()[:5]
 
     def slowly(stored: dict[str, Any]) -> str:
         time.sleep(0.02)
         return written(stored)
 
-    monkeypatch.setattr(ladder, "_compact_json", slowly)
-    threads = [threading.Thread(target=ladder.store, args=(a_ladder(name), path)) for name in names]
+    monkeypatch.setattr(make_ladders, "_compact_json", slowly)
+    threads = [threading.Thread(target=make_ladders.store, args=(a_ladder(name), path)) for name in names]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -332,15 +333,15 @@ def test_a_ladder_that_was_interrupted_resumes(tmp_path, monkeypatch) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ladder.play_ladder(mine, games=80, results=path, progress=stop)
+        make_ladders.play_ladder(mine, games=80, results=path, progress=stop)
     kept = path.read_bytes()
     assert kept.count(b"\n") == 1
     seen.clear()
     with pytest.raises(KeyboardInterrupt):
-        ladder.play_ladder(mine, games=80, results=path, progress=stop)
+        make_ladders.play_ladder(mine, games=80, results=path, progress=stop)
     assert seen == [(2 * PAIRS_PER_CHUNK, 3 * 80)]
-    resumed = ladder.play_ladder(mine, games=80, results=path)
+    resumed = make_ladders.play_ladder(mine, games=80, results=path)
     assert path.read_bytes().startswith(kept)
-    straight = ladder.play_ladder(mine, games=80)
+    straight = make_ladders.play_ladder(mine, games=80)
     assert resumed.matches == straight.matches
     assert resumed.opening_set == straight.opening_set == "evaluation"

@@ -1,0 +1,116 @@
+"""Options of matches, round robins and evaluations, as records and as keyword arguments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from mancala_env.engine.episode import Rounds
+from mancala_env.evaluation.openings import Openings
+
+if TYPE_CHECKING:
+    from mancala_env.evaluation.agent_evaluation import Evaluation
+    from mancala_env.evaluation.round_robin import PlayChunks
+
+Progress = Callable[[int, int], Any]
+"""Called from time to time as progress(done, total)."""
+
+
+class MatchKeywords(TypedDict, total=False):
+    """Keyword arguments of :func:`play_matches`; :class:`MatchOptions` describes them."""
+
+    games: int
+    opening_turns: int | None
+    opening_set: Openings | None
+    seed: int | None
+    rounds: Rounds
+    num_threads: int | None
+    progress: Callable[..., Any] | None
+
+
+class RoundRobinKeywords(MatchKeywords, total=False):
+    """Keyword arguments of :func:`round_robin`; :class:`RoundRobinOptions` describes them."""
+
+    results: str | Path | None
+    records: str | Path | None
+    play_chunks: "PlayChunks | None"
+
+
+class EvaluationKeywords(RoundRobinKeywords, total=False):
+    """Keyword arguments of :func:`evaluate`; :class:`EvaluationOptions` describes them."""
+
+    ladder: bool
+    regret: bool
+    own_games: int
+    measured: "Callable[[Evaluation], Any] | None"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchOptions:
+    """Options of :func:`play_matches`.
+
+    Attributes:
+        games: Number of games per match; even, because each opening is played from both seats.
+        opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
+        opening_set: "balanced", "evaluation", "training" or "all"; see :func:`openings`. None for the bundled
+            balanced openings. If none are bundled, or `opening_turns` is given, None means "evaluation", or
+            "all" if fewer than 20 openings are held out.
+        seed: Random seed of the openings and of all agents, including agents passed as objects; None for a
+            random one, in a single match only.
+        rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
+        num_threads: Number of CPU threads of agents made from specs; None for all available cores.
+        progress: Called as progress(finished games, games).
+    """
+
+    games: int = 200
+    opening_turns: int | None = None
+    opening_set: Openings | None = None
+    seed: int | None = None
+    rounds: Rounds = 1
+    num_threads: int | None = None
+    progress: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundRobinOptions(MatchOptions):
+    """Options of :func:`round_robin`: those of a match, and these.
+
+    Attributes:
+        seed: Random seed of the openings and of all agents.
+        results: Results file; finished games are read from it, and new ones appended. Games read from it
+            count as finished for `progress`.
+        records: File of game records that new games are appended to; see :mod:`mancala_env.games.records`.
+            The games of a chunk are recorded before its results. A process killed in between leaves games
+            that are played and recorded again, but none is missing.
+        play_chunks: Plays the games; None plays them in this process.
+            :class:`mancala_env.evaluation.ray_matches.RayChunks` plays them on a Ray cluster, with the same
+            results.
+    """
+
+    seed: int | None = 0
+    results: str | Path | None = None
+    records: str | Path | None = None
+    play_chunks: "PlayChunks | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(RoundRobinOptions):
+    """Options of :func:`evaluate`: those of a round robin, and these.
+
+    Attributes:
+        opening_set: Set of openings. None for those of the ladder, which allows no others, and without the
+            ladder as in a match.
+        ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed; only with
+            rounds=1.
+        regret: Whether to measure regret over the bundled solved positions.
+        own_games: Number of games of each agent against itself for :func:`own_games_regret`; even, 0 for
+            none; only with rounds=1.
+        progress: Called as progress(stage, done, total).
+        measured: Called with the evaluation so far, after the matches and after each regret. If an exception
+            ends the matches, it is called with the finished games. So the last call has all measurements.
+    """
+
+    ladder: bool = True
+    regret: bool = True
+    own_games: int = 0
+    measured: "Callable[[Evaluation], Any] | None" = None
