@@ -72,7 +72,8 @@ class SelfPlayLearner(PPOTorchLearner):
 
     def update(self, *, training_data: TrainingData, **options: Any) -> Any:  # type: ignore[override]
         """Learn from episodes; all are of SHARED, but slices have lost their agent and module."""
-        for episode in training_data.episodes or ():
+        episodes: Any = training_data.episodes or ()
+        for episode in episodes:
             episode.agent_id, episode.module_id = "player", SHARED
         return super().update(training_data=training_data, **options)
 
