@@ -37,7 +37,7 @@ from mancala_env.evaluation import measure_regret, play_matches
 from mancala_env.games.batch import Batch
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.training import distillation
-from mancala_env.training.distillation import label_positions
+from mancala_env.training.expert_labels import label_positions
 from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.replay import REPLAY_FILE, Replay
 
