@@ -4,8 +4,6 @@ import itertools
 import json
 import os
 import signal
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -25,7 +23,7 @@ from mancala_env.games.batch import Batch
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.solver import Solver
-from mancala_env.training import expert_labels
+from mancala_env.training import distillation, expert_labels
 from mancala_env.training import run as command
 from mancala_env.training.config import CONFIGS, DistillationConfig, InvalidConfig, read_config
 from mancala_env.training.distillation import boltzmann_targets, evaluate, fit
@@ -332,22 +330,21 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert "Copied minimax:2" not in capsys.readouterr().out
 
 
-def test_a_run_stopped_in_its_distillation_starts_it_again(tmp_path: Path, capsys) -> None:
+def test_a_run_stopped_in_its_distillation_starts_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
         "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
     ]  # fmt: skip
-    usual = signal.getsignal(signal.SIGINT)
 
-    def interrupt() -> None:
-        while signal.getsignal(signal.SIGINT) == usual:  # until the run handles signals
-            time.sleep(0.01)
+    def interrupted(*args: Any, **options: Any) -> ExpertLabels:
         os.kill(os.getpid(), signal.SIGINT)
+        return label_positions(*args, **options)
 
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    assert command.main([*words, "--distillation.positions", "100000000"]) == 0
-    thread.join()
+    with monkeypatch.context() as patched:
+        patched.setattr(distillation, "label_positions", interrupted)
+        assert command.main([*words, "--distillation.positions", "100000000"]) == 0
     said = capsys.readouterr().out
     assert "Ended early by SIGINT" in said
     assert "Copied minimax:2" not in said
