@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mancala_env._util.checks import is_whole
+from mancala_env._util.checks import whole
 from mancala_env.benchmark.tasks import Refused
 from mancala_env.errors import InvalidArgument
 
@@ -59,9 +59,7 @@ def limit_of_steps(steps: int) -> Limit:
     Raises:
         InvalidArgument: If `steps` is not a whole number from 1 to 10**12.
     """
-    if not is_whole(steps) or not 1 <= steps <= _MOST_STEPS:
-        raise InvalidArgument(f"steps must be a whole number from 1 to {_MOST_STEPS:,}, not {steps!r}")
-    return Limit("steps", int(steps))
+    return Limit("steps", whole("steps", steps, 1, _MOST_STEPS))
 
 
 def limit_of_minutes(minutes: float) -> Limit:
@@ -84,9 +82,7 @@ def measuring_points(count: int) -> tuple[float, ...]:
     Raises:
         InvalidArgument: If `count` is not a whole number from 1 to MOST_POINTS.
     """
-    if not is_whole(count) or not 1 <= count <= MOST_POINTS:
-        raise InvalidArgument(f"points must be a whole number from 1 to {MOST_POINTS}, not {count!r}")
-    return tuple(2.0**-k for k in reversed(range(count)))
+    return tuple(2.0**-k for k in reversed(range(whole("points", count, 1, MOST_POINTS))))
 
 
 class LearningBudget:

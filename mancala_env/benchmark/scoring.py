@@ -91,7 +91,7 @@ class Scoring(NamedTuple):
 
 
 def scoring_of(
-    ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, seed: int = 0
+    ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, scoring_seed: int = 0
 ) -> Scoring:
     """Return the scoring for a ruleset.
 
@@ -99,15 +99,15 @@ def scoring_of(
         ruleset: A ruleset with a stored ladder and solved positions.
         games: Number of games against each anchor; even.
         anchors: Specs of anchors of the ladder; None for all quick anchors.
-        seed: Random seed of openings and agents.
+        scoring_seed: Random seed of openings and agents.
 
     Raises:
         InvalidMatch: If `games` is out of range, or an anchor is not in the ladder.
-        InvalidArgument: If `seed` is not a whole number of at least 0.
+        InvalidArgument: If `scoring_seed` is not a whole number of at least 0.
         NoLadder: If no ladder is stored for the ruleset.
         MancalaError: If no solved positions are bundled for the ruleset.
     """
-    games, seed = 2 * num_pairs(games), whole("seed", seed, 0)
+    games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
         raise MancalaError(f"regret needs solved positions, and none are bundled for {ruleset.name}")
