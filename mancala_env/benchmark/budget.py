@@ -105,11 +105,8 @@ class LearningBudget:
     ) -> None:
         """Set up the budget and start the clock.
 
-        Args:
-            limit: Size of the budget.
-            points: Shares of the budget at which the learner is measured.
-            measured: Core seconds by steps at which an interrupted run was measured.
-            pending: Core seconds by steps at which an interrupted run was about to be measured.
+        `measured` and `pending` are the core seconds by steps at which an interrupted run was measured, and
+        was about to be measured.
         """
         self.limit, self.points = limit, points
         self.resumed_steps = 0
@@ -190,11 +187,10 @@ class LearningBudget:
         Raises:
             Refused: If it is; the message contains the amount spent.
         """
-        if self.limit.kind == "steps" and steps > self.limit.amount:
-            raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")
-        seconds = self.seconds
-        most = 60 * self.limit.amount * (1 + _OVER) + _OVER_SECONDS
-        if self.limit.kind == "core_minutes" and seconds > most:
+        if self.limit.kind == "steps":
+            if steps > self.limit.amount:
+                raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")
+        elif (seconds := self.seconds) > 60 * self.limit.amount * (1 + _OVER) + _OVER_SECONDS:
             raise Refused(f"it took {seconds / 60:.2f} core minutes; its budget is {self.limit}")
 
     @contextmanager
@@ -211,8 +207,7 @@ class LearningBudget:
 def core_seconds(at_most_old: float = _LOOK_UP_SECONDS) -> float:
     """Return the processor seconds used by this process and all its descendants.
 
-    Args:
-        at_most_old: Maximum age of the reading for descendants, in seconds.
+    The reading for descendants is at most `at_most_old` seconds old.
     """
     return time.process_time() + _children.seconds(at_most_old)
 

@@ -86,8 +86,8 @@ class Scoring(NamedTuple):
             fixed = ladder.only([name for name in ladder.names if name in self.anchors])
             elo, low, high = fit_ratings(matches, fixed=fixed).of(rated.agent.spec)
         games = 0 if is_anchor else self.games * len(self.anchors)
-        share = regret.optimal_share
-        return Score(regret.mean_regret, regret.interval, share, elo, (low, high), games)
+        found = (regret.mean_regret, regret.interval, regret.optimal_share)
+        return Score(*found, elo, (low, high), games)
 
 
 def scoring_of(
