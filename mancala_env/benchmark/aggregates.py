@@ -44,14 +44,10 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
 def estimate_iqm(strata: Sequence[np.ndarray], replicates: int = REPLICATES, seed: int = 0) -> Estimate:
     """Return the interquartile mean of all runs with its stratified bootstrap interval.
 
-    Args:
-        strata: Scores of the runs of each stratum, `[N]`, N at least 1.
-        replicates: Number of bootstrap replicates.
-        seed: Random seed of the bootstrap.
+    `strata` are the scores of the runs of each stratum, `[N]`, N at least 1.
     """
-    found = float(interquartile_mean(np.concatenate(strata)))
-    return _interval(
-        found, [strata], lambda some: interquartile_mean(np.concatenate(some[0], axis=-1)), replicates, seed
+    return _estimate(
+        lambda some: interquartile_mean(np.concatenate(some[0], axis=-1)), [strata], replicates, seed
     )
 
 
@@ -63,20 +59,14 @@ def probability_of_improvement(
 ) -> Estimate:
     """Return the probability that a run of `first` scores higher than a run of `second`; a draw counts half.
 
-    This is the mean over strata of the Mann-Whitney statistic. Runs of both sides are resampled.
-
-    Args:
-        first: Scores of the runs of each stratum.
-        second: Scores of the runs of each stratum; the same strata.
-        replicates: Number of bootstrap replicates.
-        seed: Random seed of the bootstrap.
+    This is the mean over strata of the Mann-Whitney statistic. Runs of both sides are resampled. Both sides
+    are the scores of the runs of each stratum.
     """
 
     def chance(some: list[list[np.ndarray]]) -> np.ndarray:
         return np.mean([_share_above(a, b) for a, b in zip(*some, strict=True)], axis=0)
 
-    found = float(chance([[np.asarray(part) for part in side] for side in (first, second)]))
-    return _interval(found, [first, second], chance, replicates, seed)
+    return _estimate(chance, [first, second], replicates, seed)
 
 
 def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -85,23 +75,21 @@ def _share_above(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return (0.5 + apart / 2).mean(axis=(-2, -1))
 
 
-def _interval(
-    found: float,
-    sides: Sequence[Sequence[np.ndarray]],
+def _estimate(
     statistic: Callable[[list[list[np.ndarray]]], np.ndarray],
+    sides: Sequence[Sequence[np.ndarray]],
     replicates: int,
     seed: int,
 ) -> Estimate:
-    """Return a number with its percentile interval; runs are resampled within their strata."""
+    """Return a statistic of runs with its percentile interval; runs are resampled within their strata."""
+    scores = [[np.asarray(part) for part in side] for side in sides]
     draw = np.random.default_rng(seed)
     values = []
     for start in range(0, replicates, _AT_ONCE):
         size = min(_AT_ONCE, replicates - start)
-        values.append(
-            statistic([[_resampled(draw, np.asarray(part), size) for part in side] for side in sides])
-        )
+        values.append(statistic([[_resampled(draw, part, size) for part in side] for side in scores]))
     low, high = np.quantile(np.concatenate(values), [_LOW, _HIGH])
-    return Estimate(found, float(low), float(high))
+    return Estimate(float(statistic(scores)), float(low), float(high))
 
 
 def _resampled(draw: np.random.Generator, scores: np.ndarray, size: int) -> np.ndarray:

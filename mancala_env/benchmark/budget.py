@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mancala_env._util.checks import is_whole
+from mancala_env._util.checks import whole
 from mancala_env.benchmark.tasks import Refused
 from mancala_env.errors import InvalidArgument
 
@@ -59,9 +59,7 @@ def limit_of_steps(steps: int) -> Limit:
     Raises:
         InvalidArgument: If `steps` is not a whole number from 1 to 10**12.
     """
-    if not is_whole(steps) or not 1 <= steps <= _MOST_STEPS:
-        raise InvalidArgument(f"steps must be a whole number from 1 to {_MOST_STEPS:,}, not {steps!r}")
-    return Limit("steps", int(steps))
+    return Limit("steps", whole("steps", steps, 1, _MOST_STEPS))
 
 
 def limit_of_minutes(minutes: float) -> Limit:
@@ -84,9 +82,7 @@ def measuring_points(count: int) -> tuple[float, ...]:
     Raises:
         InvalidArgument: If `count` is not a whole number from 1 to MOST_POINTS.
     """
-    if not is_whole(count) or not 1 <= count <= MOST_POINTS:
-        raise InvalidArgument(f"points must be a whole number from 1 to {MOST_POINTS}, not {count!r}")
-    return tuple(2.0**-k for k in reversed(range(count)))
+    return tuple(2.0**-k for k in reversed(range(whole("points", count, 1, MOST_POINTS))))
 
 
 class LearningBudget:
@@ -109,11 +105,8 @@ class LearningBudget:
     ) -> None:
         """Set up the budget and start the clock.
 
-        Args:
-            limit: Size of the budget.
-            points: Shares of the budget at which the learner is measured.
-            measured: Core seconds by steps at which an interrupted run was measured.
-            pending: Core seconds by steps at which an interrupted run was about to be measured.
+        `measured` and `pending` are the core seconds by steps at which an interrupted run was measured, and
+        was about to be measured.
         """
         self.limit, self.points = limit, points
         self.resumed_steps = 0
@@ -194,11 +187,10 @@ class LearningBudget:
         Raises:
             Refused: If it is; the message contains the amount spent.
         """
-        if self.limit.kind == "steps" and steps > self.limit.amount:
-            raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")
-        seconds = self.seconds
-        most = 60 * self.limit.amount * (1 + _OVER) + _OVER_SECONDS
-        if self.limit.kind == "core_minutes" and seconds > most:
+        if self.limit.kind == "steps":
+            if steps > self.limit.amount:
+                raise Refused(f"it took {steps:,} environment steps; its budget is {self.limit}")
+        elif (seconds := self.seconds) > 60 * self.limit.amount * (1 + _OVER) + _OVER_SECONDS:
             raise Refused(f"it took {seconds / 60:.2f} core minutes; its budget is {self.limit}")
 
     @contextmanager
@@ -215,8 +207,7 @@ class LearningBudget:
 def core_seconds(at_most_old: float = _LOOK_UP_SECONDS) -> float:
     """Return the processor seconds used by this process and all its descendants.
 
-    Args:
-        at_most_old: Maximum age of the reading for descendants, in seconds.
+    The reading for descendants is at most `at_most_old` seconds old.
     """
     return time.process_time() + _children.seconds(at_most_old)
 

@@ -59,17 +59,10 @@ def config_of(
     folder: Path,
     changes: Mapping[str, Any] | None = None,
 ) -> TrainConfig:
-    """Return the configuration of a run.
+    """Return the configuration of a run, in a folder below `folder`.
 
-    It consists of the defaults and, for the task "anything", the configuration file of the ruleset.
-
-    Args:
-        task: The task, which sets the network's observation.
-        ruleset: A ruleset of the catalogue.
-        budget: The budget of the run.
-        seed: Random seed.
-        folder: Folder in which the run's folder is created.
-        changes: Settings by dotted name, as in configs/default.yaml, that override all others.
+    It consists of the defaults and, for the task "anything", the configuration file of the ruleset. `changes`
+    are settings by dotted name, as in configs/default.yaml, that override all others.
 
     Raises:
         InvalidSetting: If a setting is unknown, or its value is invalid.
@@ -129,14 +122,7 @@ def trained(config: TrainConfig, budget: LearningBudget) -> Iterator[Point]:
 
     The run uses the budget's clock, which counts core minutes. A killed run resumes from the checkpoint that
     was measured last. All turns played by distillation count as environment steps, including those of games
-    that it finishes after it has enough positions.
-
-    Args:
-        config: Configuration from :func:`config_of`.
-        budget: The budget.
-
-    Yields:
-        The checkpoint and the environment steps at each measuring point.
+    that it finishes after it has enough positions. `config` is from :func:`config_of`.
     """
     place = Path(config.folder, _NAME)
     steps = _resumed_steps(place, budget)
@@ -200,11 +186,7 @@ def _num_distilled(place: Path) -> int:
 
 
 class _StopWhenDue:
-    """Hook that stops the training when it is to be measured, or when another update would exceed the budget.
-
-    Attributes:
-        is_over: Whether the budget is spent.
-    """
+    """Hook that stops the training when it is to be measured, or when another update would exceed the budget."""
 
     def __init__(self, budget: LearningBudget, place: Path) -> None:
         self._budget, self._place, self.is_over = budget, place, False

@@ -29,7 +29,7 @@ from mancala_env._util.command_line import MissingPackage, needing
 from mancala_env.agents import Agent
 from mancala_env.benchmark.budget import LearningBudget
 from mancala_env.benchmark.tasks import TASKS, Refused, Task
-from mancala_env.errors import MancalaError, printable
+from mancala_env.errors import MancalaError
 from mancala_env.rulesets import Ruleset
 
 # Maximum length of a name in the results file, in characters.
@@ -63,7 +63,6 @@ class Entry(NamedTuple):
         name: Stem of the file's name.
         path: The file.
         identity: Hash of the file, 8 hexadecimal digits; a changed file is another entry.
-        title: First line of the file's docstring.
         tasks: Names of the tasks that the algorithm can learn.
         learn: The generator function that learns.
         prepare: Function that is called before the clock starts.
@@ -72,7 +71,6 @@ class Entry(NamedTuple):
     name: str
     path: Path
     identity: str
-    title: str
     tasks: tuple[str, ...]
     learn: Learn
     prepare: Callable[[Task, Ruleset], object]
@@ -106,10 +104,9 @@ def read_entry(path: str | Path) -> Entry:
             f"{path}: TASKS must be a tuple of names from {', '.join(TASKS)}, such as ("
             f'"board",), not {tasks!r}'
         )
-    title = printable((module.__doc__ or path.stem).strip().partition("\n")[0].rstrip("."))
     identity = hashlib.sha256(content).hexdigest()[:8]
     prepare = getattr(module, "prepare", lambda task, ruleset: None)
-    return Entry(path.stem, path, identity, title, tasks, cast(Learn, learn), prepare)
+    return Entry(path.stem, path, identity, tasks, cast(Learn, learn), prepare)
 
 
 def check_takes_part(entry: Entry, task: Task) -> None:

@@ -1,13 +1,13 @@
 """Learners of the benchmark as tasks on a Ray cluster; their measurements return to this process.
 
-The source of an entry is sent to the machines. If they share the disk of `folder`, a killed learner resumes
-from its last measurement. Otherwise it may start from scratch, and the results file records that.
+The source of an entry is sent to the machines. If they share a disk with the results, a killed learner
+resumes from its last measurement. Otherwise it may start from scratch, and the results file records that.
 """
 
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 from mancala_env.benchmark.entries import read_entry
 from mancala_env.benchmark.results import Row
@@ -15,18 +15,6 @@ from mancala_env.benchmark.runner import LearnerRun, RunEnded, RunEvent, run_lea
 from mancala_env.evaluation import ray_matches
 
 ray: Any = ray_matches.ray
-
-
-class _PortableRun(NamedTuple):
-    """A run that can be sent to a machine without the entry's file.
-
-    Attributes:
-        run: The run, with an entry without functions.
-        source: Content of the entry's file.
-    """
-
-    run: LearnerRun
-    source: bytes
 
 
 class RayLearners:
@@ -45,7 +33,7 @@ class RayLearners:
         if not ray.is_initialized():
             raise RuntimeError("Ray is not running: call ray.init(), or ray.init('auto') to join a cluster")
         task = ray.remote(_run).options(num_cpus=self.num_cpus, num_returns="streaming", max_retries=0)
-        running: dict[Any, LearnerRun] = {task.remote(_sent(run), rows): run for run, rows in runs}
+        running: dict[Any, LearnerRun] = {task.remote(*_portable(run), rows): run for run, rows in runs}
         try:
             while running:
                 ready, _ = ray.wait(list(running), num_returns=1)
@@ -63,25 +51,20 @@ class RayLearners:
                 ray.cancel(found)
 
 
-def _sent(run: LearnerRun) -> _PortableRun:
-    bare = run.entry._replace(learn=_left_behind, prepare=_left_behind)
-    folder = run.folder.resolve()
-    return _PortableRun(run._replace(entry=bare, folder=folder), run.entry.path.read_bytes())
+def _portable(run: LearnerRun) -> tuple[LearnerRun, bytes]:
+    """Return a run without the functions of its entry, and the entry's source."""
+    bare = run.entry._replace(learn=None, prepare=None)  # type: ignore[arg-type]
+    return run._replace(entry=bare, learners=run.learners.resolve()), run.entry.path.read_bytes()
 
 
-def _left_behind(*_: object) -> NoReturn:
-    """Replace the functions of an entry, which are read from its source on the other machine."""
-    raise RuntimeError("the entry's source must be read before it runs")
-
-
-def _run(sent: _PortableRun, rows: list[Row]) -> Iterator[RunEvent]:
+def _run(run: LearnerRun, source: bytes, rows: list[Row]) -> Iterator[RunEvent]:
     """Run a learner on a machine of the cluster."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{sent.run.entry.name}.py")
-        path.write_bytes(sent.source)
+        path = Path(folder, f"{run.entry.name}.py")
+        path.write_bytes(source)
         try:
             entry = read_entry(path)
         except ImportError as error:
             yield RunEnded(broken=str(error))
             return
-        yield from run_learner(sent.run._replace(entry=entry), rows)
+        yield from run_learner(run._replace(entry=entry), rows)

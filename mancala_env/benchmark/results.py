@@ -11,16 +11,15 @@ Each line identifies its run, so files can be split, joined, and read by any JSO
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from mancala_env._util.checks import is_whole, one_of
+from mancala_env._util.checks import one_of, whole
 from mancala_env.benchmark.budget import Limit
 from mancala_env.benchmark.scoring import Score, Scoring
 from mancala_env.benchmark.tasks import TASKS
-from mancala_env.evaluation.openings import OPENINGS
 from mancala_env.evaluation.results_file import InvalidResults, LinesFile
 from mancala_env.games.speed import machine
 from mancala_env.version import __version__
@@ -153,8 +152,7 @@ class Results(LinesFile):
         self.append_line({"format": FORMAT, "what": END, **key.as_dict(), "why": why})
 
     def _add(self, row: Row) -> None:
-        # Reinserting the key moves the run to the end. Joined files may contain the same steps twice; the
-        # last line counts.
+        # Reinserting the key moves the run to the end. Of equal steps in joined files the last line counts.
         before = [each for each in self._rows.pop(row.key, ()) if each.steps != row.steps]
         self._rows[row.key] = sorted([*before, row], key=lambda each: each.steps)
 
@@ -191,43 +189,33 @@ class Results(LinesFile):
 
 
 def _key(fields: dict[str, Any]) -> RunKey:
-    budget, scoring = fields["budget"], fields["scoring"]
-    if budget["kind"] not in ("steps", "core_minutes") or fields["task"] not in (*TASKS, BASELINE):
+    if fields["task"] not in (*TASKS, BASELINE):
         raise ValueError
-    anchors = tuple(_text(anchor) for anchor in scoring["anchors"])
+    names = ("entry", "identity", "task", "ruleset", "rules", "version")
     return RunKey(
-        *(_text(fields[name]) for name in ("entry", "identity", "task", "ruleset", "rules")),
-        limit=Limit(budget["kind"], _number(budget["amount"])),
+        **{name: _text(fields[name]) for name in names},
+        limit=_record(Limit, fields["budget"]),
         seed=_count(fields["seed"]),
-        scoring=Scoring(
-            _count(scoring["games"]),
-            anchors,
-            _count(scoring["opening_turns"]),
-            one_of("opening_set", scoring["opening_set"], OPENINGS),
-            _count(scoring["seed"]),
-        ),
-        version=_text(fields["version"]),
+        scoring=_record(Scoring, fields["scoring"]),
     )
 
 
 def _row(key: RunKey, fields: dict[str, Any]) -> Row:
-    score = Score(
-        _number(fields["regret"]),
-        _pair(fields["regret_interval"]),
-        _number(fields["optimal_share"]),
-        _number(fields["elo"]),
-        _pair(fields["elo_interval"]),
-        _count(fields["games"]),
-    )
     made = {name: _text(fields[name]) for name in ("commit", "machine", "time")}
-    return Row(
-        key,
-        _count(fields["point"]),
-        _count(fields["steps"]),
-        60 * _number(fields["core_minutes"]),
-        score,
-        made,
-    )
+    seconds = 60 * _number(fields["core_minutes"])
+    score = _record(Score, fields)
+    return Row(key, _count(fields["point"]), _count(fields["steps"]), seconds, score, made)
+
+
+def _record(kind: Any, fields: dict[str, Any]) -> Any:
+    """Return a named tuple of fields, each checked by its type."""
+    return kind(*(_checked(hint, fields[name]) for name, hint in get_type_hints(kind).items()))
+
+
+def _checked(hint: Any, value: Any) -> Any:
+    if get_origin(hint) is Literal:
+        return one_of("value", value, get_args(hint))
+    return _CHECKS[hint](value)
 
 
 def _text(value: Any) -> str:
@@ -237,9 +225,7 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    if not is_whole(value) or value < 0:
-        raise ValueError
-    return int(value)
+    return whole("value", value, 0)
 
 
 def _number(value: Any) -> float:
@@ -248,6 +234,15 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _pair(values: Iterable[Any]) -> tuple[float, float]:
-    low, high = values
-    return _number(low), _number(high)
+def _pair(values: Any) -> tuple[float, float]:
+    low, high = map(_number, values)
+    return low, high
+
+
+_CHECKS: dict[Any, Callable[[Any], Any]] = {
+    str: _text,
+    int: _count,
+    float: _number,
+    tuple[float, float]: _pair,
+    tuple[str, ...]: lambda values: tuple(map(_text, values)),
+}

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mancala_env import agents
-from mancala_env._util.checks import is_whole, whole
+from mancala_env._util.checks import is_whole, one_of, whole
 from mancala_env.agents.registry import entrant_of
 from mancala_env.benchmark.budget import LearningBudget, Limit, measuring_points
 from mancala_env.benchmark.entries import Entry, InvalidEntry, Point, check_takes_part
 from mancala_env.benchmark.results import BASELINE, RESULTS, Results, Row, RunKey, made_here
-from mancala_env.benchmark.scoring import GAMES, Scoring, scoring_of
-from mancala_env.benchmark.tasks import Refused, Task, task_named
+from mancala_env.benchmark.scoring import Scoring, scoring_of
+from mancala_env.benchmark.tasks import TASKS, Refused, Task
 from mancala_env.errors import InvalidArgument, MancalaError, printable
 from mancala_env.evaluation.round_robin import rules_hash
 from mancala_env.networks.value_files import NoValueNetwork, shipped_network
@@ -43,17 +43,9 @@ Say = Callable[[str], Any]
 
 
 class LearnerRun(NamedTuple):
-    """A learner to run and to measure.
+    """A learner to run, and to measure at `points`, shares of its budget.
 
-    Attributes:
-        entry: The learning algorithm.
-        task: The task.
-        ruleset: The ruleset.
-        limit: The budget.
-        points: Shares of the budget at which the learner is measured.
-        seed: Random seed of the learner.
-        scoring: How its agent is scored.
-        folder: The learner's folder.
+    `learners` is the folder of all learners.
     """
 
     entry: Entry
@@ -63,7 +55,13 @@ class LearnerRun(NamedTuple):
     points: tuple[float, ...]
     seed: int
     scoring: Scoring
-    folder: Path
+    learners: Path
+
+    @property
+    def folder(self) -> Path:
+        """The learner's own folder."""
+        name, task = f"{self.entry.name}-{self.entry.identity}", self.task.name
+        return self.learners / self.ruleset.name / task / self.limit.slug / name / f"seed-{self.seed}"
 
     @property
     def key(self) -> RunKey:
@@ -84,13 +82,7 @@ class LearnerRun(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """An agent that does not learn and is measured once.
-
-    Attributes:
-        spec: Spec of the agent.
-        ruleset: The ruleset.
-        scoring: How the agent is scored.
-    """
+    """An agent that does not learn and is measured once."""
 
     spec: str
     ruleset: Ruleset
@@ -106,13 +98,7 @@ class Baseline(NamedTuple):
 
 
 class BenchmarkPlan(NamedTuple):
-    """The runs and baselines that a benchmark measures.
-
-    Attributes:
-        folder: Folder for the results and the learners' files.
-        runs: The learners.
-        baselines: The agents that do not learn.
-    """
+    """The runs and baselines that a benchmark measures; `folder` is for results and learners' files."""
 
     folder: Path
     runs: tuple[LearnerRun, ...]
@@ -128,10 +114,8 @@ def plan(
     limits: Sequence[Limit],
     seeds: int = FEWEST_SEEDS,
     points: int = POINTS,
-    games: int = GAMES,
-    anchors: Sequence[str] | None = None,
     lines: Sequence[str] | None = None,
-    scoring_seed: int = 0,
+    **scoring: Any,
 ) -> BenchmarkPlan:
     """Plan a benchmark: each entry on each of the tasks that it declares.
 
@@ -143,43 +127,37 @@ def plan(
         limits: Budgets.
         seeds: Number of seeds per entry (1..N).
         points: Number of measuring points of a run. The last is at its end, each other at half of the next.
-        games: Number of games against each anchor; even.
-        anchors: Specs of the anchors that agents are rated against; None for the ladder's quick anchors.
         lines: Specs of baselines that do not learn. None for BASELINES, without those that need a value
             network if none is bundled.
-        scoring_seed: Random seed of the rating games.
+        scoring: `games`, `anchors` and `scoring_seed` of :func:`mancala_env.benchmark.scoring.scoring_of`.
 
     Raises:
         MancalaError: If an argument is invalid, or an entry declares none of the tasks.
     """
     whole("seeds", seeds, 1, _MOST_SEEDS)
     _check_entries(entries, limits)
-    if not tasks:
-        raise InvalidArgument("tasks must name at least one task, such as afterstates")
-    if not rulesets:
-        raise InvalidArgument("rulesets must name at least one ruleset, such as layli_goobalay")
+    for name, given, example in (("task", tasks, "afterstates"), ("ruleset", rulesets, "layli_goobalay")):
+        if not given:
+            raise InvalidArgument(f"{name}s must name at least one {name}, such as {example}")
     folder, shares = Path(folder), measuring_points(points)
     # Duplicates run once.
     limits = tuple(dict.fromkeys(limits))
-    found_rulesets = tuple(dict.fromkeys(lookup(each) for each in rulesets))
-    scorings = {each: scoring_of(each, games, anchors, scoring_seed) for each in found_rulesets}
-    chosen = tuple(dict.fromkeys(task_named(name) for name in tasks))
+    scorings = {each: scoring_of(each, **scoring) for each in dict.fromkeys(map(lookup, rulesets))}
+    chosen = [TASKS[name] for name in dict.fromkeys(one_of("task", name, tuple(TASKS)) for name in tasks)]
     for entry in entries:
         if not any(task.name in entry.tasks for task in chosen):
             check_takes_part(entry, chosen[0])
     # Seed by seed, so that an interrupted benchmark has results of each entry.
     runs = tuple(
-        LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], _learners_folder(
-            folder, entry, task, ruleset, limit, seed
-        ))
+        LearnerRun(entry, task, ruleset, limit, shares, seed, scorings[ruleset], folder / "learners")
         for limit, seed, ruleset, task, entry in itertools.product(
-            limits, range(1, seeds + 1), found_rulesets, chosen, entries
+            limits, range(1, seeds + 1), scorings, chosen, entries
         )
         if task.name in entry.tasks
-    )  # fmt: skip
+    )
     baselines = tuple(
         Baseline(spec, ruleset, scorings[ruleset])
-        for ruleset in found_rulesets
+        for ruleset in scorings
         for spec in dict.fromkeys(_default_baselines(ruleset) if lines is None else lines)
     )
     for baseline in baselines:
@@ -188,7 +166,7 @@ def plan(
 
 
 def _check_entries(entries: Sequence[Entry], limits: Sequence[Limit]) -> None:
-    """Check the types of entries and budgets, and that no two entries share a name."""
+    """Raise an error if an entry or a budget has the wrong type, or two entries share a name."""
     for entry in entries:
         if not isinstance(entry, Entry):
             raise InvalidArgument(f"entries must come from read_entry, not {entry!r}")
@@ -211,30 +189,14 @@ def _default_baselines(ruleset: Ruleset) -> tuple[str, ...]:
     return BASELINES
 
 
-def _learners_folder(
-    folder: Path, entry: Entry, task: Task, ruleset: Ruleset, limit: Limit, seed: int
-) -> Path:
-    name = f"{entry.name}-{entry.identity}"
-    return folder / "learners" / ruleset.name / task.name / limit.slug / name / f"seed-{seed}"
-
-
 class RunRestarted(NamedTuple):
-    """A run that restarts from before its last measurement.
-
-    Attributes:
-        after: Environment steps from which it restarts; measurements beyond are void.
-    """
+    """A run that restarts after `after` environment steps; its measurements beyond are void."""
 
     after: int
 
 
 class RunEnded(NamedTuple):
-    """The end of a run.
-
-    Attributes:
-        refused: Why the run was refused; "" if it was not.
-        broken: Why the run failed and must be repeated; "" if it did not fail.
-    """
+    """The end of a run, and why it was refused or failed; a failed run must be repeated."""
 
     refused: str = ""
     broken: str = ""
@@ -242,8 +204,7 @@ class RunEnded(NamedTuple):
 
 RunEvent = Row | RunRestarted | RunEnded
 RunLearners = Callable[[Sequence[tuple[LearnerRun, list[Row]]]], Iterator[tuple[LearnerRun, RunEvent]]]
-"""Runs learners, here or on other machines. It takes each run with the measurements so far, and yields the
-events of the runs in any order."""
+"""Takes runs with their measurements so far, and yields the events of the runs in any order."""
 
 
 def run_plan(wanted: BenchmarkPlan, say: Say = print, run_learners: RunLearners | None = None) -> int:
@@ -298,9 +259,7 @@ def run_here(runs: Sequence[tuple[LearnerRun, list[Row]]]) -> Iterator[tuple[Lea
 def run_learner(run: LearnerRun, rows: Sequence[Row]) -> Iterator[RunEvent]:
     """Run one learner; yield its measurements, then a RunEnded.
 
-    Args:
-        run: The learner.
-        rows: Measurements of the run before it was interrupted.
+    `rows` are the measurements of the run before it was interrupted.
     """
     try:
         yield from _measurements(run, rows)
@@ -351,11 +310,7 @@ def _measurements(run: LearnerRun, rows: Sequence[Row]) -> Iterator[Row | RunRes
 
 
 def _checked(point: Any, last: int, budget: LearningBudget) -> int:
-    """Return the steps of a point.
-
-    Raises:
-        Refused: If the point is invalid or exceeds the budget.
-    """
+    """Return the steps of a point; refuse it if it is invalid or exceeds the budget."""
     if not isinstance(point, Point):
         raise Refused(f"learn must yield Point(player, steps), not {point!r}")
     if is_whole(point.steps) and point.steps == last == 0:
@@ -382,8 +337,7 @@ def _seated(run: LearnerRun, point: Point) -> agents.Agent:
 def _read_pending(run: LearnerRun) -> dict[int, float]:
     """Return the core seconds by steps at which a killed learner was about to be measured.
 
-    The result is empty if the folder is of another run, for example one with other scoring or of another
-    version of the package.
+    Nothing is returned for another run in the folder, such as one with other scoring.
     """
     try:
         said = json.loads((run.folder / _PENDING).read_text())

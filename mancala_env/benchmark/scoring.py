@@ -86,12 +86,12 @@ class Scoring(NamedTuple):
             fixed = ladder.only([name for name in ladder.names if name in self.anchors])
             elo, low, high = fit_ratings(matches, fixed=fixed).of(rated.agent.spec)
         games = 0 if is_anchor else self.games * len(self.anchors)
-        share = regret.optimal_share
-        return Score(regret.mean_regret, regret.interval, share, elo, (low, high), games)
+        found = (regret.mean_regret, regret.interval, regret.optimal_share)
+        return Score(*found, elo, (low, high), games)
 
 
 def scoring_of(
-    ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, seed: int = 0
+    ruleset: Ruleset, games: int = GAMES, anchors: Sequence[str] | None = None, scoring_seed: int = 0
 ) -> Scoring:
     """Return the scoring for a ruleset.
 
@@ -99,15 +99,15 @@ def scoring_of(
         ruleset: A ruleset with a stored ladder and solved positions.
         games: Number of games against each anchor; even.
         anchors: Specs of anchors of the ladder; None for all quick anchors.
-        seed: Random seed of openings and agents.
+        scoring_seed: Random seed of openings and agents.
 
     Raises:
         InvalidMatch: If `games` is out of range, or an anchor is not in the ladder.
-        InvalidArgument: If `seed` is not a whole number of at least 0.
+        InvalidArgument: If `scoring_seed` is not a whole number of at least 0.
         NoLadder: If no ladder is stored for the ruleset.
         MancalaError: If no solved positions are bundled for the ruleset.
     """
-    games, seed = 2 * num_pairs(games), whole("seed", seed, 0)
+    games, seed = 2 * num_pairs(games), whole("scoring_seed", scoring_seed, 0)
     ladder = stored_ladder(ruleset)
     if not has_exact_positions(ruleset):
         raise MancalaError(f"regret needs solved positions, and none are bundled for {ruleset.name}")

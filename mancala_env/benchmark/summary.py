@@ -19,15 +19,7 @@ from mancala_env.benchmark.scoring import Scoring, regret_of_random
 from mancala_env.benchmark.tasks import TASKS
 from mancala_env.errors import MancalaError
 from mancala_env.evaluation.html_page import Page
-from mancala_env.evaluation.plots import (
-    ANCHOR,
-    BARS,
-    INK,
-    figure_of,
-    finish,
-    matplotlib_or_why,
-    new_axes,
-)
+from mancala_env.evaluation.plots import ANCHOR, BARS, INK, figure_of, finish, matplotlib_or_why, new_axes
 from mancala_env.evaluation.report import check_report_path, write_plots
 from mancala_env.rulesets import lookup
 
@@ -52,14 +44,7 @@ _READ_ELO = (
 
 
 class Contest(NamedTuple):
-    """The conditions under which entries are compared.
-
-    Attributes:
-        task: Name of the task.
-        limit: The budget.
-        ruleset: Name of the ruleset, or ALL.
-        scoring: How agents were scored.
-    """
+    """The conditions under which entries are compared; `ruleset` is its name, or ALL."""
 
     task: str
     limit: Limit
@@ -72,16 +57,8 @@ class Contest(NamedTuple):
 
 def head_of(contest: Contest) -> tuple[str, ...]:
     """Return the column titles of a contest's table."""
-    return (
-        "entry",
-        "seeds",
-        "steps",
-        "core minutes",
-        _regret_of(contest),
-        "optimal moves",
-        "Elo",
-        "less regret than the next",
-    )
+    spent = ("entry", "seeds", "steps", "core minutes")
+    return (*spent, _regret_of(contest), "optimal moves", "Elo", "less regret than the next")
 
 
 def _regret_of(contest: Contest) -> str:
@@ -149,21 +126,15 @@ class BenchmarkSummary:
     """
 
     def __init__(self, results: Results) -> None:
-        """Select the valid measurements.
-
-        If an entry's file was changed, or a run was repeated with another version of the package, only the
-        last measurements count.
-        """
+        """Select the last measurements of entries and of runs that were repeated with another version."""
         rows = results.all_rows()
         learned = [row for row in rows if row.key.task != BASELINE]
         newest = {row.key.entry: row.key.identity for row in learned}
         unchanged = [row for row in learned if newest[row.key.entry] == row.key.identity]
         self.baselines = _latest([row for row in rows if row.key.task == BASELINE])
         self.rows = _latest(unchanged)
-        self._final: dict[Any, Row] = {}
-        for row in self.rows:
-            if results.end(row.key) is not None:
-                self._final[row.key] = row  # the last row of the run remains
+        # The last row of each ended run.
+        self._final = {row.key: row for row in self.rows if results.end(row.key) is not None}
         self.notes = self._notes(results, len(learned) - len(unchanged), len(unchanged) - len(self.rows))
 
     def _notes(self, results: Results, outdated: int, repeated: int) -> list[str]:
@@ -195,12 +166,11 @@ class BenchmarkSummary:
     def contests(self) -> list[Contest]:
         """Return the contests on single rulesets and, if there are several, on all rulesets together."""
         single = dict.fromkeys(_contest(row) for row in self.rows)
-        order = list(TASKS)
         several: dict[Contest, set[str]] = {}
         for one in single:
             several.setdefault(_together(one), set()).add(one.ruleset)
         found = [one for one, names in several.items() if len(names) > 1] + list(single)
-        return sorted(found, key=lambda one: (order.index(one.task), one.limit, one.ruleset != ALL))
+        return sorted(found, key=lambda one: ([*TASKS].index(one.task), one.limit, one.ruleset != ALL))
 
     def standings(self, contest: Contest) -> list[Standing]:
         """Return the results of all entries with ended runs, the least regret first.
@@ -208,38 +178,36 @@ class BenchmarkSummary:
         Over several rulesets, entries without runs on each of them are excluded.
         """
         # A run that was scored twice, with other anchors, counts once.
-        by_entry: dict[str, dict[str, dict[int, Row]]] = {}
+        found: dict[str, dict[str, dict[int, Row]]] = {}
         for row in self._final.values():
             if _belongs(row, contest):
-                by_entry.setdefault(row.key.entry, {}).setdefault(row.key.ruleset, {})[row.key.seed] = row
-        rulesets = sorted({name for strata in by_entry.values() for name in strata})
-        whole = {name: {each: [*seeds.values()] for each, seeds in strata.items()}
-                 for name, strata in by_entry.items() if len(strata) == len(rulesets)}  # fmt: skip
-        is_relative = contest.ruleset == ALL
-        regrets = {name: [_regrets(strata[each], is_relative) for each in rulesets]
-                   for name, strata in whole.items()}  # fmt: skip
-        estimates = {name: estimate_iqm(strata) for name, strata in regrets.items()}
-        order = sorted(whole, key=lambda name: estimates[name].value)
+                found.setdefault(row.key.entry, {}).setdefault(row.key.ruleset, {})[row.key.seed] = row
+        rulesets = {name for strata in found.values() for name in strata}
+        strata_of = {
+            entry: [[*strata[name].values()] for name in sorted(rulesets)]
+            for entry, strata in found.items()
+            if len(strata) == len(rulesets)
+        }
+        regrets = {
+            entry: [_regrets(rows, contest.ruleset == ALL) for rows in strata]
+            for entry, strata in strata_of.items()
+        }
+        estimates = {entry: estimate_iqm(strata) for entry, strata in regrets.items()}
+        order = sorted(estimates, key=lambda entry: estimates[entry].value)
         standings = []
-        for place, name in enumerate(order):
-            strata = [whole[name][each] for each in rulesets]
-            runs = [row for stratum in strata for row in stratum]
-            better = None
-            if place + 1 < len(order):
-                following = regrets[order[place + 1]]
-                better = probability_of_improvement(
-                    [-part for part in regrets[name]], [-part for part in following]
-                )
+        for entry, following in zip(order, [*order[1:], None], strict=True):
+            strata = strata_of[entry]
+            runs = [row for rows in strata for row in rows]
             standings.append(
                 Standing(
-                    name,
+                    entry,
                     min(map(len, strata)),
                     int(np.median([row.steps for row in runs])),
                     float(np.median([row.core_minutes for row in runs])),
-                    estimates[name],
-                    estimate_iqm([np.array([row.score.optimal_share for row in part]) for part in strata]),
-                    estimate_iqm([np.array([row.score.elo for row in part]) for part in strata]),
-                    better,
+                    estimates[entry],
+                    estimate_iqm([np.array([row.score.optimal_share for row in rows]) for rows in strata]),
+                    estimate_iqm([np.array([row.score.elo for row in rows]) for rows in strata]),
+                    None if following is None else _less_regret(regrets[entry], regrets[following]),
                 )
             )
         return standings
@@ -250,11 +218,8 @@ class BenchmarkSummary:
 
     def baselines_of(self, contest: Contest) -> list[Row]:
         """Return the baselines with a contest's ruleset and scoring, the least regret first."""
-        found = [
-            row
-            for row in self.baselines
-            if row.key.ruleset == contest.ruleset and row.key.scoring == contest.scoring
-        ]
+        of = (contest.ruleset, contest.scoring)
+        found = [row for row in self.baselines if (row.key.ruleset, row.key.scoring) == of]
         return sorted(found, key=lambda row: row.score.regret)
 
     def curve(self, contest: Contest, entry: str) -> list[tuple[float, Estimate, Estimate]]:
@@ -328,6 +293,10 @@ def _regrets(rows: Sequence[Row], is_relative: bool) -> np.ndarray:
     return found / regret_of_random(lookup(rows[0].key.ruleset)) if is_relative else found
 
 
+def _less_regret(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Estimate:
+    return probability_of_improvement([-part for part in first], [-part for part in second])
+
+
 def _spent(row: Row) -> float:
     return float(row.steps) if row.key.limit.kind == "steps" else row.core_minutes
 
@@ -335,28 +304,16 @@ def _spent(row: Row) -> float:
 def baseline_cells(row: Row) -> list[str]:
     """Return the table row of a baseline, with the columns of :func:`head_of`."""
     score = row.score
-    return [
-        row.key.entry,
-        "",
-        "",
-        "",
-        f"{score.regret:.2f}",
-        f"{score.optimal_share:.0%}",
-        f"{score.elo:z.0f}",
-        "",
-    ]
+    found = (f"{score.regret:.2f}", f"{score.optimal_share:.0%}", f"{score.elo:z.0f}")
+    return [row.key.entry, "", "", "", *found, ""]
 
 
 def plot_curves(
     outcome: BenchmarkSummary, contest: Contest, what: str, axes: "Axes | None" = None
 ) -> "Figure":
-    """Plot the learning curves of a contest on one ruleset.
+    """Plot the learning curves of a contest on one ruleset: "regret" or "elo".
 
-    Args:
-        outcome: The results.
-        contest: A contest on one ruleset.
-        what: "regret" or "elo".
-        axes: Axes to draw on; None for a new figure.
+    None for the axes makes a new figure.
     """
     axes = axes if axes is not None else new_axes(_WIDTH, _HEIGHT)
     for number, entry in enumerate(outcome.entries()):
@@ -401,16 +358,8 @@ def _name_lines(axes: "Axes", lines: Sequence[tuple[float, str]]) -> None:
     at = -1.0
     for y, name in sorted(lines):
         at = max((y - low) / (high - low), at + _LABEL_HEIGHT)
-        axes.annotate(
-            name,
-            (1.0, at),
-            (4, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-            color=INK,
-        )
+        place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, (1.0, at), (4, 0), fontsize=7, color=INK, **place)
 
 
 def write_report(outcome: BenchmarkSummary, path: str | Path) -> Path:
@@ -454,11 +403,8 @@ def _page(outcome: BenchmarkSummary) -> Page:
                 "Regret is given as a share of the regret of random play, so that rulesets can be averaged."
             )
         rows = [standing.cells() for standing in outcome.standings(contest)]
-        page.table(
-            head_of(contest),
-            [*rows, *map(baseline_cells, outcome.baselines_of(contest))],
-            [row[0] for row in rows],
-        )
+        baselines = map(baseline_cells, outcome.baselines_of(contest))
+        page.table(head_of(contest), [*rows, *baselines], [row[0] for row in rows])
         if contest.ruleset != ALL:
             page.plots(
                 (plot_curves(outcome, contest, "regret"), _READ_REGRET),

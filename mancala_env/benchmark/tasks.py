@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from mancala_env._util.checks import one_of
 from mancala_env.agents import Agent
 from mancala_env.agents.network import CheckpointAgent, SamplingAgent
 from mancala_env.agents.user import PolicyAgent
@@ -55,15 +54,6 @@ TASKS: dict[str, Task] = {
     "anything": Task("anything", "replies", (), "anything, including lookahead, value networks and searches"),
 }
 """All tasks by name."""
-
-
-def task_named(name: str) -> Task:
-    """Return the task with a name.
-
-    Raises:
-        InvalidArgument: If the name is unknown.
-    """
-    return TASKS[one_of("task", name, tuple(TASKS))]
 
 
 def observation_kind_of(agent: Agent) -> str | None:

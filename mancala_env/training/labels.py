@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from mancala_env.search.puct import reward_of
 from mancala_env.training.config import TrainConfig
-from mancala_env.training.distillation import agreement, boltzmann_targets, expert, losses
+from mancala_env.training.distillation import boltzmann_targets, losses
+from mancala_env.training.expert_labels import agreement, expert
 from mancala_env.training.replay import REPLAY_FILE, Replay, Searched, ends_of
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
 

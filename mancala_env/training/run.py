@@ -37,7 +37,8 @@ from mancala_env.training.config import (
     read_file,
     read_settings,
 )
-from mancala_env.training.distillation import distill, expert, is_distillation_ahead
+from mancala_env.training.distillation import distill, is_distillation_ahead
+from mancala_env.training.expert_labels import expert
 from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, load_callbacks, measure
 from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import check_logs, logger_of
@@ -332,9 +333,7 @@ def train_further(run: TrainingRun, hooks: Sequence[Hook] = ()) -> tuple[Path, s
     model, run.stopped_by = run.model, None
     with run.progress, stop_on_signals(run), save_on_error(run):
         if is_distillation_ahead(run.config.distillation, run.folder, model.num_timesteps):
-            distill(
-                model.policy.network, run.config.distillation, run.config, model.logger, run.progress, run
-            )
+            distill(run)
             if not run.stopped_by:
                 run.save()
         run.start_games()

@@ -370,8 +370,8 @@ def test_what_is_no_python_file_is_no_entry(path):
         ({"seeds": 10**6}, [1, 10000]),
         ({"limits": [1000]}, ["limit_of_steps", "limit_of_minutes", 1000]),
         ({"entries": ["td.py"]}, ["read_entry", "td.py"]),
-        ({"scoring_seed": None}, "seed"),
-        ({"scoring_seed": -1}, "seed"),
+        ({"scoring_seed": None}, "scoring_seed"),
+        ({"scoring_seed": -1}, "scoring_seed"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_before_anything_runs(options, why, tmp_path):

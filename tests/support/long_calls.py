@@ -57,7 +57,7 @@ LONG = {
         "[o.write(g, o.empty(len(g)), num_threads=1) for _ in range(100)]",
     ),
     "labels": (
-        "from mancala_env.training.distillation import label_positions; "
+        "from mancala_env.training.expert_labels import label_positions; "
         "label_positions('minimax:2', LAYLI, 9, exploration=0.5, num_games=2)",
         "label_positions('minimax:10', LAYLI, 10**9, exploration=0.5)",
     ),

@@ -4,8 +4,6 @@ import itertools
 import json
 import os
 import signal
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -25,16 +23,14 @@ from mancala_env.games.batch import Batch
 from mancala_env.networks.checkpoint import read_identity
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.solver import Solver
-from mancala_env.training import distillation
+from mancala_env.training import distillation, expert_labels
 from mancala_env.training import run as command
-from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
-from mancala_env.training.distillation import (
+from mancala_env.training.config import CONFIGS, DistillationConfig, InvalidConfig, read_config
+from mancala_env.training.distillation import boltzmann_targets, evaluate, fit
+from mancala_env.training.expert_labels import (
     ExpertLabels,
     agreement,
-    boltzmann_targets,
-    evaluate,
     expert,
-    fit,
     label_positions,
     without_illegal,
 )
@@ -53,7 +49,7 @@ def every_row(_: rulesets.Ruleset, games: np.ndarray) -> np.ndarray:
 @pytest.fixture
 def nothing_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Label all positions of a game: each is one turn after the previous one."""
-    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
+    monkeypatch.setattr(expert_labels, "rows_to_learn", every_row)
 
 
 def labels_of(
@@ -194,14 +190,12 @@ def test_a_network_comes_to_agree_with_its_expert_on_games_held_out() -> None:
         LAYLI, 6, NetworkConfig(observation="replies", hidden=32, layers=2, seed_levels=10)
     )
     found = [evaluate(network, "replies", held_out, 0.5)]
+    settings = DistillationConfig(temperature=0.5, epochs=4, batch_size=256, learning_rate=0.005)
     fit(
         network,
         "replies",
         training,
-        temperature=0.5,
-        epochs=4,
-        batch_size=256,
-        learning_rate=0.005,
+        settings,
         value_weight=0.5,
         seed=1,
         after_epoch=lambda epoch: found.append(evaluate(network, "replies", held_out, 0.5)),
@@ -228,11 +222,11 @@ def test_the_learning_rate_falls_to_nothing(is_timed: bool, monkeypatch: pytest.
     labels = labels_of("minimax:1", positions=100)
     network = build_network(LAYLI, 6, NetworkConfig(observation="board", hidden=4, layers=1, seed_levels=4))
     times = iter([0.0, 0.5, 0.2, 0.9, 1.0])
-    clock = (lambda: next(times)) if is_timed else None
-    passes = fit(
-        network, "board", labels, temperature=0.5, epochs=2, batch_size=-(-len(labels) // 4),
-        learning_rate=0.01, value_weight=0.5, seed=1, part_of_time=clock,
-    )  # fmt: skip
+    clock = (lambda part: max(part, next(times))) if is_timed else None
+    settings = DistillationConfig(
+        temperature=0.5, epochs=2, batch_size=-(-len(labels) // 4), learning_rate=0.01
+    )
+    passes = fit(network, "board", labels, settings, value_weight=0.5, seed=1, part_done=clock)
     parts = [0.0, 0.5, 0.25, 0.9] if is_timed else np.arange(8) / 8
     assert rates == pytest.approx([0.01 * (1 - part) for part in parts])
     assert passes == (1.0 if is_timed else 2.0)
@@ -280,7 +274,7 @@ def test_boards_held_out_for_evaluation_are_played_and_not_labelled(monkeypatch:
         )
 
     labels = of_eight_matches()
-    monkeypatch.setattr(distillation, "rows_to_learn", every_row)
+    monkeypatch.setattr(expert_labels, "rows_to_learn", every_row)
     played = of_eight_matches()
     is_learned = rows_to_learn(LAYLI, played.games)
     assert 0.7 < is_learned.mean() < 0.9
@@ -336,22 +330,21 @@ def test_a_run_starts_from_what_it_distilled(tmp_path: Path, capsys) -> None:
     assert "Copied minimax:2" not in capsys.readouterr().out
 
 
-def test_a_run_stopped_in_its_distillation_starts_it_again(tmp_path: Path, capsys) -> None:
+def test_a_run_stopped_in_its_distillation_starts_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [
         "--config", str(CONFIGS / "smoke.yaml"), "--folder", str(tmp_path), "--environment_steps", "2048",
         "--distillation.spec", "minimax:2", "--evaluation.games", "4", "--evaluation.opponents", "[random]",
     ]  # fmt: skip
-    usual = signal.getsignal(signal.SIGINT)
 
-    def interrupt() -> None:
-        while signal.getsignal(signal.SIGINT) == usual:  # until the run handles signals
-            time.sleep(0.01)
+    def interrupted(*args: Any, **options: Any) -> ExpertLabels:
         os.kill(os.getpid(), signal.SIGINT)
+        return label_positions(*args, **options)
 
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    assert command.main([*words, "--distillation.positions", "100000000"]) == 0
-    thread.join()
+    with monkeypatch.context() as patched:
+        patched.setattr(distillation, "label_positions", interrupted)
+        assert command.main([*words, "--distillation.positions", "100000000"]) == 0
     said = capsys.readouterr().out
     assert "Ended early by SIGINT" in said
     assert "Copied minimax:2" not in said

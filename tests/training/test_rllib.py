@@ -4,10 +4,12 @@ import importlib
 import json
 import logging
 import os
+import pickle
 import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,7 @@ import ray
 from ray import cloudpickle
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from ray.tune.registry import register_env
@@ -43,7 +46,13 @@ from mancala_env.networks.policy import NetworkConfig
 from mancala_env.observations import ObservationKind
 from mancala_env.training.config import CONFIGS, InvalidConfig, read_config
 from mancala_env.training.rllib import cluster_run as rllib_train
-from mancala_env.training.rllib.algorithm import SHARED, always_shared, make_env, module_spec
+from mancala_env.training.rllib.algorithm import (
+    SHARED,
+    algorithm_config,
+    always_shared,
+    make_env,
+    module_spec,
+)
 from mancala_env.training.rllib.cluster_config import RayConfig
 from mancala_env.training.run_folder import RunFolder
 from mancala_env.training.training_state import read_learned
@@ -234,6 +243,49 @@ def test_a_run_on_two_runners_is_interrupted_resumed_and_loads_as_an_opponent(tm
     while aec.agents:
         done = any(aec.last()[2:4])
         aec.step(None if done else opponent.choose(aec.unwrapped.position))
+
+
+def test_several_learners_learn_from_every_step_as_it_was_played(tmp_path: Path) -> None:
+    config: Any = algorithm_config(configured(tmp_path, "--num_env_runners", "0"), 1, 1e-3, None)
+    runner = config.env_runner_cls(config=config)
+    episodes = runner.sample(num_timesteps=512)
+    names = (Columns.ACTIONS, Columns.REWARDS, Columns.ACTION_DIST_INPUTS, Columns.ACTION_LOGP)
+    played: Counter[Any] = Counter()
+    for episode in episodes:
+        of_module = [episode.get_extra_model_outputs(name) for name in names[2:]]
+        columns = (episode.get_actions(), episode.get_rewards(), *of_module)
+        boards = episode.get_observations(slice(0, len(episode)))["observation"]
+        played.update(steps_of(boards, *columns))
+    assert played.total() > 400
+
+    spec = config.get_multi_rl_module_spec(spaces=runner.get_spaces())
+    learner = config.learner_class(config=config, module_spec=spec)
+    learner.build()
+    pipeline, batches = learner._learner_connector, []
+
+    def recorded(**inputs: Any) -> Any:
+        batches.append(pipeline(**inputs)[SHARED])
+        return {SHARED: batches[-1]}
+
+    learner._learner_connector = recorded
+    options = {"timesteps": {}, "num_epochs": 1, "minibatch_size": 32}
+    for num_learners in range(1, 8):
+        data = TrainingData(episodes=pickle.loads(pickle.dumps(episodes)))
+        batches.clear()
+        for part, _ in data.shard(num_learners, config.episode_lookback_horizon):
+            learner.update(training_data=part, **options)
+        learned: Counter[Any] = Counter()
+        for batch in batches:
+            is_learned = batch[Columns.LOSS_MASK].numpy()
+            boards = batch[Columns.OBS]["observation"].numpy()[is_learned]
+            learned.update(steps_of(boards, *(batch[name].numpy()[is_learned] for name in names)))
+        assert learned == played, num_learners
+
+
+def steps_of(*columns: np.ndarray) -> Iterator[tuple[bytes, ...]]:
+    """Yield the steps of columns of a batch."""
+    for step in zip(*columns, strict=True):
+        yield tuple(np.asarray(value, np.float64).tobytes() for value in step)
 
 
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,12 +22,12 @@ from mancala_env.errors import MancalaError
 from mancala_env.evaluation.regret import has_exact_positions
 from mancala_env.networks.policy import NetworkConfig, build_network
 from mancala_env.rulesets import Ruleset
-from mancala_env.training.distillation import (
+from mancala_env.training.config import DistillationConfig
+from mancala_env.training.distillation import evaluate, fit
+from mancala_env.training.expert_labels import (
     Agreement,
     ExpertLabels,
     agreement,
-    evaluate,
-    fit,
     label_positions,
     without_illegal,
 )
@@ -74,6 +74,7 @@ def measure(
         values = without_illegal(bundled.action_values[:, : training.values.shape[1]], solver.ILLEGAL)
         outcomes = np.zeros(len(bundled), np.float32)
         judged_by.append(ExpertLabels(ruleset, bundled.games, values, outcomes, np.arange(len(bundled)), 0))
+    settings = DistillationConfig(temperature=temperature, epochs=epochs)
     rows = []
     for kind in kinds:
         for size in hidden:
@@ -81,17 +82,7 @@ def measure(
             config = NetworkConfig(observation=kind, hidden=size, layers=2, seed_levels=10)  # type: ignore[arg-type]
             network = build_network(ruleset, training.values.shape[1], config)
             began = time.perf_counter()
-            fit(
-                network,
-                kind,
-                training,
-                temperature=temperature,
-                epochs=epochs,
-                batch_size=512,
-                learning_rate=0.002,
-                value_weight=0.5,
-                seed=seed,
-            )
+            fit(network, kind, training, settings, value_weight=0.5, seed=seed)
             seconds = time.perf_counter() - began
             found = [Agreement(*evaluate(network, kind, labels, temperature)[:2]) for labels in judged_by]
             rows.append((f"{kind}, {size} hidden", found[0], found[1] if found[1:] else None, seconds))

@@ -1,7 +1,4 @@
-"""RLlib's PPO on the PettingZoo environments: the environment, the masked module and the configuration.
-
-Both players are one policy, SHARED. RLlib's own MultiAgentEnvRunner plays, its own learner learns.
-"""
+"""RLlib's PPO on the PettingZoo environments; both players are one module, SHARED."""
 
 from dataclasses import asdict
 from typing import Any
@@ -16,11 +13,15 @@ from mancala_env.training.rllib.cluster_config import RayConfig
 
 with needing("training on a cluster", "ray"):
     from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
     from ray.rllib.core.columns import Columns
+    from ray.rllib.core.learner.training_data import TrainingData
     from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
     from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.core.rl_module.torch import TorchRLModule
+    from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
@@ -30,10 +31,9 @@ _ENVIRONMENT = "mancala-selfplay"
 
 
 class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
-    """A network of mancala_env as an RLModule; illegal actions have no probability.
+    """A network of mancala_env as an RLModule, for the observations of the PettingZoo environments.
 
-    Its observations are dicts of ``observation`` and ``action_mask``, as the PettingZoo environments give
-    them. ``model_config``: ``ruleset`` and ``network``, Ruleset and NetworkConfig as plain data.
+    Illegal actions have probability 0. ``model_config`` has a Ruleset and a NetworkConfig as plain data.
     """
 
     def setup(self) -> None:
@@ -56,11 +56,34 @@ class SelfPlayModule(TorchRLModule, ValueFunctionAPI):
         return self._forward(batch)[Columns.EMBEDDINGS] if embeddings is None else embeddings
 
 
+class SelfPlayRunner(MultiAgentEnvRunner):
+    """RLlib's runner, which returns a single-agent episode for each player.
+
+    RLlib slices episodes to distribute them among learners. Slices of a MultiAgentEpisode in which players
+    alternate lose or misplace outputs of the module (Ray 2.60).
+    """
+
+    def sample(self, **options: Any) -> list[SingleAgentEpisode]:  # type: ignore[override]
+        """Play, and return the episodes of the players."""
+        return [player for game in super().sample(**options) for player in game.agent_episodes.values()]
+
+
+class SelfPlayLearner(PPOTorchLearner):
+    """RLlib's learner, for the episodes of SelfPlayRunner."""
+
+    def update(self, *, training_data: TrainingData, **options: Any) -> Any:  # type: ignore[override]
+        """Learn from episodes; all are of SHARED, but slices have lost their agent and module."""
+        episodes: Any = training_data.episodes or ()
+        for episode in episodes:
+            episode.agent_id, episode.module_id = "player", SHARED
+        return super().update(training_data=training_data, **options)
+
+
 def module_spec(ruleset: Ruleset, network: NetworkConfig) -> MultiRLModuleSpec:
     """Return the one module that both players share."""
     plain = {"ruleset": asdict(ruleset), "network": asdict(network)}
-    spec = RLModuleSpec(module_class=SelfPlayModule, model_config=plain)
-    return MultiRLModuleSpec(rl_module_specs={SHARED: spec})
+    shared = RLModuleSpec(module_class=SelfPlayModule, model_config=plain)
+    return MultiRLModuleSpec(rl_module_specs={SHARED: shared})
 
 
 def always_shared(*_: Any, **__: Any) -> str:
@@ -70,22 +93,18 @@ def always_shared(*_: Any, **__: Any) -> str:
 
 def make_env(settings: dict[str, Any]) -> PettingZooEnv:
     """Make an environment from plain data: a ruleset and options of MancalaAEC."""
-    options = dict(settings)
-    return PettingZooEnv(Guard(MancalaAEC(Ruleset(**options.pop("ruleset")), **options)))
+    options: dict[str, Any] = settings | {"ruleset": Ruleset(**settings["ruleset"])}
+    return PettingZooEnv(Guard(MancalaAEC(**options)))
 
 
 def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int | None) -> PPOConfig:
     """Return a run as RLlib's PPOConfig.
 
-    Args:
-        config: The run's configuration.
-        seed: Random seed.
-        rate: Learning rate at the start.
-        steps_left: Environment steps until the final learning rate; None for a constant rate.
+    The learning rate falls from `rate` to the final one in `steps_left` environment steps; None keeps it.
     """
     register_env(_ENVIRONMENT, make_env)
     ppo, learners = config.ppo, max(1, config.num_learners)
-    settings = {
+    settings_of_env = {
         "ruleset": asdict(config.game),
         "observation": config.network.observation,
         "rounds": config.rounds,
@@ -95,11 +114,12 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
         "first_player": "random",
     }
     schedule = [[0, rate], [steps_left, ppo.final_learning_rate]] if steps_left else rate
-    settings_of_ppo: dict[str, Any] = {**renamed(ppo, RLLIB), "lr": schedule}
+    settings_of_ppo: dict[str, Any] = renamed(ppo, RLLIB) | {"lr": schedule}
     return (
         PPOConfig()
-        .environment(_ENVIRONMENT, env_config=settings)
+        .environment(_ENVIRONMENT, env_config=settings_of_env)
         .env_runners(
+            env_runner_cls=SelfPlayRunner,
             num_env_runners=config.num_env_runners,
             num_envs_per_env_runner=config.games_per_runner,
             num_cpus_per_env_runner=config.num_cpus_per_env_runner,
@@ -107,7 +127,11 @@ def algorithm_config(config: RayConfig, seed: int, rate: float, steps_left: int 
         )
         .multi_agent(policies={SHARED}, policy_mapping_fn=always_shared)
         .rl_module(rl_module_spec=module_spec(config.game, config.network))
-        .learners(num_learners=config.num_learners, num_gpus_per_learner=config.num_gpus_per_learner)
+        .learners(
+            learner_class=SelfPlayLearner,
+            num_learners=config.num_learners,
+            num_gpus_per_learner=config.num_gpus_per_learner,
+        )
         .training(
             train_batch_size_per_learner=config.steps_per_update // learners,
             minibatch_size=max(1, ppo.batch_size // learners),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from mancala_env._util.settings import setting
@@ -17,20 +18,15 @@ class RayConfig(TrainConfig):
     """
 
     address: str | None = setting(
-        "null starts Ray here and stops it at the end, auto joins the cluster this machine belongs to, "
-        "HOST:6379 or ray://HOST:10001 another one",
+        "Ray cluster: null starts one here, auto joins this machine's, HOST:6379 or ray://HOST:10001 another",
         None,
     )
-    num_cpus: int | None = setting("that Ray started here may use; null takes all cores", None, low=1)
-    num_env_runners: int = setting(
-        "processes that play, on any machine of the cluster; 0 plays in this one", 2, low=0
-    )
-    num_cpus_per_env_runner: int = setting("CPUs of each one, and threads of its engine", 1, low=1)
-    num_gpus_per_env_runner: float = setting("GPUs, or part of one, of each one", 0.0, low=0)
-    num_learners: int = setting(
-        "processes that learn, their gradients averaged; 0 learns in this one", 0, low=0
-    )
-    num_gpus_per_learner: float = setting("GPUs of each learner; 0 learns on the CPU", 0.0, low=0)
+    num_cpus: int | None = setting("Number of CPUs of a cluster started here; null for all", None, low=1)
+    num_env_runners: int = setting("Number of processes that play; 0 plays in this process", 2, low=0)
+    num_cpus_per_env_runner: int = setting("Number of CPUs of an environment runner", 1, low=1)
+    num_gpus_per_env_runner: float = setting("Number of GPUs of an environment runner", 0.0, low=0)
+    num_learners: int = setting("Number of processes that learn; 0 learns in this process", 0, low=0)
+    num_gpus_per_learner: float = setting("Number of GPUs of a learner; 0 learns on the CPU", 0.0, low=0)
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,28 +45,22 @@ class RayConfig(TrainConfig):
 
     @property
     def resources(self) -> dict[str, float]:
-        """What environment runners and learners take, by Ray's names."""
-        return {
-            "CPU": self.num_env_runners * self.num_cpus_per_env_runner + self.num_learners,
-            "GPU": self.num_env_runners * self.num_gpus_per_env_runner
-            + max(1, self.num_learners) * self.num_gpus_per_learner,
-        }
+        """CPUs and GPUs of environment runners and learners, by Ray's names."""
+        cpus = self.num_env_runners * self.num_cpus_per_env_runner + self.num_learners
+        gpus = self.num_env_runners * self.num_gpus_per_env_runner
+        return {"CPU": cpus, "GPU": gpus + max(1, self.num_learners) * self.num_gpus_per_learner}
 
     def _check(self) -> None:
         super()._check()
-        for name, value in (
-            ("expert.share", self.expert.share),
-            ("pool.share", self.pool.share),
-            ("distillation.positions", self.distillation.positions),
-        ):
-            if value:
+        for name in self.implied_settings({}, {}):
+            if value := attrgetter(name)(self):
                 raise InvalidConfig(f"on Ray {name} must be 0, not {value:g}; mancala train has it")
         if self.clock != "wall":
             raise InvalidConfig(f"on Ray clock must be wall: many processes compute, not {self.clock}")
         if self.games_per_runner < 1:
             raise InvalidConfig(
-                f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), so that each has "
-                f"a game to play, not {self.selfplay.games}"
+                f"selfplay.games must be at least num_env_runners ({self.num_env_runners}), not "
+                f"{self.selfplay.games}"
             )
         if self.steps_per_update < self.ppo.batch_size:
             raise InvalidConfig(

@@ -1,14 +1,11 @@
-"""Train by self-play with RLlib's PPO, on a Ray cluster or with several processes of one machine.
-
-See docs/cluster.md. `python training/rllib_train.py --config configs/rllib.yaml` starts a run.
-"""
+"""Train by self-play with RLlib's PPO, on a Ray cluster or with several processes; see docs/cluster.md."""
 
 import math
 import os
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -59,13 +56,13 @@ def started_ray(config: RayConfig) -> Iterator[None]:
 
 
 class ClusterRun:
-    """A run under way.
+    """A run in progress.
 
     Attributes:
         steps: Environment steps learned from.
         clock: Time spent on training.
-        stopped_by: Name of the signal that is to end the run.
-        last_checkpoint: The last one written or resumed from.
+        stopped_by: Name of the signal that ends the run.
+        last_checkpoint: The checkpoint that was saved or resumed last.
     """
 
     def __init__(self, config: RayConfig, folder: RunFolder, checkpoint: Path | None = None) -> None:
@@ -99,10 +96,9 @@ class ClusterRun:
     def train(self, progress: RunProgress) -> None:
         """Train until the run's end or a signal."""
         self._folder.forget_figures_after(self.steps)
-        logger = logger_of(self._config, self._folder)
         steps_before, seconds_before = self.steps, self.clock.seconds
         times = CheckpointTimes(self._config, self.clock, self._folder.last_steps())
-        try:
+        with closing(logger_of(self._config, self._folder)) as logger:
             while not self.stopped_by and (done := self.clock.part_done(self.steps)) < 1:
                 if times.is_due(self.steps):
                     self.save()
@@ -110,14 +106,12 @@ class ClusterRun:
                 if (figures := self.update()) is None:
                     time.sleep(1)  # RLlib restarts lost runners
                     continue
-                rate = (self.steps - steps_before) / max(1e-9, self.clock.seconds - seconds_before)
-                logger.record("time/environment_steps_per_second", rate)
+                speed = (self.steps - steps_before) / max(1e-9, self.clock.seconds - seconds_before)
+                logger.record("time/environment_steps_per_second", speed)
                 for key, name in _FIGURES.items():
                     logger.record(f"train/{name}", float(figures[key]))
                 logger.dump(self.steps)
-                progress.update(done, f"{self.steps:,} environment steps learned from, {rate:,.0f}/s")
-        finally:
-            logger.close()
+                progress.update(done, f"{self.steps:,} environment steps learned from, {speed:,.0f}/s")
 
     def update(self) -> dict[str, Any] | None:
         """Play and learn once; returns RLlib's figures of the module, None if no runner answered."""
@@ -139,8 +133,8 @@ class ClusterRun:
 
     def weights(self) -> dict[str, torch.Tensor]:
         """Return the weights of the module, by name."""
-        weights = self._algorithm.learner_group.get_weights([SHARED])[SHARED]
-        return {name: torch.as_tensor(value) for name, value in weights.items()}
+        weights = self._algorithm.learner_group.get_weights([SHARED])
+        return {name: torch.as_tensor(value) for name, value in weights[SHARED].items()}
 
     def save(self, name: str | None = None) -> Path:
         """Write a checkpoint in the package's format; None names it after its environment steps."""
@@ -158,18 +152,11 @@ class ClusterRun:
 
 
 def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool = False) -> ClusterRun:
-    """Train until the run's end or a signal, and save; Ray is running.
-
-    Raises:
-        InvalidConfig: The run to resume is of another game or network.
-        RunFolderError: Nothing to resume, or the run's files cannot be written.
-        TrainingDiverged: The loss or a weight is not finite.
-    """
+    """Train until the run's end or a signal, and save; Ray is running."""
     with folder.locked():
         checkpoint = newest_checkpoint(config, folder, console) if resume else None
         torch.set_num_threads(max(1, config.threads))
-        run = ClusterRun(config, folder, checkpoint)
-        try:
+        with closing(ClusterRun(config, folder, checkpoint)) as run:
             write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
             folder.note_start()
             line = f"Training {config.ruleset} for {config.limit_in_words}; results in {folder.path}"
@@ -177,9 +164,7 @@ def train(config: RayConfig, folder: RunFolder, console: Console, resume: bool =
             with RunProgress(console) as progress, stop_on_signals(run):
                 run.train(progress)
                 run.save(FINAL)
-            return run
-        finally:
-            run.close()
+        return run
 
 
 @in_one_line("rllib_train.py", "checkpoints are whole")
