@@ -17,20 +17,28 @@ class RayConfig(TrainConfig):
     """
 
     address: str | None = setting(
-        "null starts Ray here and stops it at the end, auto joins the cluster this machine belongs to, "
-        "HOST:6379 or ray://HOST:10001 another one",
+        "Cluster to join: HOST:6379, ray://HOST:10001, or auto for the one that this machine belongs to; "
+        "null to start Ray on this machine for the run",
         None,
     )
-    num_cpus: int | None = setting("that Ray started here may use; null takes all cores", None, low=1)
+    num_cpus: int | None = setting(
+        "Number of CPU cores that a Ray started for the run may use; null for all", None, low=1
+    )
     num_env_runners: int = setting(
-        "processes that play, on any machine of the cluster; 0 plays in this one", 2, low=0
+        "Number of processes that play, on any machine of the cluster; 0 to play in this process", 2, low=0
     )
-    num_cpus_per_env_runner: int = setting("CPUs of each one, and threads of its engine", 1, low=1)
-    num_gpus_per_env_runner: float = setting("GPUs, or part of one, of each one", 0.0, low=0)
+    num_cpus_per_env_runner: int = setting(
+        "Number of CPU cores and engine threads of each process that plays", 1, low=1
+    )
+    num_gpus_per_env_runner: float = setting(
+        "Number of GPUs, or fraction of one, of each process that plays", 0.0, low=0
+    )
     num_learners: int = setting(
-        "processes that learn, their gradients averaged; 0 learns in this one", 0, low=0
+        "Number of processes that learn and average their gradients; 0 to learn in this process", 0, low=0
     )
-    num_gpus_per_learner: float = setting("GPUs of each learner; 0 learns on the CPU", 0.0, low=0)
+    num_gpus_per_learner: float = setting(
+        "Number of GPUs of each process that learns; 0 to learn on the CPU", 0.0, low=0
+    )
 
     @classmethod
     def implied_settings(cls, values: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
