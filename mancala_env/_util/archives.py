@@ -50,12 +50,7 @@ class Archive:
     """An open zip file."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Read the directory of a file.
-
-        Raises:
-            InvalidArchive: If it is not a zip file, or its directory is larger than a checkpoint's.
-        """
-        _check_directory(file)
+        """Read the directory; raise InvalidArchive if it is damaged."""
         with _damage_reported():
             self._zip = zipfile.ZipFile(file)
 
@@ -65,12 +60,7 @@ class Archive:
         return self._zip.namelist()
 
     def check(self, member: str) -> None:
-        """Read a member to its end to verify its checksum; discard the content.
-
-        Raises:
-            NoMember: If the file lacks the member.
-            InvalidArchive: If the member is damaged.
-        """
+        """Raise InvalidArchive if a member is damaged, or NoMember if it is missing."""
         with _damage_reported(member), self._zip.open(member) as stream:
             while stream.read(1 << 20):
                 pass
@@ -126,16 +116,12 @@ def opened(path: str | Path) -> Iterator[Archive]:
     if not isfile(path):
         raise InvalidArchive("it is not a file" if exists(path) else "the file does not exist")
     with Path(path).open("rb") as file:
+        _check_directory(file)
         yield Archive(file)
 
 
 class ArrayFormat(NamedTuple):
-    """The required type and shape of an array in an npz file.
-
-    Attributes:
-        dtype: Type of the numbers, such as "int16".
-        shape: Length of each axis; None for any length.
-    """
+    """The required type of an array, such as "int16", and length of each axis; None for any length."""
 
     dtype: str
     shape: tuple[int | None, ...]
@@ -144,12 +130,7 @@ class ArrayFormat(NamedTuple):
 def read_arrays(
     file: Path | Traversable, wanted: Mapping[str, ArrayFormat], most: int = _MOST_NUMBERS
 ) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file.
-
-    Args:
-        file: The file.
-        wanted: The required format of each array, by name.
-        most: Maximum size of the file, and of each array, in bytes.
+    """Return arrays of an npz file that has at most `most` bytes, and so has each array.
 
     Raises:
         InvalidArchive: If it is not an npz file, is too large, or an array is missing or of another format.
@@ -159,6 +140,7 @@ def read_arrays(
         content = stream.read(most + 1)
     if len(content) > most:
         raise InvalidArchive(f"the file must have at most {most} bytes")
+    _check_directory(BytesIO(content))
     archive = Archive(BytesIO(content))
     return {name: _array(archive.read(f"{name}.npy", most), name, wanted[name]) for name in wanted}
 
@@ -189,7 +171,7 @@ def tensors_only(content: bytes) -> bytes:
     Raises:
         InvalidArchive: If the file is not one, or holds something else.
     """
-    archive = Archive(BytesIO(content))
+    archive = Archive(BytesIO(content))  # torch writes a long directory, which _check_directory refuses
     roots = [name.removesuffix("data.pkl") for name in archive.names if name.endswith("/data.pkl")]
     if len(roots) != 1 or roots[0] + "constants.pkl" in archive.names:
         raise InvalidArchive("the weights are not in the format of torch.save")

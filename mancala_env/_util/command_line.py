@@ -47,13 +47,7 @@ def say(program: str, message: str) -> None:
 
 
 def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
-    """Report an invalid command line in one line, and end the program.
-
-    Args:
-        program: Program name at the start of the line.
-        message: The error.
-        usage: Program whose `--help` the line refers to; None for `program`.
-    """
+    """Report an invalid command line in one line that refers to `usage --help`, and end the program."""
     see = " See" if message.endswith("?") else "; see"
     say(program, f"{message}{see} {usage or program} --help")
     sys.exit(BAD_INPUT)
@@ -104,13 +98,7 @@ class _HelpInLines(_Help, argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """ArgumentParser that reports an error in one line, with the nearest option.
-
-    Args:
-        program: Program name at the start of an error line; by default `prog`.
-        args: Arguments of ArgumentParser.
-        kwargs: Arguments of ArgumentParser.
-    """
+    """ArgumentParser that reports an error in one line, which begins with `program` (by default `prog`)."""
 
     def __init__(self, *args: Any, program: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", _HelpInLines if "\n" in kwargs.get("description", "") else _Help)
@@ -219,9 +207,6 @@ def needing(what: str, extra: str | None, package: str | None = None) -> Iterato
         what: Feature that needs the package.
         extra: Extra of mancala-env that includes the package; None to install the package by itself.
         package: Name of the package; by default the name of the missing module.
-
-    Raises:
-        MissingPackage: If a package is not installed.
     """
     try:
         yield
@@ -237,10 +222,7 @@ def needing(what: str, extra: str | None, package: str | None = None) -> Iterato
 def run(program: str, main: Callable[[], int], kept: str = "") -> int:
     """Run a program's `main`, report an error in one line, and return the exit status.
 
-    Args:
-        program: Program name at the start of the line.
-        main: The program; returns the exit status.
-        kept: Message about the saved work after Ctrl-C, unless :class:`Interrupted` contains one.
+    After Ctrl-C the line says which work is saved: `kept`, or the message of :class:`Interrupted`.
     """
     with lasting_output() as streams, terminated():
         status = _status_of(program, main, kept)
@@ -280,12 +262,7 @@ def signal_of(stop: BaseException | None) -> signal.Signals | None:
 def in_one_line(
     program: str, kept: str = ""
 ) -> Callable[[Callable[_Arguments, int]], Callable[_Arguments, int]]:
-    """Decorate a program's `main` so that it reports errors in one line; see :func:`run`.
-
-    Args:
-        program: Program name at the start of the line; a keyword argument `program` of `main` overrides it.
-        kept: Message about the saved work after Ctrl-C.
-    """
+    """Decorate a program's `main` as in :func:`run`; its keyword argument `program` overrides the name."""
 
     def decorate(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
         @functools.wraps(main)

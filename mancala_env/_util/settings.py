@@ -100,29 +100,16 @@ class Setting(NamedTuple):
         return f"{self.meaning.text}; {self.valid_values.removesuffix(', or null')}"
 
 
-def setting(
-    meaning: str,
-    default: Any = MISSING,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    above: float | None = None,
-    is_even: bool = False,
-) -> Any:
-    """Return a dataclass field for a setting; for the arguments see :class:`Meaning`."""
-    metadata = {_MEANING: Meaning(meaning, low, high, above, is_even)}
+def setting(text: str, default: Any = MISSING, **limits: Any) -> Any:
+    """Return a dataclass field for a setting; text and limits are those of :class:`Meaning`."""
+    metadata = {_MEANING: Meaning(text, **limits)}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
 def settings_of(settings: Any, prefix: str = "") -> Iterator[Setting]:
-    """Yield the settings of a dataclass, and of its groups, in the order of the fields.
-
-    Args:
-        settings: An instance; or a dataclass, for its default values.
-        prefix: Prefix of the names.
-    """
+    """Yield the settings of an instance, or of a dataclass with its defaults; those of groups, too."""
     instance = settings() if isinstance(settings, type) else settings
     hints = get_type_hints(type(instance))
     for each in fields(instance):
@@ -134,11 +121,7 @@ def settings_of(settings: Any, prefix: str = "") -> Iterator[Setting]:
 
 
 def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Build a dataclass of settings from values by name.
-
-    Args:
-        kind: The dataclass.
-        values: Plain data by dotted name; missing settings take their defaults.
+    """Build a dataclass of settings from values by dotted name; missing settings take their defaults.
 
     Raises:
         InvalidSetting: If a name is unknown, or a value is of the wrong type or out of range.
@@ -158,11 +141,7 @@ def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
 
 
 def check(settings: Any) -> None:
-    """Check every value of a dataclass of settings, groups included.
-
-    Raises:
-        InvalidSetting: If a value is of the wrong type or out of range.
-    """
+    """Raise InvalidSetting if a value of a dataclass of settings is of the wrong type or out of range."""
     for each in settings_of(settings):
         value_of(each, each.default)
 
@@ -206,20 +185,13 @@ def from_text(setting: Setting, text: str) -> Any:
             with suppress(ValueError):
                 return number_of(text, kind)
     if any(get_origin(kind) is list for kind in kinds):
-        return _list_of(text)
+        import yaml
+
+        from mancala_env._util import plain_yaml
+
+        with suppress(yaml.YAMLError):
+            return plain_yaml.read(text)
     return text
-
-
-def _list_of(text: str) -> Any:
-    """Parse a list such as [random, greedy]; return the text if it is not a list."""
-    import yaml
-
-    from mancala_env._util import plain_yaml
-
-    try:
-        return plain_yaml.read(text)
-    except yaml.YAMLError:
-        return text
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -228,25 +200,6 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in values.items():
         found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return found
-
-
-def to_yaml(kind: type, only: tuple[str, ...] | None = None) -> str:
-    """Return a YAML file of a dataclass's defaults, one commented line per setting.
-
-    Args:
-        kind: The dataclass.
-        only: Names of the fields to include; None for all.
-    """
-    lines, group = [], ""
-    for each in settings_of(kind):
-        parent, _, name = each.name.rpartition(".")
-        if only is not None and each.name.partition(".")[0] not in only:
-            continue
-        if parent != group:
-            group = parent
-            lines += ["", f"{group}:"]
-        lines.append(f"{'  ' if parent else ''}{name}: {in_yaml(each.default)}  # {each.description}")
-    return "\n".join(lines) + "\n"
 
 
 def in_yaml(value: Any) -> str:

@@ -28,12 +28,7 @@ class InvalidTensors(MancalaError):
 
 
 def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
-    """Return the bytes of a safetensors file; equal arrays and texts give equal bytes.
-
-    Args:
-        tensors: Arrays by name, written as float32 in this order.
-        texts: Metadata of the header, by name.
-    """
+    """Return the bytes of a safetensors file of float32 arrays, in this order, and metadata texts."""
     header: dict[str, Any] = {_METADATA: dict(texts)}
     parts, at = [], 0
     for name, tensor in tensors.items():
@@ -61,11 +56,7 @@ def texts_of(path: str | Path) -> dict[str, str]:
 
 
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
-    """Return the arrays of a safetensors file, float32.
-
-    Args:
-        path: The file.
-        most: Maximum size of the numbers in bytes.
+    """Return the arrays of a safetensors file, float32, of at most `most` bytes together.
 
     Raises:
         InvalidTensors: If the file does not exist, is damaged, is too large, or holds another type.

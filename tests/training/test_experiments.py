@@ -191,7 +191,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     assert len(found) == 4
     assert all(found[name]["turns"] == run["turns"] for name, run in kept.items())
     rows = [line.split(" | ") for line in out.read_text().splitlines() if line.startswith("|")][2:]
-    assert [row[0] for row in rows] == ["| as it is", "| `--network.hidden 8 --ppo.epochs 1`"]
+    assert [row[0] for row in rows] == ["| unchanged", "| `--network.hidden 8 --ppo.epochs 1`"]
     for row in rows:
         assert [cell.count(",") for cell in row[1:]] == [1] * 5, "a figure for each seed"
     run = found["as-it-is-seed-1"]
