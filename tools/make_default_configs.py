@@ -6,7 +6,7 @@ python -m tools.make_default_configs --write
 import sys
 
 from mancala_env._util.command_line import Parser, in_one_line
-from mancala_env._util.settings import to_yaml
+from mancala_env._util.settings import Setting, in_yaml, settings_of
 from mancala_env.training.config import CONFIGS, TrainConfig
 from mancala_env.training.rllib.cluster_config import RayConfig
 
@@ -27,11 +27,25 @@ _HEADS = {
 
 def generated() -> dict[str, str]:
     """Return the content of the generated files of configs/, by name."""
-    added = [each for each in RayConfig.__dataclass_fields__ if each not in TrainConfig.__dataclass_fields__]
+    settings = [*settings_of(TrainConfig)]
+    known = {each.name for each in settings}
+    added = [each for each in settings_of(RayConfig) if each.name not in known]
     return {
-        "default.yaml": _HEADS["default.yaml"] + to_yaml(TrainConfig),
-        "rllib.yaml": _HEADS["rllib.yaml"] + to_yaml(RayConfig, tuple(added)),
+        "default.yaml": _HEADS["default.yaml"] + _to_yaml(settings),
+        "rllib.yaml": _HEADS["rllib.yaml"] + _to_yaml(added),
     }
+
+
+def _to_yaml(settings: list[Setting]) -> str:
+    """Return a YAML file of the defaults, one commented line per setting."""
+    lines, group = [], ""
+    for each in settings:
+        parent, _, name = each.name.rpartition(".")
+        if parent != group:
+            group = parent
+            lines += ["", f"{group}:"]
+        lines.append(f"{'  ' if parent else ''}{name}: {in_yaml(each.default)}  # {each.description}")
+    return "\n".join(lines) + "\n"
 
 
 @in_one_line("make_default_configs")

@@ -109,6 +109,7 @@ CHAPTERS = {
         "Self-play training. [Training](../training.md) says how a run goes.",
         (
             "mancala_env.training.config",
+            "mancala_env.training.config_groups",
             "mancala_env.training.run",
             "mancala_env.training.hooks",
             "mancala_env.training.rollout",

@@ -1,11 +1,12 @@
 """Zip and npz files from untrusted sources: members are read within size limits, and no code in them runs.
 
-The size in a header is checked before memory of that size is allocated, and reading stops at the limit. This
-is written by hand because zipfile, numpy.load and torch.load read files of any size.
+Sizes in headers are checked before a member is read, and reading stops at the limit. This is written by hand,
+because zipfile, numpy.load and torch.load read files of any size.
 """
 
-import math
+import os
 import pickletools
+import re
 import struct
 import zipfile
 import zlib
@@ -33,18 +34,8 @@ _MOST_PICKLE = 1 << 20
 # Bundled npz files hold about 200 KB.
 _MOST_NUMBERS = 1 << 24
 # Exceptions that zipfile raises for damaged files; ValueError: a member's offset is negative.
-_NOT_READ = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    NotImplementedError,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
+_NOT_READ = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
 _LONGEST_LINE = 200
-_PIECE = 1 << 20
 
 
 class InvalidArchive(MancalaError):
@@ -58,17 +49,10 @@ class NoMember(InvalidArchive):
 class Archive:
     """An open zip file."""
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        """Read the directory of a file of `size` bytes.
-
-        Raises:
-            InvalidArchive: If it is not a zip file.
-        """
-        try:
+    def __init__(self, file: IO[bytes]) -> None:
+        """Read the directory; raise InvalidArchive if it is damaged."""
+        with _damage_reported():
             self._zip = zipfile.ZipFile(file)
-        except _NOT_READ as error:
-            raise InvalidArchive(first_line(error)) from error
-        self._size = size
 
     @property
     def names(self) -> list[str]:
@@ -76,60 +60,49 @@ class Archive:
         return self._zip.namelist()
 
     def check(self, member: str) -> None:
-        """Read a member to its end to verify its checksum; discard the content.
-
-        Raises:
-            NoMember: If the file lacks the member.
-            InvalidArchive: If the member is damaged.
-        """
-        try:
-            with self._zip.open(member) as stream:
-                while stream.read(_PIECE):
-                    pass
-        except KeyError as error:
-            raise NoMember(f"member {member} is missing") from error
-        except _NOT_READ as error:
-            raise InvalidArchive(first_line(error)) from error
+        """Raise InvalidArchive if a member is damaged, or NoMember if it is missing."""
+        with _damage_reported(member), self._zip.open(member) as stream:
+            while stream.read(1 << 20):
+                pass
 
     def read(self, member: str, most: int, least: int = 0) -> bytes:
-        """Return the content of a member.
-
-        Args:
-            member: Name of the member.
-            most: Maximum size of the content in bytes.
-            least: Minimum size of the content in bytes. The compressed size must be plausible for it.
+        """Return the content of a member, `least` to `most` bytes.
 
         Raises:
             NoMember: If the file lacks the member.
-            InvalidArchive: If the member is damaged, too large or too small.
+            InvalidArchive: If the member is damaged, too large or small, or compressed too well for `least`.
         """
         if self.names.count(member) > 1:
             raise InvalidArchive(f"duplicate member {member}")
-        try:
+        with _damage_reported(member):
             header = self._zip.getinfo(member)
-        except KeyError as error:
-            raise NoMember(f"member {member} is missing") from error
-        if header.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InvalidArchive(f"{member} must be stored or compressed with deflate")
-        if not least <= header.file_size <= most:
-            wanted = f"at most {most}" if header.file_size > most else f"at least {least}"
-            raise InvalidArchive(f"{member} must have {wanted} bytes, not {header.file_size}")
-        stored = header.compress_size if header.compress_type == zipfile.ZIP_STORED else None
-        if header.compress_size > self._size or (stored is not None and stored != header.file_size):
-            raise InvalidArchive(f"{member} claims {header.file_size} bytes, more than the file has")
-        if _MOST_SHRUNK * header.compress_size < least:
-            raise InvalidArchive(
-                f"{member} has {header.compress_size} compressed bytes, too few for {header.file_size} bytes"
-            )
-        try:
+            size = header.file_size
+            if header.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InvalidArchive(f"{member} must be stored or compressed with deflate")
+            if not least <= size <= most:
+                raise InvalidArchive(f"{member} must have {least} to {most} bytes, not {size}")
+            if _MOST_SHRUNK * header.compress_size < least:
+                raise InvalidArchive(
+                    f"{member} has {header.compress_size} compressed bytes, too few for {size} bytes"
+                )
             with self._zip.open(header) as stream:
-                content = stream.read(most + 1)
-                stream.read(1)  # zipfile verifies the checksum at the end of the member
-        except _NOT_READ as error:
-            raise InvalidArchive(first_line(error)) from error
-        if not least <= len(content) <= most:
-            raise InvalidArchive(f"{member} must have {least} to {most} bytes, not {len(content)}")
-        return content
+                content = stream.read(size + 1)  # the checksum is verified at the end
+            if len(content) != size:
+                raise InvalidArchive(f"{member} claims {size} bytes but has {len(content)}")
+            return content
+
+
+@contextmanager
+def _damage_reported(member: str = "") -> Iterator[None]:
+    """Turn the exceptions of zipfile into InvalidArchive, or NoMember if the member is missing."""
+    try:
+        yield
+    except InvalidArchive:
+        raise
+    except KeyError as error:
+        raise NoMember(f"member {member} is missing") from error
+    except _NOT_READ as error:
+        raise InvalidArchive(first_line(error)) from error
 
 
 @contextmanager
@@ -143,18 +116,12 @@ def opened(path: str | Path) -> Iterator[Archive]:
     if not isfile(path):
         raise InvalidArchive("it is not a file" if exists(path) else "the file does not exist")
     with Path(path).open("rb") as file:
-        size = Path(path).stat().st_size
-        _check_directory(file, size)
-        yield Archive(file, size)
+        _check_directory(file)
+        yield Archive(file)
 
 
 class ArrayFormat(NamedTuple):
-    """The required type and shape of an array in an npz file.
-
-    Attributes:
-        dtype: Type of the numbers, such as "int16".
-        shape: Length of each axis; None for any length.
-    """
+    """The required type of an array, such as "int16", and length of each axis; None for any length."""
 
     dtype: str
     shape: tuple[int | None, ...]
@@ -163,12 +130,7 @@ class ArrayFormat(NamedTuple):
 def read_arrays(
     file: Path | Traversable, wanted: Mapping[str, ArrayFormat], most: int = _MOST_NUMBERS
 ) -> dict[str, np.ndarray]:
-    """Return arrays of an npz file.
-
-    Args:
-        file: The file.
-        wanted: The required format of each array, by name.
-        most: Maximum size of the file, and of each array, in bytes.
+    """Return arrays of an npz file that has at most `most` bytes, and so has each array.
 
     Raises:
         InvalidArchive: If it is not an npz file, is too large, or an array is missing or of another format.
@@ -178,34 +140,26 @@ def read_arrays(
         content = stream.read(most + 1)
     if len(content) > most:
         raise InvalidArchive(f"the file must have at most {most} bytes")
-    _check_directory(BytesIO(content), len(content))
-    archive = Archive(BytesIO(content), len(content))
+    _check_directory(BytesIO(content))
+    archive = Archive(BytesIO(content))
     return {name: _array(archive.read(f"{name}.npy", most), name, wanted[name]) for name in wanted}
 
 
 def _array(content: bytes, name: str, wanted: ArrayFormat) -> np.ndarray:
-    """Return the array of a member; check its header before allocating memory."""
-    stream = BytesIO(content)
     try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("unknown version of the format")
-        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        # Memory that a false header claims is reserved but never used: the content ends first.
+        array = np.lib.format.read_array(BytesIO(content), allow_pickle=False)
     except Exception as error:  # numpy raises many types of exceptions here
         raise InvalidArchive(f"{name} is not an array: {first_line(error)}") from error
-    fits = len(shape) == len(wanted.shape) and all(
-        type(n) is int and n >= 0 and most in (None, n) for n, most in zip(shape, wanted.shape, strict=True)
+    fits = array.ndim == len(wanted.shape) and all(
+        length in (None, n) for n, length in zip(array.shape, wanted.shape, strict=True)
     )
-    if dtype != np.dtype(wanted.dtype) or not fits or is_fortran:
+    if array.dtype != np.dtype(wanted.dtype) or not fits or not array.flags.c_contiguous:
         raise InvalidArchive(
             f"{name} must be {wanted.dtype} of shape {str(wanted.shape).replace('None', 'N')}, not "
-            f"{first_line(ValueError(dtype))} of shape {first_line(ValueError(shape))}"
+            f"{first_line(ValueError(array.dtype))} of shape {array.shape}"
         )
-    numbers = content[stream.tell() :]
-    if len(numbers) != math.prod(shape) * dtype.itemsize:
-        raise InvalidArchive(
-            f"{name} has shape {printable(str(shape))[:_LONGEST_LINE]} but {len(numbers)} bytes of numbers"
-        )
-    return np.frombuffer(numbers, dtype).reshape(shape).copy()
+    return array
 
 
 def tensors_only(content: bytes) -> bytes:
@@ -217,41 +171,37 @@ def tensors_only(content: bytes) -> bytes:
     Raises:
         InvalidArchive: If the file is not one, or holds something else.
     """
-    archive = Archive(BytesIO(content), len(content))
+    archive = Archive(BytesIO(content))  # torch writes a long directory, which _check_directory refuses
     roots = [name.removesuffix("data.pkl") for name in archive.names if name.endswith("/data.pkl")]
     if len(roots) != 1 or roots[0] + "constants.pkl" in archive.names:
         raise InvalidArchive("the weights are not in the format of torch.save")
-    (root,) = roots
-    pickled = archive.read(root + "data.pkl", _MOST_PICKLE)
+    pickled = archive.read(roots[0] + "data.pkl", _MOST_PICKLE)
     _check_pickle(pickled)
+    record = re.compile(re.escape(roots[0]) + r"(version|byteorder|data/\d+)")
     clean = BytesIO()
     with zipfile.ZipFile(clean, "w") as copy:
-        for name in archive.names:
-            part = name.removeprefix(root)
-            if name == root + part and (
-                part in ("version", "byteorder") or (part.startswith("data/") and part[5:].isdigit())
-            ):
-                copy.writestr(name, archive.read(name, len(content)))
-        copy.writestr(root + "data.pkl", pickled)
+        for name in filter(record.fullmatch, archive.names):
+            copy.writestr(name, archive.read(name, len(content)))
+        copy.writestr(roots[0] + "data.pkl", pickled)
     return clean.getvalue()
 
 
 def _check_pickle(content: bytes) -> None:
     """Raise InvalidArchive if a pickle refers to anything but tensors."""
     try:
-        for opcode, argument, _ in pickletools.genops(content):
-            if opcode.name == "GLOBAL" and argument in _TENSOR_GLOBALS:
-                continue
-            if opcode.name in ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ") or opcode.name.startswith("EXT"):
-                raise InvalidArchive(f"the weights refer to {argument!s}, which is not a tensor")
-    except InvalidArchive:
-        raise
+        found = {(opcode.name, argument) for opcode, argument, _ in pickletools.genops(content)}
     except Exception as error:  # pickletools raises many types of exceptions
         raise InvalidArchive(f"the weights are damaged: {first_line(error)}") from error
+    for opcode, argument in found:
+        is_tensor = opcode == "GLOBAL" and argument in _TENSOR_GLOBALS
+        is_name = opcode in ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ") or opcode.startswith("EXT")
+        if is_name and not is_tensor:
+            raise InvalidArchive(f"the weights refer to {argument!s}, which is not a tensor")
 
 
-def _check_directory(file: IO[bytes], size: int) -> None:
+def _check_directory(file: IO[bytes]) -> None:
     """Raise InvalidArchive unless a file ends with the directory of a small zip file."""
+    size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _MOST_COMMENT - _END_SIZE - _LOCATOR_SIZE))
     tail = file.read()
     at = len(tail) - _END_SIZE
@@ -259,20 +209,16 @@ def _check_directory(file: IO[bytes], size: int) -> None:
         at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_SIZE:
         raise InvalidArchive("it is not a zip file")
-    directory = struct.unpack_from("<L", tail, at + 12)[0]
+    (directory,) = struct.unpack_from("<L", tail, at + 12)
     is_long = tail[max(0, at - _LOCATOR_SIZE) : at][:4] == _LOCATOR
     if directory > _MOST_DIRECTORY or is_long:
         raise InvalidArchive("the file has more members than a checkpoint")
-    file.seek(0)
 
 
 def run_folder_hint(path: str | Path) -> str:
     """Return a hint if a path is a run's folder instead of its checkpoint, else ""."""
     final = Path(path, "final.zip")
-    try:
-        is_folder = bool(str(path)) and final.is_file()
-    except (OSError, ValueError):  # not a valid path
-        is_folder = False
+    is_folder = bool(str(path)) and isfile(final)
     return f"{path} is the folder of a run; its checkpoint is {final}" if is_folder else ""
 
 

@@ -1,11 +1,25 @@
 """Argument checks shared by the public API: whole numbers, choices, masks, seeds."""
 
+import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mancala_env.errors import IllegalMove, InvalidArgument
+
+_Number = TypeVar("_Number", int, float)
+
+
+def number_of(text: str, kind: type[_Number]) -> _Number:
+    """Convert a text to a number; only ASCII digits are valid, and no underscores.
+
+    Raises:
+        ValueError: If the text is not such a number.
+    """
+    if not text.isascii() or "_" in text:
+        raise ValueError(f"{text!r} is not a number in ASCII digits")
+    return kind(text)
 
 
 def is_whole(value: Any) -> bool:
@@ -14,11 +28,7 @@ def is_whole(value: Any) -> bool:
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`.
-
-    Raises:
-        InvalidArgument: If the value is not such a number.
-    """
+    """Return a whole number from `least` to `most`; raise InvalidArgument for another value."""
     if not is_whole(value) or value < least or (most is not None and value > most):
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise InvalidArgument(f"{name} must be a whole number {allowed}, not {value!r}")
@@ -26,16 +36,10 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def several(name: str, value: Any, meaning: str, size: int | None = None) -> list[Any]:
-    """Return the elements of an iterable that is not a text.
-
-    Args:
-        name: Name of the argument.
-        value: Its value.
-        meaning: What the argument must be, for the message.
-        size: Required number of elements; None for any.
+    """Return the elements of an iterable that is not a text, `size` of them or any number.
 
     Raises:
-        InvalidArgument: If the value is not iterable, is a text, or has another number of elements.
+        InvalidArgument: If the value is something else; the message says that it must be `meaning`.
     """
     elements = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else None
     if elements is None or (size is not None and len(elements) != size):
@@ -44,11 +48,7 @@ def several(name: str, value: Any, meaning: str, size: int | None = None) -> lis
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the value if it is one of the choices.
-
-    Raises:
-        InvalidArgument: If it is not; the message lists the choices.
-    """
+    """Return the value if it is one of the choices; otherwise raise InvalidArgument."""
     is_plain = isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
     if not is_plain or value not in choices:
         raise InvalidArgument(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
@@ -56,22 +56,14 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
 
 
 def truth(name: str, value: Any) -> bool:
-    """Return a value that is True or False.
-
-    Raises:
-        InvalidArgument: If it is neither, such as the text "no", which Python takes for true.
-    """
+    """Return a value that is True or False; raise InvalidArgument for others, such as the text "no"."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidArgument(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
 
 def seed_of(seed: Any) -> int | None:
-    """Return a random seed: None, or a whole number of at least 0.
-
-    Raises:
-        InvalidArgument: If it is neither.
-    """
+    """Return a random seed: None, or a whole number of at least 0; otherwise raise InvalidArgument."""
     return None if seed is None else whole("seed", seed, 0)
 
 
@@ -88,14 +80,16 @@ def whole_actions(start: str, actions: Any, size: int) -> np.ndarray:
 
 
 def mask(name: str, value: Any, size: int) -> np.ndarray:
-    """Return a mask as bool `[size]`.
-
-    Raises:
-        InvalidArgument: If it has another shape or type; a list of indices is not a mask.
-    """
+    """Return a mask as bool `[size]`; raise InvalidArgument for another shape or type, such as indices."""
     array = np.asarray(value)
     if array.shape != (size,) or array.dtype != np.bool_:
         raise InvalidArgument(
             f"{name} must be {size} values of type bool, not {array.dtype} of shape {array.shape}"
         )
     return np.ascontiguousarray(array)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean NAME?" if a known name is similar, or ""."""
+    near = difflib.get_close_matches(name, [*known], 1)
+    return f"; did you mean {near[0]}?" if near else ""

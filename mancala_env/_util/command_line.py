@@ -8,25 +8,21 @@ exception is a bug of this package and prints a traceback. A program continues i
 | 2 | invalid input, an unreadable or unwritable file, an extra that is not installed |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP |
 
-The command-line library is argparse, for all commands and for the settings of training. It is in every
-installation, loads in 10 ms (jsonargparse takes 70 to 120) and reports an error in one line that names option
-and value. jsonargparse reports several lines that had to be rewritten, and does not tell a command line's
-settings from a file's, which :meth:`TrainConfig.implied_settings` needs. click and typer lack options of
-several words (`--seeds 1 2 3`); tyro reads no YAML and draws boxes around its errors.
+All commands use argparse: it needs no installation, loads in 10 ms, and reports an error in one line.
 """
 
 import argparse
-import difflib
 import functools
 import math
-import os
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
+from mancala_env._util.checks import did_you_mean, number_of
 from mancala_env._util.files import check_can_be_written
 from mancala_env._util.output_streams import lasting_output
 from mancala_env._util.stop_signals import Terminated, terminated
@@ -51,36 +47,24 @@ def say(program: str, message: str) -> None:
 
 
 def refuse(program: str, message: str, usage: str | None = None) -> NoReturn:
-    """Report an invalid command line in one line, and end the program.
-
-    Args:
-        program: Program name at the start of the line.
-        message: The error.
-        usage: Program whose `--help` the line refers to; None for `program`.
-    """
+    """Report an invalid command line in one line that refers to `usage --help`, and end the program."""
     see = " See" if message.endswith("?") else "; see"
     say(program, f"{message}{see} {usage or program} --help")
     sys.exit(BAD_INPUT)
 
 
-def nearest_option(word: str, options: Iterable[str]) -> str:
-    """Return "; did you mean --games?" for an unknown option, or "" if no known option is similar."""
-    near = difflib.get_close_matches(word.partition("=")[0], [*options], 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def whole_number(text: str) -> int:
+def whole_number(text: str, meaning: str = "a whole number") -> int:
     """Parse a whole number."""
     try:
-        return int(text)
+        return number_of(text, int)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be {meaning}, not {text!r}") from None
 
 
 def finite_number(text: str) -> float:
     """Parse a finite number."""
     try:
-        number = float(text)
+        number = number_of(text, float)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
@@ -90,16 +74,7 @@ def finite_number(text: str) -> float:
 
 def whole_number_or(word: str) -> Callable[[str], int | str]:
     """Return a function that parses a whole number or one word, such as "match"."""
-
-    def read(text: str) -> int | str:
-        if text == word:
-            return text
-        try:
-            return int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be a whole number or {word!r}, not {text!r}") from None
-
-    return read
+    return lambda text: text if text == word else whole_number(text, f"a whole number or {word!r}")
 
 
 def true_or_false(text: str) -> bool:
@@ -123,13 +98,7 @@ class _HelpInLines(_Help, argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """ArgumentParser that reports an error in one line, with the nearest option.
-
-    Args:
-        program: Program name at the start of an error line; by default `prog`.
-        args: Arguments of ArgumentParser.
-        kwargs: Arguments of ArgumentParser.
-    """
+    """ArgumentParser that reports an error in one line, which begins with `program` (by default `prog`)."""
 
     def __init__(self, *args: Any, program: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", _HelpInLines if "\n" in kwargs.get("description", "") else _Help)
@@ -138,6 +107,8 @@ class Parser(argparse.ArgumentParser):
         # Arguments with type=int and type=float are parsed by these.
         self.register("type", int, whole_number)
         self.register("type", float, finite_number)
+        # By default argparse takes -1e-4 and -inf for options.
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
 
     def add_switch(self, name: str, default: bool | None, help: str) -> None:
         """Add `--NAME` and `--no_NAME`."""
@@ -152,7 +123,7 @@ class Parser(argparse.ArgumentParser):
         empty = next((word for word in words if word.startswith("--") and word.endswith("=--")), None)
         if empty is not None:
             self.error(f"{empty}: -- is not a value")
-        options, rest = self.parse_known_args(_joined(words), namespace)
+        options, rest = self.parse_known_args(words, namespace)
         if rest:
             self.error(self.unknown(rest[0]))
         return options
@@ -161,7 +132,8 @@ class Parser(argparse.ArgumentParser):
         """Return the error message for an unknown option or an extra argument."""
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; arguments go before the options"
-        return f"unknown option {word.partition('=')[0]}{nearest_option(word, self._option_string_actions)}"
+        name = word.partition("=")[0]
+        return f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
         """Report an error and end the program."""
@@ -171,21 +143,6 @@ class Parser(argparse.ArgumentParser):
 def plain_error(message: str) -> str:
     """Shorten argparse's "argument --games: must be ..." to "--games must be ..."."""
     return message.removeprefix("argument ").replace(": must be", " must be", 1)
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with the negative number after it: argparse takes -1e-4 and -inf for options."""
-    joined: list[str] = []
-    for word in words:
-        if word.startswith("-") and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
-            try:
-                float(word)
-                joined[-1] += f"={word}"
-                continue
-            except ValueError:
-                pass
-        joined.append(word)
-    return joined
 
 
 def check_out(
@@ -212,8 +169,6 @@ def check_out(
     if out.is_dir() or not out.parent.is_dir() or (suffix and out.suffix != suffix):
         kind = f"{suffix} file" if suffix else "file"
         raise MancalaError(f"{option} must be a {kind} in a folder that exists, not {out}")
-    if not os.access(out.parent, os.W_OK):
-        raise MancalaError(f"{option} must be a file that can be written, not {out}: its folder is read-only")
     try:
         check_can_be_written(out)
     except OSError as error:
@@ -222,13 +177,12 @@ def check_out(
         ) from None
     if not out.exists() or (out.is_file() and not out.stat().st_size):
         return
-    if read is not None:
-        try:
+    try:
+        if read is not None:
             read(out)
-        except MancalaError as error:
-            raise MancalaError(
-                f"{option} must be a new file, or one of the same kind to replace, not {out}"
-            ) from error
+    except MancalaError as error:
+        kinds = "a new file, or one of the same kind to replace"
+        raise MancalaError(f"{option} must be {kinds}, not {out}") from error
     if not overwrite:
         raise MancalaError(f"{out} exists; replace it with --overwrite, or name another file with {option}")
 
@@ -253,9 +207,6 @@ def needing(what: str, extra: str | None, package: str | None = None) -> Iterato
         what: Feature that needs the package.
         extra: Extra of mancala-env that includes the package; None to install the package by itself.
         package: Name of the package; by default the name of the missing module.
-
-    Raises:
-        MissingPackage: If a package is not installed.
     """
     try:
         yield
@@ -271,10 +222,7 @@ def needing(what: str, extra: str | None, package: str | None = None) -> Iterato
 def run(program: str, main: Callable[[], int], kept: str = "") -> int:
     """Run a program's `main`, report an error in one line, and return the exit status.
 
-    Args:
-        program: Program name at the start of the line.
-        main: The program; returns the exit status.
-        kept: Message about the saved work after Ctrl-C, if :class:`Interrupted` has none.
+    After Ctrl-C the line says which work is saved: `kept`, or the message of :class:`Interrupted`.
     """
     with lasting_output() as streams, terminated():
         status = _status_of(program, main, kept)
@@ -288,7 +236,6 @@ def run(program: str, main: Callable[[], int], kept: str = "") -> int:
 
 
 def _status_of(program: str, main: Callable[[], int], kept: str) -> int:
-    """Run a program's `main`, report an error, and return the exit status."""
     try:
         return main()
     except KeyboardInterrupt as stop:
@@ -315,12 +262,7 @@ def signal_of(stop: BaseException | None) -> signal.Signals | None:
 def in_one_line(
     program: str, kept: str = ""
 ) -> Callable[[Callable[_Arguments, int]], Callable[_Arguments, int]]:
-    """Decorate a program's `main` so that it reports errors in one line; see :func:`run`.
-
-    Args:
-        program: Program name at the start of the line; a keyword argument `program` of `main` overrides it.
-        kept: Message about the saved work after Ctrl-C.
-    """
+    """Decorate a program's `main` as in :func:`run`; its keyword argument `program` overrides the name."""
 
     def decorate(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
         @functools.wraps(main)

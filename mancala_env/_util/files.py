@@ -1,6 +1,6 @@
 """Atomic writes: after a crash at any moment a file has its old content or its new content.
 
-Written by hand, because the standard library lacks such a function and atomicwrites is no longer maintained.
+Written by hand, because the standard library lacks such a function and atomicwrites is unmaintained.
 """
 
 import os
@@ -12,26 +12,18 @@ from tempfile import mkstemp
 from typing import IO
 
 
-def check_can_be_written(path: str | Path) -> None:
-    """Check that a file can be written, by creating its temporary file and removing it.
-
-    Raises:
-        OSError: If it cannot, for example because the folder is read-only or the name is too long.
-    """
-    with suppress(_Tried), written_whole(path):
-        raise _Tried
-
-
 class _Tried(Exception):
     """Ends :func:`check_can_be_written` before the file is replaced."""
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file atomically; characters that UTF-8 cannot encode are escaped.
+def check_can_be_written(path: str | Path) -> None:
+    """Create a file's temporary file and remove it; raise OSError if that fails, as for a long name."""
+    with suppress(_Tried), written_whole(path):
+        raise _Tried
 
-    Raises:
-        OSError: If it cannot be written; an existing file is unchanged.
-    """
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file as :func:`written_whole` does; characters that UTF-8 cannot encode are escaped."""
     with written_whole(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
@@ -42,9 +34,6 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 
     Until then the file is ``.NAME.*.part`` in the same folder. Symbolic links stay links, and a replaced file
     keeps its permissions.
-
-    Args:
-        path: The file, which need not exist yet.
 
     Yields:
         The open binary file.

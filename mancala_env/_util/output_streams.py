@@ -40,11 +40,6 @@ class OutputStream:
             self._drop(error)
             return len(text)
 
-    def writelines(self, lines: Any) -> None:
-        """Write several texts."""
-        for line in lines:
-            self.write(line)
-
     def flush(self) -> None:
         """Flush the stream."""
         try:
@@ -67,9 +62,6 @@ class OutputStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stream)
 
 
 def is_read() -> bool:

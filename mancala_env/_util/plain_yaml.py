@@ -33,8 +33,9 @@ class _Loader(yaml.BaseLoader):
         return None if is_missing else super().construct_scalar(node)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for number, (key, _) in enumerate(node.value):
-            if key.value in keys[:number]:
-                raise ConstructorError(None, None, f"duplicate key {key.value}", key.start_mark)
-        return super().construct_mapping(node, deep)
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            keys = [key.value for key, _ in node.value]
+            duplicate = next(key for key, _ in node.value if keys.count(key.value) > 1)
+            raise ConstructorError(None, None, f"duplicate key {duplicate.value}", duplicate.start_mark)
+        return mapping

@@ -1,28 +1,25 @@
 """Settings as fields of dataclasses, with default, range and description of each.
 
 The checks, the options of a program and a YAML file of all defaults are derived from the fields. A field
-whose type is a dataclass is a group; its settings are named `group.name`. Ranges are checked by hand, because
-dataclasses and argparse cannot check them, and pydantic would be a dependency for 60 lines.
+whose value is a dataclass is a group; its settings are named `group.name`. Ranges are checked by hand,
+because dataclasses and argparse cannot, and pydantic would be a dependency for 60 lines.
 """
 
 import dataclasses
-import difflib
-import math
 import re
+import sys
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from mancala_env._util.checks import did_you_mean, number_of
 from mancala_env.errors import MancalaError
 
 _Settings = TypeVar("_Settings")
 _MEANING = "meaning"
-_NUMBERS = {int: "a whole number", float: "a finite number"}
 _LONGEST_SHOWN = 200
-# At most 40 digits and no leading zeros, because some programs read 010 as 8.
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9_]{0,39})")
-_NUMBER = re.compile(r"[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|\.?inf|\.?nan)", re.IGNORECASE)
 
 
 class InvalidSetting(MancalaError):
@@ -67,81 +64,86 @@ class Meaning:
 
 
 class Setting(NamedTuple):
-    """A setting: its dotted name, type, default (MISSING without one) and description."""
+    """A setting: its dotted name, type, default (of an instance: value) and description."""
 
     name: str
     kind: Any
     default: Any
     meaning: Meaning
 
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of its values, such as (int, NoneType)."""
+        return get_args(self.kind) if get_origin(self.kind) in (Union, types.UnionType) else (self.kind,)
 
-def setting(
-    meaning: str,
-    default: Any = MISSING,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    above: float | None = None,
-    is_even: bool = False,
-) -> Any:
-    """Return a dataclass field for a setting; for the arguments see :class:`Meaning`."""
-    metadata = {_MEANING: Meaning(meaning, low, high, above, is_even)}
+    @property
+    def valid_values(self) -> str:
+        """The valid values in words, such as "a whole number, at least 1, or null"."""
+        words = {bool: "true or false", str: "text", type(None): "null"}
+        said = []
+        for kind in self.kinds:
+            if kind in (int, float):
+                number = "a finite number" if kind is float else "a whole number"
+                number = "an even whole number" if self.meaning.is_even else number
+                said.append(", ".join(filter(None, (number, self.meaning.range_in_words))))
+            elif get_origin(kind) is Literal:
+                said.append(("one of " if kind is self.kind else "") + ", ".join(get_args(kind)))
+            else:
+                said.append(words.get(kind, "a list such as [random, greedy]"))
+        return ", or ".join(said)
+
+    @property
+    def description(self) -> str:
+        """Meaning and valid values in one line."""
+        if str in self.kinds:
+            return self.meaning.text
+        return f"{self.meaning.text}; {self.valid_values.removesuffix(', or null')}"
+
+
+def setting(text: str, default: Any = MISSING, **limits: Any) -> Any:
+    """Return a dataclass field for a setting; text and limits are those of :class:`Meaning`."""
+    metadata = {_MEANING: Meaning(text, **limits)}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
-def settings_of(kind: type, prefix: str = "", defaults: Any = None) -> Iterator[Setting]:
-    """Yield the settings of a dataclass, and of its groups, in the order of the fields.
-
-    Args:
-        kind: The dataclass.
-        prefix: Prefix of their names.
-        defaults: Instance of the dataclass whose values are the defaults; None for the fields' defaults.
-    """
-    hints = get_type_hints(kind)
-    for each in fields(kind):
-        name, hint = prefix + each.name, hints[each.name]
-        default = _default(each) if defaults is None else getattr(defaults, each.name)
-        if is_dataclass(hint):
-            assert isinstance(hint, type)
-            yield from settings_of(hint, f"{name}.", None if default is MISSING else default)
+def settings_of(settings: Any, prefix: str = "") -> Iterator[Setting]:
+    """Yield the settings of an instance, or of a dataclass with its defaults; those of groups, too."""
+    instance = settings() if isinstance(settings, type) else settings
+    hints = get_type_hints(type(instance))
+    for each in fields(instance):
+        name, value = prefix + each.name, getattr(instance, each.name)
+        if is_dataclass(value):
+            yield from settings_of(value, f"{name}.")
         else:
-            yield Setting(name, hint, default, each.metadata[_MEANING])
+            yield Setting(name, hints[each.name], value, each.metadata[_MEANING])
 
 
 def build(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Build a dataclass of settings from values by name.
-
-    Args:
-        kind: The dataclass.
-        values: Plain data by dotted name; missing settings take their defaults.
+    """Build a dataclass of settings from values by dotted name; missing settings take their defaults.
 
     Raises:
         InvalidSetting: If a name is unknown, or a value is of the wrong type or out of range.
     """
-    known = {each.name: each for each in settings_of(kind)}
-    for name in values:
+    defaults: Any = kind()
+    known = {each.name: each for each in settings_of(defaults)}
+    groups: dict[str, dict[str, Any]] = {"": {}}
+    for name, value in values.items():
         if name not in known:
-            raise InvalidSetting(f"unknown setting {name}{_did_you_mean(name, known)}")
-    checked = {name: value_of(each, values.get(name, each.default)) for name, each in known.items()}
-    return _assemble(kind, "", checked)
+            raise InvalidSetting(f"unknown setting {name}{did_you_mean(name, known)}")
+        group, _, field_name = name.rpartition(".")
+        groups.setdefault(group, {})[field_name] = value_of(known[name], value)
+    changes = groups.pop("")
+    for group, changed in groups.items():
+        changes[group] = dataclasses.replace(getattr(defaults, group), **changed)
+    return dataclasses.replace(defaults, **changes)
 
 
-def check(settings: Any, prefix: str = "") -> None:
-    """Check every value of a dataclass of settings, groups included.
-
-    Raises:
-        InvalidSetting: If a value is of the wrong type or out of range.
-    """
-    hints = get_type_hints(type(settings))
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        if is_dataclass(hints[each.name]):
-            check(value, f"{prefix}{each.name}.")
-        else:
-            meaning = each.metadata[_MEANING]
-            value_of(Setting(prefix + each.name, hints[each.name], MISSING, meaning), value)
+def check(settings: Any) -> None:
+    """Raise InvalidSetting if a value of a dataclass of settings is of the wrong type or out of range."""
+    for each in settings_of(settings):
+        value_of(each, each.default)
 
 
 def value_of(setting: Setting, value: Any) -> Any:
@@ -150,155 +152,58 @@ def value_of(setting: Setting, value: Any) -> Any:
     Raises:
         InvalidSetting: If it is of the wrong type or out of range; the message says what is valid.
     """
-    for kind in _alternatives(setting.kind):
-        taken = _taken(kind, value)
-        if taken is MISSING or (kind in (int, float) and not setting.meaning.allows(taken)):
-            continue
-        return taken
-    raise InvalidSetting(f"{setting.name} must be {in_words(setting)}, not {_shown(value)}")
+    for kind in setting.kinds:
+        if _is_of(kind, value) and (kind not in (int, float) or setting.meaning.allows(value)):
+            return float(value) if kind is float else list(value) if get_origin(kind) is list else value
+    shown = "null" if value is None else repr(value)
+    shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+    raise InvalidSetting(f"{setting.name} must be {setting.valid_values}, not {shown}")
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_origin(kind) is list:
+        return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return isinstance(value, kind)
 
 
 def from_text(setting: Setting, text: str) -> Any:
     """Parse a value from a command line or file; return the text if it does not fit the setting's type."""
-    kinds = _alternatives(setting.kind)
+    kinds = setting.kinds
     if text == "null" and type(None) in kinds:
         return None
     if bool in kinds and text in ("true", "false"):
         return text == "true"
-    if int in kinds and _WHOLE.fullmatch(text):
-        return int(text)
-    if float in kinds and _NUMBER.fullmatch(text):
-        return float(text)
+    has_leading_zero = re.match(r"[-+]?0\d", text)  # some programs read 010 as 8
+    for kind in (int, float):
+        if kind in kinds and not has_leading_zero:
+            with suppress(ValueError):
+                return number_of(text, kind)
     if any(get_origin(kind) is list for kind in kinds):
-        return _list_of(text)
+        import yaml
+
+        from mancala_env._util import plain_yaml
+
+        with suppress(yaml.YAMLError):
+            return plain_yaml.read(text)
     return text
-
-
-def _list_of(text: str) -> Any:
-    """Parse a list such as [random, greedy]; return the text if it is not a list."""
-    import yaml
-
-    from mancala_env._util import plain_yaml
-
-    try:
-        return plain_yaml.read(text)
-    except yaml.YAMLError:
-        return text
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested plain data to values by dotted name; empty groups vanish."""
     found: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = value
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return found
 
 
-def in_words(setting: Setting) -> str:
-    """Return the valid values of a setting in words, such as "a whole number, at least 1, or null"."""
-    said, meaning = [], setting.meaning
-    kinds = _alternatives(setting.kind)
-    for kind in kinds:
-        if kind in (int, float):
-            number = "an even whole number" if meaning.is_even else _NUMBERS[kind]
-            said.append(f"{number}, {meaning.range_in_words}" if meaning.range_in_words else number)
-        elif kind is bool:
-            said.append("true or false")
-        elif kind is str:
-            said.append("text")
-        elif kind is type(None):
-            said.append("null")
-        elif get_origin(kind) is Literal:
-            said += [str(choice) for choice in get_args(kind)]
-        else:
-            said.append("a list such as [random, greedy]")
-    if get_origin(kinds[0]) is Literal:
-        return f"one of {', '.join(said)}"
-    return ", or ".join(said)
+def in_yaml(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    import yaml
 
-
-def to_yaml(kind: type, only: tuple[str, ...] | None = None) -> str:
-    """Return a YAML file of a dataclass's defaults, one commented line per setting.
-
-    Args:
-        kind: The dataclass.
-        only: Names of the fields to include; None for all.
-    """
-    lines, group = [], ""
-    for each in settings_of(kind):
-        parent, _, name = each.name.rpartition(".")
-        if only is not None and each.name.partition(".")[0] not in only:
-            continue
-        if parent != group:
-            group = parent
-            lines += ["", f"{group}:"]
-        comment = "; ".join(filter(None, (each.meaning.text, _allowed(each))))
-        lines.append(f"{'  ' if parent else ''}{name}: {_plain(each.default)}  # {comment}")
-    return "\n".join(lines) + "\n"
-
-
-def _allowed(setting: Setting) -> str:
-    """Return the range and the choices of a setting, such as "1 to 1,000, match"."""
-    words = ["even"] if setting.meaning.is_even else []
-    words += [setting.meaning.range_in_words] if setting.meaning.range_in_words else []
-    for kind in _alternatives(setting.kind):
-        words += get_args(kind) if get_origin(kind) is Literal else ()
-    return ", ".join(words)
-
-
-def _default(each: "dataclasses.Field[Any]") -> Any:
-    return each.default if each.default_factory is MISSING else each.default_factory()
-
-
-def _assemble(kind: Any, prefix: str, checked: Mapping[str, Any]) -> Any:
-    hints = get_type_hints(kind)
-    return kind(
-        **{
-            each.name: _assemble(hints[each.name], f"{prefix}{each.name}.", checked)
-            if is_dataclass(hints[each.name])
-            else checked[prefix + each.name]
-            for each in fields(kind)
-        }
-    )
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
-
-
-def _taken(kind: Any, value: Any) -> Any:
-    """Return a value converted to a type; MISSING if it is not of that type."""
-    if kind is float:
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            return float(value)
-        return MISSING
-    if kind is int:
-        return value if isinstance(value, int) and not isinstance(value, bool) else MISSING
-    if kind in (bool, str, type(None)):
-        return value if isinstance(value, kind) else MISSING
-    if get_origin(kind) is Literal:
-        return value if isinstance(value, str) and value in get_args(kind) else MISSING
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return list(value)
-    return MISSING
-
-
-def _did_you_mean(name: str, known: Mapping[str, Setting]) -> str:
-    near = difflib.get_close_matches(name, known, 1, 0.7)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _shown(value: Any) -> str:
-    shown = "null" if value is None else repr(value)
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
-
-
-def _plain(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, list):
-        return f"[{', '.join(value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).partition("\n")[0]

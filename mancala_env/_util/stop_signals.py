@@ -43,13 +43,7 @@ def is_ignored(number: signal.Signals) -> bool:
 
 @contextmanager
 def handled(handlers: dict[signal.Signals, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
-    """Handle signals within a with statement.
-
-    Python handles signals in its main thread only; in any other thread this does nothing.
-
-    Args:
-        handlers: Handler of each signal.
-    """
+    """Handle signals within a with statement; outside the main thread, where Python cannot, do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

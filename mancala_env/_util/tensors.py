@@ -28,12 +28,7 @@ class InvalidTensors(MancalaError):
 
 
 def pack(tensors: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> bytes:
-    """Return the bytes of a safetensors file; equal arrays and texts give equal bytes.
-
-    Args:
-        tensors: Arrays by name, written as float32 in this order.
-        texts: Metadata of the header, by name.
-    """
+    """Return the bytes of a safetensors file of float32 arrays, in this order, and metadata texts."""
     header: dict[str, Any] = {_METADATA: dict(texts)}
     parts, at = [], 0
     for name, tensor in tensors.items():
@@ -61,11 +56,7 @@ def texts_of(path: str | Path) -> dict[str, str]:
 
 
 def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
-    """Return the arrays of a safetensors file, float32.
-
-    Args:
-        path: The file.
-        most: Maximum size of the numbers in bytes.
+    """Return the arrays of a safetensors file, float32, of at most `most` bytes together.
 
     Raises:
         InvalidTensors: If the file does not exist, is damaged, is too large, or holds another type.
@@ -76,14 +67,12 @@ def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
             content = file.read(numbers + most + 1)
         if len(content) > numbers + most:
             raise InvalidTensors(f"{path} must contain at most {most} bytes of numbers")
-        found = deserialize(content)
-        for name, part in found:
+        arrays = {}
+        for name, part in deserialize(content):
             if part["dtype"] != "F32":
                 raise InvalidTensors(f"{path}: {name!r} must be of type F32, not {part['dtype']!r}")
-        return {
-            name: np.frombuffer(part["data"], "<f4").astype(np.float32).reshape(part["shape"])
-            for name, part in found
-        }
+            arrays[name] = np.frombuffer(part["data"], "<f4").astype(np.float32).reshape(part["shape"])
+        return arrays
     except InvalidTensors:
         raise
     except (OSError, SafetensorError, ValueError) as error:  # ValueError: more axes than numpy supports
@@ -91,19 +80,14 @@ def unpack(path: str | Path, most: int) -> dict[str, np.ndarray]:
 
 
 def _check_header(path: str | Path) -> int:
-    """Return the byte offset of a file's numbers.
-
-    Raises:
-        InvalidTensors: If the file does not exist, or its header exceeds the limit.
-    """
+    """Return the byte offset of a file's numbers; raise InvalidTensors if its header is too large."""
     if not isfile(path):
         raise InvalidTensors(f"file {str(path)!r} does not exist")
     try:
         with Path(path).open("rb") as file:
-            length = file.read(_LENGTH)
+            size = int.from_bytes(file.read(_LENGTH), "little")
     except OSError as error:
         raise InvalidTensors(f"{path} cannot be read: {first_line(error)}") from error
-    size = int.from_bytes(length, "little")
-    if len(length) < _LENGTH or not 2 <= size <= _MOST_HEADER:
+    if size > _MOST_HEADER:
         raise InvalidTensors(f"{path} is not a safetensors file")
     return _LENGTH + size

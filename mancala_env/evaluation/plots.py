@@ -147,7 +147,7 @@ def draw_intervals(
         axes.errorbar(x, y, yerr=beyond, color=color, label=label, **style)
 
 
-def finish(axes: "Axes", title: str, limits: tuple[float, float] | None) -> None:
+def finish(axes: "Axes", title: str, limits: tuple[float, float | None] | None) -> None:
     """Add title, limits, grid and legend to a plot over environment steps."""
     from matplotlib.ticker import EngFormatter
 

@@ -40,14 +40,13 @@ class NetworkConfig:
     """Observation and size of a network. No field has a default, so checkpoints name them all."""
 
     observation: ObservationKind = setting(
-        "Observation: the board; the boards after each action (afterstates), two turns "
-        "(replies) or four (lines); lines with the boards between (leaves), or evaluated by the bundled "
-        "value network (values)"
+        "What the network sees: the board, or what each action leads to in one turn (afterstates), two "
+        "(replies) or four (lines, leaves, values); leaves has boards too, values a value network's values"
     )
     hidden: int = setting("Number of units in each hidden layer", low=1, high=4096)
     layers: int = setting("Number of hidden layers", low=1, high=16)
     seed_levels: int = setting(
-        "Number of thermometer-encoded flags per hole: at least 1 seed, at least 2, and so on",
+        "Number of flags that show the seeds of a hole: at least 1 seed, at least 2, and so on",
         low=0,
         high=255,
     )

@@ -1,6 +1,6 @@
 """The configuration of a run: its settings, and how command line and files are read.
 
-Every setting is a field below. This command generates configs/default.yaml from them:
+Every setting is a field below or in `config_groups`. This command generates configs/default.yaml from them:
 
     python -m tools.make_default_configs --write
 
@@ -10,13 +10,14 @@ The other files of configs/ override some settings, and the command line overrid
 import argparse
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 import yaml
 
 from mancala_env._util import plain_yaml
+from mancala_env._util.checks import did_you_mean
 from mancala_env._util.command_line import SUPPRESS, Parser, plain_error
 from mancala_env._util.settings import (
     InvalidSetting,
@@ -25,16 +26,24 @@ from mancala_env._util.settings import (
     check,
     flat,
     from_text,
-    in_words,
+    in_yaml,
     setting,
     settings_of,
 )
 from mancala_env.engine.episode import MAX_ROUNDS
 from mancala_env.engine.jit.threads import MOST_THREADS
 from mancala_env.errors import MancalaError
-from mancala_env.evaluation.openings import MAX_OPENING_TURNS
 from mancala_env.networks.policy import NetworkConfig
 from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.training.config_groups import (
+    MOST_STEPS_OF_AN_UPDATE,
+    DistillationConfig,
+    EvaluationConfig,
+    ExpertConfig,
+    PoolConfig,
+    PPOConfig,
+    SelfPlayConfig,
+)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -52,201 +61,21 @@ _MOST_BYTES = 1 << 16
 
 MAX_SEED = 2**31 - 1
 """The largest seed that all libraries accept."""
-# A rollout is in memory as a whole; a step with the observation `leaves` takes up to ten kilobytes.
-_MOST_STEPS_OF_AN_UPDATE = 2**24
 
+_OF_A_TEACHER = ["positions", "spec", "exploration", "temperature", "epochs", "batch_size", "learning_rate"]
 OLD_NAMES = {
     "turns": "environment_steps",
     "pool.promotion": "pool.gating",
     "pool.promotion_games": "pool.gating_games",
-    **{
-        f"teacher.{name}": f"distillation.{name}"
-        for name in (
-            "positions",
-            "spec",
-            "exploration",
-            "temperature",
-            "epochs",
-            "batch_size",
-            "learning_rate",
-        )
-    },
+    **{f"teacher.{name}": f"distillation.{name}" for name in _OF_A_TEACHER},
 }
 """New names of settings, by their names in files of earlier versions, which are still read."""
-
 
 _MOVED = "moved to training/benchmark/alphazero.py; mancala benchmark runs it"
 
 
 class InvalidConfig(MancalaError):
     """Values of a configuration that are out of range or contradict each other."""
-
-
-@dataclass(kw_only=True)
-class SelfPlayConfig:
-    """The games that the policy learns from."""
-
-    games: int = setting("Number of games played in parallel", 512, low=1, high=2**20)
-    opening_turns: int = setting(
-        "Uniformly random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
-    )
-    opening_share: float = setting(
-        "Fraction of self-play games that start with random turns; all pool games do", 0.9, low=0, high=1
-    )
-    reward: Literal["outcome", "margin"] = setting(
-        "Reward at the end of a game: outcome is +1, 0 or -1, margin is the lead divided by all seeds",
-        "outcome",
-    )
-
-
-@dataclass(kw_only=True)
-class PoolConfig:
-    """Games against a pool of opponents; only the learner's turns are environment steps there."""
-
-    share: float = setting("Fraction of games played against pool opponents", 0.0, low=0, high=1)
-    opponents: list[str] = setting(
-        "Agents that are always in the pool: specs, or paths of checkpoints", ["random", "greedy"]
-    )
-    snapshots: int = setting(
-        "Largest number of this run's checkpoints in the pool; the latest stay", 10, low=0, high=1000
-    )
-    gating: float = setting(
-        "Win rate against the latest snapshot that a checkpoint needs to join the pool; 0 for none",
-        0.55,
-        low=0,
-        high=1,
-    )
-    gating_games: int = setting(
-        "Number of games of the match that decides whether a checkpoint joins, half from each seat",
-        200,
-        low=2,
-        high=1_000_000,
-        is_even=True,
-    )
-    priority: float = setting(
-        "Exponent of opponent sampling: an opponent's probability is proportional to its recent win rate "
-        "raised to this; 0 for uniform",
-        1.0,
-        low=0,
-        high=100,
-    )
-
-
-@dataclass(kw_only=True)
-class DistillationConfig:
-    """Imitation of a search before self-play; see :mod:`mancala_env.training.distillation`."""
-
-    positions: int = setting(
-        "Number of positions that the expert labels; 0 for no distillation", 0, low=0, high=1_000_000_000
-    )
-    spec: str = setting(
-        "Expert agent: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it "
-        "cannot solve",
-        "minimax:8",
-    )
-    exploration: float = setting("Fraction of random turns in the expert's games", 0.25, low=0, high=1)
-    temperature: float = setting(
-        "Temperature of the Boltzmann targets, in seeds",
-        1.0,
-        low=0,
-    )
-    epochs: int = setting("Number of passes over the positions", 10, low=1, high=100_000)
-    batch_size: int = setting("Number of positions in a minibatch", 512, low=1, high=10_000_000)
-    learning_rate: float = setting("Initial learning rate of Adam; it falls linearly to 0", 0.002, low=0)
-    share: float = setting(
-        "Largest fraction of the run's minutes for distillation; it labels and trains less if time is short",
-        0.75,
-        above=0,
-        high=1,
-    )
-
-
-@dataclass(kw_only=True)
-class ExpertConfig:
-    """Search labels beside PPO; see :mod:`mancala_env.training.labels`."""
-
-    share: float = setting(
-        "Fraction of environment steps, chosen at random, that a search labels; 0 for none; ignored in a "
-        "file with --rounds above 1 and on Ray",
-        0.0,
-        low=0,
-        high=1,
-    )
-    spec: str = setting(
-        "Search agent: value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it "
-        "cannot solve",
-        "value+minimax:6",
-    )
-    temperature: float = setting(
-        "Temperature of the Boltzmann targets, in seeds",
-        1.0,
-        low=0,
-    )
-    search_share: float = setting(
-        "Weight of the search's value in the value's target; the rest is the outcome of the game",
-        0.7,
-        low=0,
-        high=1,
-    )
-    positions: int = setting(
-        "Number of labelled positions stored; the latest stay", 100_000, low=1, high=10_000_000
-    )
-    batch_size: int = setting(
-        "Number of labelled positions in a minibatch, beside each minibatch of PPO",
-        2048,
-        low=1,
-        high=10_000_000,
-    )
-    policy: float = setting("Weight of the policy's cross-entropy to the targets in the loss", 2.0, low=0)
-    value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
-
-
-@dataclass(kw_only=True)
-class PPOConfig:
-    """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO."""
-
-    steps: int = setting("Environment steps per game in a rollout", 32, low=1, high=65_536)
-    batch_size: int = setting(
-        "Number of environment steps in a minibatch", 4096, low=2, high=_MOST_STEPS_OF_AN_UPDATE
-    )
-    epochs: int = setting("Number of passes over a rollout", 3, low=1, high=10_000)
-    learning_rate: float = setting("Initial learning rate of Adam", 0.001, low=0)
-    final_learning_rate: float = setting("Final learning rate; it falls linearly", 0.0001, low=0)
-    gamma: float = setting("Discount factor per step; 1 for no discount", 1.0, low=0, high=1)
-    gae_lambda: float = setting(
-        "Lambda of generalised advantage estimation: 0 uses the next value, 1 the outcome alone",
-        0.9,
-        low=0,
-        high=1,
-    )
-    clip_range: float = setting("Clip range of the probability ratio in PPO's loss", 0.2, above=0)
-    entropy: float = setting("Weight of the entropy bonus in the loss", 0.01, low=0)
-    value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
-    max_grad_norm: float = setting("Largest norm of a gradient; longer ones are clipped", 0.5, above=0)
-
-
-@dataclass(kw_only=True)
-class EvaluationConfig:
-    """Evaluation of the agent, at every checkpoint and at the end."""
-
-    opponents: list[str] = setting("Specs of the opponents", ["random", "greedy"])
-    games: int = setting(
-        "Games against each opponent at the end, half from each seat",
-        1000,
-        low=2,
-        high=10_000_000,
-        is_even=True,
-    )
-    checkpoint_games: int = setting(
-        "Games against each opponent at a checkpoint, and between checkpoints; 0 for none",
-        200,
-        low=0,
-        high=10_000_000,
-        is_even=True,
-    )
-    opening_turns: int = setting(
-        "Uniformly random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
-    )
 
 
 @dataclass(kw_only=True)
@@ -257,36 +86,35 @@ class TrainConfig:
     `environment_steps` as the only limit and, if there is a pool, `checkpoint_steps`.
     """
 
-    ruleset: str = setting("Ruleset name", "layli_goobalay")
+    ruleset: str = setting("Name of the ruleset", "layli_goobalay")
     rounds: int | Literal["match"] = setting(
-        "Largest number of rounds in an episode, or match for a whole match", 1, low=1, high=MAX_ROUNDS
+        "Maximum number of rounds in an episode, or match for a whole match", 1, low=1, high=MAX_ROUNDS
     )
-    name: str | None = setting("Name of the run's folder; null for the name of the configuration file", None)
-    folder: str = setting("Folder that holds the folders of runs", "runs")
+    name: str | None = setting("Name of the run's folder; null for the name of the configuration", None)
+    folder: str = setting("Folder in which the run's folder is created", "runs")
     seed: int = setting("Random seed", 1, low=0, high=MAX_SEED)
     environment_steps: int | None = setting(
         "Number of environment steps to train for; null for no limit", None, low=1
     )
     minutes: float | None = setting(
-        "Minutes to train for, without evaluation; null for no limit; the first limit reached ends the run",
+        "Minutes to train for, evaluation excluded; null for no limit. The first limit reached ends the run",
         10.0,
         above=0,
     )
     clock: Literal["wall", "cpu"] = setting(
-        "What minutes measure: wall time, or CPU time of this process on all cores",
-        "wall",
+        "Time that minutes count: wall time, or CPU time of this process, added up over cores", "wall"
     )
     checkpoint_minutes: float = setting("Minutes between checkpoints", 1.0, low=0)
     checkpoint_steps: int | None = setting(
-        "Environment steps between checkpoints; null to use checkpoint_minutes", None, low=1
+        "Number of environment steps between checkpoints; null to use checkpoint_minutes", None, low=1
     )
     threads: int = setting(
-        "CPU threads of torch and of the engine; 0 for every core; small networks gain little from a second",
+        "Number of CPU threads of torch and of the engine; 0 for all cores. Small networks need only 1",
         1,
         low=0,
         high=MOST_THREADS,
     )
-    device: str = setting("Device of the network: cpu, cuda, or auto for a GPU if there is one", "auto")
+    device: str = setting("Device of the network: cpu, cuda, or auto for a GPU if available", "auto")
     wandb: str | None = setting("Weights & Biases project to log to; null for none", None)
     network: NetworkConfig = field(
         default=NetworkConfig(observation="replies", hidden=64, layers=2, seed_levels=10)
@@ -354,9 +182,9 @@ class TrainConfig:
             self.name in ("", "..") or Path(self.name).name != self.name or not self.name.isprintable()
         ):
             raise InvalidConfig(f"name must be that of a folder, without a path, not {self.name!r}")
-        if self.ppo.steps * self.selfplay.games > _MOST_STEPS_OF_AN_UPDATE:
+        if self.ppo.steps * self.selfplay.games > MOST_STEPS_OF_AN_UPDATE:
             raise InvalidConfig(
-                f"ppo.steps times selfplay.games must be at most {_MOST_STEPS_OF_AN_UPDATE:,}, which are all "
+                f"ppo.steps times selfplay.games must be at most {MOST_STEPS_OF_AN_UPDATE:,}, which are all "
                 f"in memory at once, not {self.ppo.steps:,} times {self.selfplay.games:,}"
             )
         if self.ppo.steps * self.selfplay.games == 1:
@@ -366,13 +194,13 @@ class TrainConfig:
             )
         if self.expert.share and self.expert.search_share and self.rounds != 1:
             raise InvalidConfig(
-                "a search knows what a round is worth and not what a match is, so expert.search_share must "
-                f"be 0 where rounds is {self.rounds}, not {self.expert.search_share:g}"
+                "a search values a round, not a match, so expert.search_share must be 0 if rounds is "
+                f"{self.rounds}, not {self.expert.search_share:g}"
             )
         if self.pool.share and not self.pool.opponents:
             raise InvalidConfig(
-                "pool.share is above 0, so pool.opponents must name at least one agent, such as random; "
-                "snapshots join it when there are some"
+                "pool.share is above 0, so pool.opponents must name at least one agent, such as random, "
+                f"not {self.pool.opponents}"
             )
 
 
@@ -423,7 +251,7 @@ def read_command(
         SystemExit: The arguments contain `--help`.
     """
     known = {each.name: each for each in settings_of(kind)}
-    options = _parser(kind, known, program).parse_args(arguments)
+    options = _parser(known, program).parse_args(arguments)
     files, values = [Path(file) for file in options.config], {}
     resumed = _resumed_folder(options)
     if resumed is not None:
@@ -437,15 +265,17 @@ def read_command(
         else:
             raise _no_configuration(options.configuration)
     for file in files:
-        values |= _known_settings(file, read_file(file, kind), known)
-    asked = {name: _setting_value(known[name], text) for name, text in vars(options).items() if name in known}
+        values |= read_file(file, kind)
+    asked = {}
+    for name, text in vars(options).items():
+        if name in known:
+            if not text.strip():
+                raise InvalidConfig(f"{name} must be {known[name].valid_values}, not {text!r}")
+            asked[name] = from_text(known[name], text)
     values |= kind.implied_settings(values | asked, asked) | asked
     if values.get("name") is None:
         values["name"] = files[-1].stem if files else values.get("ruleset", kind.ruleset)
-    try:
-        return Command(build(kind, values), resumed, tuple(options.callbacks))
-    except InvalidSetting as error:
-        raise InvalidConfig(str(error)) from error
+    return Command(_build(kind, values), resumed, tuple(options.callbacks))
 
 
 def _resumed_folder(options: argparse.Namespace) -> Path | None:
@@ -462,7 +292,7 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
         )
     folder = Path(options.resume)
     if not (folder / CONFIG_FILE).is_file():
-        raise InvalidConfig(f"--resume {folder}: it has no {CONFIG_FILE}, so it is not the folder of a run")
+        raise InvalidConfig(f"--resume {folder}: {CONFIG_FILE} is missing, so it is not the folder of a run")
     excluded = next((name for name in ("name", "folder") if name in vars(options)), None)
     if excluded is not None:
         raise InvalidConfig(
@@ -471,66 +301,39 @@ def _resumed_folder(options: argparse.Namespace) -> Path | None:
     return folder
 
 
-def _known_settings(file: Path, found: dict[str, Any], known: Mapping[str, Setting]) -> dict[str, Any]:
-    """Return the settings that a file has, without empty groups.
-
-    Raises:
-        InvalidConfig: A setting is unknown.
-    """
-    groups = {name.partition(".")[0] for name in known if "." in name}
-    found = {name: value for name, value in found.items() if value is not None or name not in groups}
-    unknown = next((name for name in found if name not in known), None)
-    if unknown in groups:
-        example = next(name for name in known if name.startswith(f"{unknown}."))
-        raise InvalidConfig(
-            f"{file}: {unknown} must be a group of settings, such as {example}, not {found[unknown]!r}"
-        )
-    if unknown is not None:
-        near = difflib.get_close_matches(unknown, known, 1, 0.6)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InvalidConfig(f"{file}: there is no setting {unknown}{hint}")
-    return found
-
-
-def _setting_value(each: Setting, text: str) -> Any:
-    """Return the value of a setting on the command line.
-
-    Raises:
-        InvalidConfig: It is empty.
-    """
-    if not text.strip():
-        raise InvalidConfig(f"{each.name} must be {in_words(each)}, not {text!r}")
-    return from_text(each, text)
-
-
 def read_file(path: Path, kind: type[TrainConfig] = TrainConfig) -> dict[str, Any]:
-    """Return the settings of a file by dotted name; old names are replaced, unknown ones stay text.
+    """Return the settings of a file by dotted name; old names are replaced.
 
     Args:
         path: The file.
         kind: The class of the configuration.
 
     Raises:
-        InvalidConfig: The file cannot be read, or has no settings.
+        InvalidConfig: The file cannot be read, does not hold settings, or has an unknown one.
     """
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
         if len(text) > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
-        content = plain_yaml.read(text.decode())
+        content = plain_yaml.read(text.decode()) or {}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InvalidConfig(f"the configuration {path} cannot be read: {error}") from error
-    if not isinstance(content or {}, Mapping):
+    if not isinstance(content, Mapping):
         raise InvalidConfig(f"the configuration {path} must hold settings, such as ruleset: leyla")
     known = {each.name: each for each in settings_of(kind)}
-    found = with_new_names(content or {})
-    if found.get("algorithm") == "alphazero":
-        raise InvalidConfig(f"{path}: algorithm alphazero {_MOVED}")
-    return {
-        name: from_text(known[name], value) if name in known and isinstance(value, str) else value
-        for name, value in found.items()
-    }
+    groups = {name.partition(".")[0] for name in known if "." in name}
+    found = {}
+    for name, value in with_new_names(content).items():
+        if (name, value) == ("algorithm", "alphazero"):
+            raise InvalidConfig(f"{path}: algorithm alphazero {_MOVED}")
+        if name in known:
+            found[name] = from_text(known[name], value) if isinstance(value, str) else value
+        elif name not in groups:
+            raise InvalidConfig(f"{path}: unknown setting {name}{did_you_mean(name, known)}")
+        elif value is not None:
+            raise InvalidConfig(f"{path}: {name} must be a group of settings, not {value!r}")
+    return found
 
 
 def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
@@ -540,8 +343,12 @@ def read_settings(plain: Mapping[str, Any]) -> TrainConfig:
         InvalidConfig: A value is invalid.
     """
     known = {each.name for each in settings_of(TrainConfig)}
+    return _build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
+
+
+def _build(kind: type[Config], values: Mapping[str, Any]) -> Config:
     try:
-        return build(TrainConfig, {k: v for k, v in with_new_names(plain).items() if k in known})
+        return build(kind, values)
     except InvalidSetting as error:
         raise InvalidConfig(str(error)) from error
 
@@ -576,7 +383,7 @@ class _Parser(Parser):
         return super().unknown(word)
 
 
-def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str) -> Parser:
+def _parser(known: Mapping[str, Setting], program: str) -> Parser:
     parser = _Parser(
         prog=program,
         usage=f"{program} [NAME] [--config FILE] [--resume FOLDER] [--SETTING VALUE ...]",
@@ -591,7 +398,7 @@ def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str)
         metavar="FILE",
         action="append",
         default=[],
-        help="path of a configuration file; repeatable, later files override earlier ones",
+        help="configuration file; repeat it for several files, of which later ones override earlier ones",
     )
     parser.add_argument(
         "--resume", metavar="FOLDER", default=None, help="folder of a run to resume, such as runs/first"
@@ -601,28 +408,20 @@ def _parser(kind: type[TrainConfig], known: Mapping[str, Setting], program: str)
         metavar="MODULE:CLASS",
         nargs="+",
         default=[],
-        help="your Stable-Baselines3 callbacks, created without arguments; only options can name them",
+        help="your Stable-Baselines3 callbacks, created without arguments; a file cannot name them",
     )
     sections: dict[str, Any] = {"": parser.add_argument_group("settings of a run")}
-    hints = {name.rpartition(".")[0]: name for name in known}
-    for parent in hints:
-        if parent:
-            sections[parent] = parser.add_argument_group(parent)
     for name, each in known.items():
-        default = "" if each.default is MISSING else f" (default: {_in_yaml(each.default)})"
-        text = f"{each.meaning.text}; {in_words(each)}{default}".replace("%", "%%")
-        sections[name.rpartition(".")[0]].add_argument(
-            f"--{name}", dest=name, metavar=name.rpartition(".")[2].upper(), help=text
-        )
+        group, _, last = name.rpartition(".")
+        if group not in sections:
+            sections[group] = parser.add_argument_group(group)
+        text = f"{each.description} (default: {in_yaml(each.default)})".replace("%", "%%")
+        sections[group].add_argument(f"--{name}", dest=name, metavar=last.upper(), help=text)
     return parser
 
 
 def _no_configuration(name: str) -> InvalidConfig:
     there = sorted({path.stem for path in CONFIGS.glob("*.yaml")} - {"default", "rllib"} | set(names()))
     near = [each for each in there if each.startswith(name)] or difflib.get_close_matches(name, there)
-    said = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(there)}"
+    said = f"did you mean {' or '.join(near)}?" if near else f"known ones: {', '.join(there)}"
     return InvalidConfig(f"there is no configuration or ruleset {name!r}; {said}; a file is --config FILE")
-
-
-def _in_yaml(value: Any) -> str:
-    return yaml.safe_dump(value, default_flow_style=True).partition("\n")[0]

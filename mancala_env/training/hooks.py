@@ -31,7 +31,7 @@ from mancala_env.training.schedule import CheckpointTimes, Clock
 from mancala_env.training.selfplay_metrics import figures
 
 A_CALLBACK = "a callback"
-"""The reason that a run has for its end if a callback ended it."""
+"""The reason of a run that a callback ended."""
 
 
 class TrainingRun:
@@ -80,12 +80,12 @@ class TrainingRun:
         self.stopped_by = self.stopped_by or reason
 
     def is_over(self) -> bool:
-        """Tell whether the run is at its limit or was stopped."""
+        """Return whether the run is at its limit or was stopped."""
         return self.stopped_by is not None or self.clock.part_done(self.model.num_timesteps) >= 1
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock and preserve torch's random state, around what is not training."""
+        """Pause the clock and restore torch's random state afterwards, in a with statement."""
         device = self.model.device
         with self.clock.pause(), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield
@@ -96,22 +96,13 @@ class TrainingRun:
         self.model.save_replay(self.folder.path)
         return self.last_checkpoint
 
-    def save_if_finite(self) -> None:
-        """Save a checkpoint, unless a weight is not finite."""
-        if all(torch.isfinite(weights).all() for weights in self.model.policy.parameters()):
-            self.save()
-
 
 Hook = Callable[[TrainingRun], object]
 """Called with the run before each rollout, and once after the last."""
 
 
 def check_weights(run: TrainingRun) -> None:
-    """Check that every weight is a finite number.
-
-    Raises:
-        NotFinite: A weight is not.
-    """
+    """Raise NotFinite if a weight is not a finite number."""
     for name, weights in run.model.policy.named_parameters():
         if not torch.isfinite(weights).all():
             raise NotFinite(f"weight {name} is not finite")
@@ -129,7 +120,7 @@ class LogMetrics:
         steps, seconds = model.num_timesteps, run.clock.seconds
         first_steps, first_seconds = self._start = self._start or (steps, seconds)
         message = f"{steps:,} environment steps learned from"
-        if steps > first_steps:  # there is no speed before the first update
+        if steps > first_steps:  # the first update has no speed yet
             rate = (steps - first_steps) / max(1e-9, seconds - first_seconds)
             logger.record("time/environment_steps_per_second", rate)
             message += f", {rate:,.0f}/s"
@@ -230,6 +221,5 @@ def _load_callback(name: str) -> BaseCallback:
     try:
         return kind()  # type: ignore[call-arg]
     except TypeError as error:
-        raise InvalidConfig(
-            f"--callbacks {name}: it cannot be created without arguments ({error})"
-        ) from error
+        problem = f"it cannot be created without arguments ({error})"
+        raise InvalidConfig(f"--callbacks {name}: {problem}") from error

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 import uuid
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
         RunFolderError: A file cannot be written.
         InvalidConfig: The configuration needs Weights & Biases, which is not installed.
     """
+    check_logs(config)
     writers: list[KVWriter] = [Events(folder.path), JsonLines(folder.path / METRICS)]
     if config.wandb is not None:
         writers.append(WeightsAndBiases(config, folder))
@@ -34,20 +36,12 @@ def logger_of(config: TrainConfig, folder: RunFolder) -> Logger:
 
 def check_logs(config: TrainConfig) -> None:
     """Raise InvalidConfig if the configuration needs Weights & Biases, which is not installed."""
-    if config.wandb is not None:
-        _wandb()
-
-
-def _wandb() -> Any:
-    try:
-        import wandb  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise InvalidConfig("wandb needs Weights & Biases: pip install wandb") from error
-    return wandb
+    if config.wandb is not None and not find_spec("wandb"):
+        raise InvalidConfig("wandb needs Weights & Biases: pip install wandb")
 
 
 class _Log(KVWriter):
-    """A file that the metrics of each update are appended to."""
+    """A file that metrics are appended to; raises RunFolderError if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,11 +70,7 @@ class JsonLines(_Log):
     """Appends the metrics of each update to a file, one JSON object a line."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; a partial line of a killed process is removed.
-
-        Raises:
-            RunFolderError: The file cannot be written.
-        """
+        """Open the file; a partial line of a killed process is removed."""
         super().__init__(path)
         if path.is_file():
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
@@ -93,17 +83,13 @@ class JsonLines(_Log):
 class Events(_Log):
     """Appends the metrics of each update to a file that TensorBoard reads.
 
-    TensorBoard's own writer runs in a thread, so it does not report a full disk.
+    TensorBoard's own writer runs in a thread and does not report a full disk.
     """
 
     _number = itertools.count()
 
     def __init__(self, folder: Path) -> None:
-        """Create a new file in a folder.
-
-        Raises:
-            RunFolderError: The file cannot be written.
-        """
+        """Create a new file in a folder."""
         name = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(self._number)}"
         super().__init__(folder / f"events.out.tfevents.{name}")
         self._add_event(file_version="brain.Event:2")
@@ -132,13 +118,10 @@ class WeightsAndBiases(KVWriter):
     """
 
     def __init__(self, config: TrainConfig, folder: RunFolder) -> None:
-        """Start or resume the Weights & Biases run.
+        """Start or resume the Weights & Biases run."""
+        import wandb  # pyright: ignore[reportMissingImports]
 
-        Raises:
-            InvalidConfig: Weights & Biases is not installed.
-            RunFolderError: Its id cannot be written to the run's folder.
-        """
-        wandb, kept = _wandb(), folder.path / "wandb.json"
+        kept = folder.path / "wandb.json"
         number = json.loads(kept.read_text())["id"] if kept.is_file() else uuid.uuid4().hex[:8]
         write_atomically(kept, json.dumps({"id": number}).encode())
         self._run = wandb.init(

@@ -3,7 +3,7 @@
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -13,34 +13,23 @@ class RunProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
         self._last_line = time.monotonic()
-        if console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=None),
-                TimeRemainingColumn(),
-                console=console,
-                transient=True,
-            )
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeRemainingColumn())
+        is_hidden = not console.is_terminal
+        self._bar = Progress(*columns, console=console, transient=True, disable=is_hidden)
+        self._task = self._bar.add_task("training", total=1.0)
 
     def __enter__(self) -> "RunProgress":
-        if self._bar is not None:
-            self._bar.start()
-            if self._task is None:
-                self._task = self._bar.add_task("training", total=1.0)
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
 
     def update(self, part_done: float, text: str) -> None:
         """Show the part that is done, 0 to 1, and a text."""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=part_done, description=text)
-        elif time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
+        self._bar.update(self._task, completed=part_done, description=text)
+        if self._bar.disable and time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             self.say(f"{part_done:4.0%}  {text}")
 

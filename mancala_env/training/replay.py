@@ -1,7 +1,7 @@
 """A replay of positions that a search labelled.
 
-The value's target mixes the search's value with the outcome of the game. So a position waits until its game
-is over, and becomes an example then. Values are from the view of the player to move.
+The value's target mixes the search's value with the outcome of the game. So a position becomes an example
+when its game is over. Values are from the view of the player to move.
 
 Symbols: N positions, A actions, T steps of a rollout, B games.
 """
@@ -26,6 +26,7 @@ from mancala_env.training.run_folder import RunFolderError, write_atomically
 REPLAY_FILE = "replay.npz"
 # A file up to this size is read even if the replay is smaller now.
 _ALWAYS_READ = 1 << 26
+_HEADERS = 1 << 12
 # Probabilities sum to 1 within this tolerance.
 _ROUNDING = 1e-3
 
@@ -91,15 +92,13 @@ class Replay:
             search_share: Weight of the search's value in the value's target; the rest is the outcome.
             seed: Random seed of the samples.
         """
-        self._observer = observer
-        self._rounds: Rounds = rounds
+        self._observer, self._rounds = observer, rounds
         self._most, self._search_share = most, search_share
         self._draw = np.random.default_rng(seed)
-        num_actions = observer.num_actions
         self._games = np.empty((most, NUM_COLUMNS), np.uint64)
         self._observations = observer.empty(most)
-        self._is_legal = np.empty((most, num_actions), np.bool_)
-        self._targets = np.empty((most, num_actions), np.float32)
+        self._is_legal = np.empty((most, observer.num_actions), np.bool_)
+        self._targets = np.empty((most, observer.num_actions), np.float32)
         self._values = np.empty(most, np.float32)
         self._added = 0
         self._waiting: list[tuple[Searched, np.ndarray]] = []
@@ -138,10 +137,8 @@ class Replay:
             self._waiting = [(Searched.joined(list(parts)), np.concatenate(of))]
 
     def _remember(self, searched: Searched, end: np.ndarray) -> None:
-        is_south = searched.games[:, PLAYER_COLUMN] == SOUTH
-        outcomes = np.where(is_south, end, -end)
-        values = self._search_share * searched.values + (1 - self._search_share) * outcomes
-        self._put(searched, values)
+        outcomes = np.where(searched.games[:, PLAYER_COLUMN] == SOUTH, end, -end)
+        self._put(searched, self._search_share * searched.values + (1 - self._search_share) * outcomes)
 
     def _put(self, searched: Searched, values: np.ndarray) -> None:
         kept = slice(max(0, len(values) - self._most), None)
@@ -180,38 +177,34 @@ class Replay:
         """
         if not path.exists():
             return
-        wanted = {
-            "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
-            "targets": ArrayFormat("float32", (None, self._observer.num_actions)),
-            "values": ArrayFormat("float32", (None,)),
-        }
         try:
-            found = read_arrays(path, wanted, most=max(self._num_bytes, _ALWAYS_READ))
-            games, targets, values = (found[name] for name in wanted)
-            if not len(games) == len(targets) == len(values):
-                raise InvalidArchive(f"{len(games)} games, {len(targets)} targets and {len(values)} values")
-            if not (np.isfinite(values).all() and (np.abs(values) <= 1 + _ROUNDING).all()):
-                raise InvalidArchive("a value is not from -1 to 1")
-            if not len(games):
-                return
-            games = check_running(self._observer.ruleset, self._rounds, games)
-            observations = self._observer.empty(len(games))
-            is_legal = np.empty((len(games), self._observer.num_actions), np.bool_)
-            self._observer.write(games, observations, is_legal, num_threads=1)
-            are_chances = (targets >= 0) & (is_legal | (targets == 0))
-            if not (are_chances.all() and (np.abs(targets.sum(axis=1) - 1) <= _ROUNDING).all()):
-                raise InvalidArchive("a target is no distribution over legal actions")
+            searched = self._read(path)
         except (MancalaError, OSError) as error:
             raise RunFolderError(
                 f"{path} cannot be read ({error}); delete it to resume without it"
             ) from error
         # Files of earlier versions contain boards that are held out for evaluation.
-        is_learned = rows_to_learn(self._observer.ruleset, games)
-        kept = Searched(games, observations, is_legal, targets, values).select(is_learned)
-        self._put(kept, values[is_learned])
+        kept = searched.select(rows_to_learn(self._observer.ruleset, searched.games))
+        self._put(kept, kept.values)
 
-    @property
-    def _num_bytes(self) -> int:
-        """Largest size of a file in bytes, with its headers."""
-        rows = (self._games, self._targets, self._values)
-        return sum(each[:1].nbytes for each in rows) * self._most + (1 << 12)
+    def _read(self, path: Path) -> Searched:
+        wanted = {
+            "games": ArrayFormat("uint64", (None, NUM_COLUMNS)),
+            "targets": ArrayFormat("float32", (None, self._observer.num_actions)),
+            "values": ArrayFormat("float32", (None,)),
+        }
+        most = self._games.nbytes + self._targets.nbytes + self._values.nbytes + _HEADERS
+        found = read_arrays(path, wanted, most=max(most, _ALWAYS_READ))
+        games, targets, values = (found[name] for name in wanted)
+        if not len(games) == len(targets) == len(values):
+            raise InvalidArchive(f"{len(games)} games, {len(targets)} targets and {len(values)} values")
+        if not (np.abs(values) <= 1 + _ROUNDING).all():
+            raise InvalidArchive("a value is not from -1 to 1")
+        games = check_running(self._observer.ruleset, self._rounds, games)
+        observations = self._observer.empty(len(games))
+        is_legal = np.empty((len(games), self._observer.num_actions), np.bool_)
+        self._observer.write(games, observations, is_legal, num_threads=1)
+        are_chances = (targets >= 0) & (is_legal | (targets == 0))
+        if not (are_chances.all() and (np.abs(targets.sum(axis=1) - 1) <= _ROUNDING).all()):
+            raise InvalidArchive("a target is not a probability distribution over legal actions")
+        return Searched(games, observations, is_legal, targets, values)

@@ -22,13 +22,13 @@ from rich.console import Console
 from stable_baselines3.common.callbacks import BaseCallback
 
 from mancala_env import agents, observations
+from mancala_env._util.archives import first_line
 from mancala_env._util.command_line import in_one_line
 from mancala_env._util.settings import flat
 from mancala_env._util.stop_signals import STOP_SIGNALS, handled, is_ignored
 from mancala_env.engine.jit.threads import default_num_threads
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import InvalidCheckpoint, read_identity
-from mancala_env.rulesets import Ruleset
 from mancala_env.training.config import (
     CONFIG_FILE,
     InvalidConfig,
@@ -39,7 +39,14 @@ from mancala_env.training.config import (
 )
 from mancala_env.training.distillation import distill, is_distillation_ahead
 from mancala_env.training.expert_labels import expert
-from mancala_env.training.hooks import Hook, TrainingRun, call_callbacks, load_callbacks, measure
+from mancala_env.training.hooks import (
+    Hook,
+    TrainingRun,
+    call_callbacks,
+    check_weights,
+    load_callbacks,
+    measure,
+)
 from mancala_env.training.labels import SearchLabels
 from mancala_env.training.loggers import check_logs, logger_of
 from mancala_env.training.parameter_names import STABLE_BASELINES3, renamed
@@ -48,9 +55,9 @@ from mancala_env.training.pool import SnapshotPool
 from mancala_env.training.ppo import SelfPlayPPO
 from mancala_env.training.progress_bar import RunProgress
 from mancala_env.training.rollout import SelfPlayBuffer, SelfPlayEnv
-from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, write_atomically
+from mancala_env.training.run_folder import FINAL, RunFolder, RunFolderError, identity_of, write_atomically
 from mancala_env.training.run_report import report
-from mancala_env.training.schedule import Clock, LearningRate, Rates
+from mancala_env.training.schedule import Clock, LearningRate
 from mancala_env.training.training_state import read_learned
 
 # Settings that may change when a run is resumed.
@@ -67,46 +74,31 @@ def check_same_run(config: TrainConfig, checkpoint: Path) -> None:
     Raises:
         InvalidConfig: They differ; the message has both values.
     """
-    identity = read_identity(checkpoint)
-    network = asdict(identity.network)
-    for key, theirs, ours in (
-        ("ruleset", identity.ruleset, config.game),
-        ("rounds", identity.rounds, config.rounds),
-        *((f"network.{name}", network[name], ours) for name, ours in asdict(config.network).items()),
-        (
-            "version of the observation",
-            identity.observation_version,
-            observations.version(config.network.observation, config.game),
-        ),
-    ):
-        if theirs != ours:
-            if isinstance(theirs, Ruleset) and isinstance(ours, Ruleset) and theirs.name != ours.name:
-                theirs, ours = theirs.name, ours.name
+    theirs, ours = (flat(asdict(each)) for each in (read_identity(checkpoint), identity_of(config, 0)))
+    for key, value in ours.items():
+        is_compared = key in ("rounds", "observation_version") or key.startswith(("ruleset.", "network."))
+        if is_compared and theirs[key] != value:
             raise InvalidConfig(
-                f"cannot resume from {checkpoint}: its {key} is {theirs}, the configuration's is {ours}"
+                f"cannot resume from {checkpoint}: its {key} is {theirs[key]}, the configuration's is {value}"
             )
 
 
 def check_device(config: TrainConfig) -> None:
-    """Check that torch can use the device; Stable-Baselines3 would silently use the CPU instead.
-
-    Raises:
-        InvalidConfig: It cannot.
-    """
+    """Raise InvalidConfig unless torch can use the device; Stable-Baselines3 would silently use the CPU."""
     if config.device != "auto":
         try:
             torch.zeros(1, device=config.device)
         except Exception as error:  # each backend of torch has its own
             raise InvalidConfig(
                 f"device must be auto, cpu, or a GPU that torch can use, such as cuda, not {config.device!r} "
-                f"({str(error).partition(chr(10))[0]})"
+                f"({first_line(error)})"
             ) from error
 
 
 def check_agents(config: TrainConfig, resumed: Path | None = None) -> None:
     """Create every agent that the configuration names, so that errors appear before training.
 
-    The observation must exist for the ruleset, too. A resumed folder may come from somebody else, so its
+    The observation must exist for the ruleset, too. A resumed folder may be from an untrusted source, so its
     configuration must not name agents that run Python files.
 
     Args:
@@ -163,9 +155,8 @@ def make_model(config: TrainConfig, env: SelfPlayEnv, checkpoint: Path | None = 
         RunFolderError: The run cannot be resumed from the checkpoint; no code in it has been run.
     """
     steps = read_identity(checkpoint).environment_steps if checkpoint else 0
-    kind: type[SelfPlayPPO] = SelfPlayPPO
     settings: dict[str, Any] = renamed(config.ppo, STABLE_BASELINES3)
-    model = kind(
+    model = SelfPlayPPO(
         SelfPlayPolicy,
         env,
         learning_rate=LearningRate.of(config.ppo),
@@ -195,29 +186,20 @@ def _load_checkpoint(model: SelfPlayPPO, config: TrainConfig, checkpoint: Path, 
         ) from error
     model.count_from(steps, learned.progress.updates)
     model.clock = Clock(config, learned.progress.seconds)
-    model.learning_rate = LearningRate.going_on(
-        config.ppo,
-        rates_before(checkpoint, config.ppo),
-        learned.learning_rate,
-        model.clock.part_done(steps),
-    )
+    before = config.ppo
+    with suppress(MancalaError):  # a checkpoint whose configuration is invalid
+        before = read_settings(read_identity(checkpoint).config).ppo
+    done = model.clock.part_done(steps)
+    model.learning_rate = LearningRate.going_on(config.ppo, before, learned.learning_rate, done)
     model._setup_lr_schedule()
-
-
-def rates_before(checkpoint: Path, now: Rates) -> Rates:
-    """Return the learning rates that a checkpoint was trained with; `now` if it does not have any."""
-    try:
-        return read_settings(read_identity(checkpoint).config).ppo
-    except MancalaError:
-        return now
 
 
 def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) -> Path:
     """Return the newest intact checkpoint of a run, and print which ones are damaged.
 
     Raises:
-        RunFolderError: There is none.
-        InvalidConfig: It has another network or game than the configuration.
+        RunFolderError: The run has no intact checkpoint.
+        InvalidConfig: The network or the game of the checkpoint is not the configuration's.
     """
     saved, faults = folder.examine()
     if not saved:
@@ -231,7 +213,7 @@ def newest_checkpoint(config: TrainConfig, folder: RunFolder, console: Console) 
 
 
 def resume_message(config: TrainConfig, checkpoint: Path, environment_steps: int, clock: Clock) -> str:
-    """Say where a run resumes, and whether it is at its end already."""
+    """Return the message of a resumed run: where it resumes, and whether it is at its end already."""
     line = f"Resuming from {checkpoint} after {environment_steps:,} environment steps."
     if clock.part_done(environment_steps) >= 1:
         line += f" Its end of {config.limit_in_words} is reached: set a later one to train on."
@@ -372,13 +354,14 @@ def save_on_error(run: TrainingRun) -> Iterator[None]:
             f"{run.last_checkpoint or 'none'}; try a lower ppo.learning_rate"
         ) from error
     except Exception:
-        with suppress(RunFolderError):
-            run.save_if_finite()
+        with suppress(RunFolderError, NotFinite):
+            check_weights(run)
+            run.save()
         raise
 
 
 def train_or_resume(config: TrainConfig, console: Console) -> tuple[RunFolder, Path, str | None]:
-    """Train in the folder of the configuration's name, resuming a run of that name if there is one.
+    """Train in the folder of the configuration's name; a run that exists there is resumed.
 
     Returns:
         The run's folder, and what :func:`train` returns.

@@ -15,13 +15,13 @@ runs/NAME/
 """
 
 import filecmp
+import itertools
 import json
 import os
 import platform
 import subprocess
 import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -30,7 +30,8 @@ from io import BytesIO
 from pathlib import Path
 
 from mancala_env import observations
-from mancala_env._util.files import written_whole
+from mancala_env._util.archives import InvalidArchive, first_line, opened
+from mancala_env._util.files import write_whole
 from mancala_env.errors import MancalaError
 from mancala_env.networks.checkpoint import IDENTITY_MEMBER, Identity, InvalidCheckpoint, read_identity
 from mancala_env.training.config import CONFIG_FILE, TrainConfig
@@ -85,25 +86,21 @@ class RunFolder:
         Raises:
             RunFolderError: The folder cannot be created.
         """
-        number = 1
-        while True:
+        for number in itertools.count(1):
             name = str(config.name) if number == 1 else f"{config.name}-{number}"
-            path = Path(config.folder) / name
+            folder = cls(Path(config.folder, name))
             try:
-                path.mkdir(parents=True)
+                folder.path.mkdir(parents=True)
+                folder.checkpoints.mkdir()
                 break
             except FileExistsError:
-                number += 1
-            except OSError as error:
-                raise RunFolderError(f"cannot make the folder {path} of the run: {error.strerror}") from error
-            except ValueError as error:  # a null character
-                raise RunFolderError(f"cannot make the folder {str(path)!r} of the run: {error}") from error
-        folder = cls(path)
-        try:
-            folder.checkpoints.mkdir()
-        except OSError as error:
-            raise RunFolderError(f"cannot make the folder {folder.checkpoints}: {error.strerror}") from error
-        write_atomically(path / CONFIG_FILE, config.to_yaml().encode())
+                continue
+            except (OSError, ValueError) as error:  # ValueError: a null character
+                why = getattr(error, "strerror", None) or error
+                raise RunFolderError(
+                    f"cannot make the folder {str(folder.path)!r} of the run: {why}"
+                ) from error
+        write_atomically(folder.path / CONFIG_FILE, config.to_yaml().encode())
         return folder
 
     @contextmanager
@@ -148,7 +145,7 @@ class RunFolder:
         try:
             starts = list(json.loads(path.read_text())) if path.exists() else []
         except (ValueError, TypeError, RecursionError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}); delete it to go on") from error
+            raise RunFolderError(f"{path} cannot be read ({error}); delete it to continue") from error
         starts.append(
             {
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -170,7 +167,7 @@ class RunFolder:
             model: The model to save.
             config: The run's configuration.
             seconds: Seconds of training so far.
-            name: Name of the file in the run's folder; None for its steps, in `checkpoints`.
+            name: Name of the file in the run's folder; None names it after its steps, in `checkpoints`.
 
         Raises:
             RunFolderError: It cannot be written.
@@ -203,7 +200,7 @@ class RunFolder:
                 is_best = before["opponents"] != opponents or score > before["score"]
                 known = self.checkpoints / before["checkpoint"]
             except (ValueError, KeyError, TypeError) as error:
-                raise RunFolderError(f"{kept} cannot be read ({error}); delete it to go on") from error
+                raise RunFolderError(f"{kept} cannot be read ({error}); delete it to continue") from error
             if not is_best and (known.is_file() or best.is_file()):
                 # A killed process may have written only the first of the two files below.
                 if known.is_file() and not (best.is_file() and filecmp.cmp(known, best, shallow=False)):
@@ -279,35 +276,27 @@ def _steps_of(line: bytes) -> int:
 def _check_whole(path: Path) -> None:
     """Raise InvalidCheckpoint if a member is damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error) as error:
-        raise InvalidCheckpoint(f"{path} cannot be read: {error}") from error
-    if damaged:
-        raise InvalidCheckpoint(f"{path}: {damaged} is damaged")
+        with opened(path) as archive:
+            for member in archive.names:
+                archive.check(member)
+    except (InvalidArchive, OSError) as error:
+        raise InvalidCheckpoint(f"{path} cannot be read: {first_line(error)}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file atomically.
-
-    Raises:
-        RunFolderError: It cannot be written; an existing file is unchanged.
-    """
+    """Write a file atomically; raise RunFolderError if that fails, with an existing file unchanged."""
     try:
-        with written_whole(path) as file:
-            file.write(content)
+        write_whole(path, content)
     except OSError as error:
         raise RunFolderError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def versions() -> dict[str, str]:
     """Return the versions of the libraries a checkpoint depends on."""
-    found = {}
+    found = dict.fromkeys(_LIBRARIES, "not installed")
     for library in _LIBRARIES:
-        try:
+        with suppress(PackageNotFoundError):
             found[library] = version(library)
-        except PackageNotFoundError:
-            found[library] = "not installed"
     return found
 
 

@@ -1,10 +1,10 @@
-"""What a run's report plots: how strong it became, how it learned, what its games were like.
+"""The plots of a run's report: strength, learning, games and speed over environment steps.
 
-A plot is drawn where there are two points or more; each comes with a sentence that says how to read it.
+A plot needs two points or more. Each comes with a text that says how to read it.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from mancala_env.training.run_report import Past
 
     Plot = tuple[Figure, str]
+    Limits = tuple[float, float | None]
 
-# More points than a plot has room for only make the page large, and a run of days makes half a million.
+# A run of days has half a million updates; more points than this only make the page large.
 _MOST_POINTS = 2000
-# A share below which nothing is seen of a line.
+# A line below this share cannot be seen.
 _SEEN = 0.01
-# What figures are called in the files of earlier versions.
+# New names of metrics, by their names in files of earlier versions.
 _OLD_FIGURES: dict[str, str] = {
     "turns": STEPS,
     "time/turns_per_second": "time/environment_steps_per_second",
@@ -36,9 +37,9 @@ _WIDTH, _HEIGHT = 5.2, 3.3
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the figures of a run: of updates evenly spread over it, and of all that were followed by games.
+    """Read metrics of a run: of evenly spaced updates, and of all with games of an evaluation or of gating.
 
-    Lines that hold no figures, as a file that was edited or damaged may have, are passed over.
+    Lines of an edited or damaged file that are not metrics are skipped.
     """
     with path.open(errors="replace") as lines:
         step = -(-sum(1 for _ in lines) // _MOST_POINTS)
@@ -49,7 +50,9 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
             if number % step == 0
             or any(f'"{kind}/' in line for kind in ("evaluation", "gating", "promotion"))
         ]
-    return [_with_new_names(figures) for figures in found if figures]
+    return [
+        {_OLD_FIGURES.get(key, key): value for key, value in figures.items()} for figures in found if figures
+    ]
 
 
 def _figures_of(line: str) -> dict[str, Any]:
@@ -60,33 +63,26 @@ def _figures_of(line: str) -> dict[str, Any]:
     return figures if isinstance(figures, dict) else {}
 
 
-def _with_new_names(line: dict[str, Any]) -> dict[str, Any]:
-    return {_OLD_FIGURES.get(key, key): value for key, value in line.items()}
-
-
 def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
-    """Plot what checkpoints won during the run, and how they fare against each other."""
-    plots: list[Plot] = []
-    against = [key for key in _keys(metrics, "evaluation/") if len(_points(metrics, key)) > 1]
-    if against:
-        axes = new_axes(_WIDTH, _HEIGHT)
-        for key in against:
-            _draw(axes, metrics, key, key.removeprefix("evaluation/"), marker="o")
-        finish(axes, "win rate at checkpoints", (0, 1))
-        said = (
-            "How to read it: the share of games a checkpoint wins against each opponent, a draw being half "
-            "a win. It should rise; where it stays level the run has learned what it will."
-        )
-        plots.append((figure_of(axes), said))
+    """Plot the win rates of checkpoints during the run, and their results against each other."""
+    plots = _lines(
+        metrics,
+        {key: key.removeprefix("evaluation/") for key in _keys(metrics, "evaluation/")},
+        "win rate at checkpoints",
+        "win rate of each checkpoint against each opponent; a draw counts as half a win. It should rise. "
+        "Where it stays level, the run has stopped improving.",
+        (0, 1),
+        marker="o",
+    )
     if past.ratings is not None and len(past.ratings.names) > 1:
         axes = new_axes(_WIDTH, _HEIGHT)
         draw_ratings(axes, past.ratings)
-        finish(axes, "rating of each checkpoint, Elo (mean = 0)", None)
-        said = (
-            "How to read it: checkpoints of this run rated by games among themselves, with 95 % intervals. "
-            "Rising means that later ones beat earlier ones; who is 100 ahead wins 64 %."
+        plots += _finished(
+            axes,
+            "rating of each checkpoint, Elo (mean = 0)",
+            "ratings of this run's checkpoints from games against each other, with 95 % intervals. A rising "
+            "line means that later ones beat earlier ones. A lead of 100 means a win rate of 64 %.",
         )
-        plots.append((figure_of(axes), said))
     if len(past.against) > 1:
         axes = new_axes(_WIDTH, _HEIGHT)
         draw_intervals(
@@ -97,54 +93,46 @@ def strength(metrics: list[dict[str, Any]], past: "Past") -> "list[Plot]":
             [match.interval[1] for match in past.against],
         )
         axes.axhline(0.5, color=ANCHOR, linewidth=1)
-        finish(axes, "win rate of the last against earlier checkpoints", (0, 1))
-        said = (
-            "How to read it: a point below the line is an earlier checkpoint that the last one loses to, so "
-            "something was forgotten."
+        plots += _finished(
+            axes,
+            "win rate of the last against earlier checkpoints",
+            "a point below the line is an earlier checkpoint that beats the last one. The run has then "
+            "forgotten something.",
+            (0, 1),
         )
-        plots.append((figure_of(axes), said))
     return plots
 
 
 def learning(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot what the updates did to the network."""
-    lines = {
-        "train/value_loss": ("value loss", 1.0),
-        "train/explained_variance": ("explained variance", 1.0),
-        "train/entropy_loss": ("entropy", -1.0),
-    }
-    if not any(len(_points(metrics, key)) > 1 for key in lines):
-        return []
-    axes = new_axes(_WIDTH, _HEIGHT)
-    for key, (label, scale) in lines.items():
-        _draw(axes, metrics, key, label, scale=scale)
-    finish(axes, "learning", None)
-    said = (
-        "How to read it: explained variance is how much of the outcome the network foresees, 1 being all "
-        "of it. Entropy is how undecided its moves are; it falls as it makes up its mind, and near 0 it "
-        "explores no more."
+    """Plot losses, explained variance and entropy."""
+    loss = "train/entropy_loss"
+    entropies = [{STEPS: line[STEPS], "entropy": -line[loss]} for line in metrics if loss in line]
+    return _lines(
+        [*metrics, *entropies],
+        {
+            "train/value_loss": "value loss",
+            "train/explained_variance": "explained variance",
+            "entropy": "entropy",
+        },
+        "learning",
+        "explained variance is the part of the outcomes that the network predicts; 1 is all. Entropy "
+        "measures how random its actions are. It falls, and near 0 the network no longer explores.",
     )
-    return [(figure_of(axes), said)]
 
 
 def search(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot how near the policy is to the search that it learns from, where it learns from one."""
-    lines = {
-        "expert/accuracy": "one of the search's best actions, share of those drawn",
-        "expert/regret": "mean regret of those drawn, seeds a move",
-        "expert/policy_loss": "distance to the search's policy, nats",
-    }
-    if not any(len(_points(metrics, key)) > 1 for key in lines):
-        return []
-    axes = new_axes(_WIDTH, _HEIGHT)
-    for key, label in lines.items():
-        _draw(axes, metrics, key, label)
-    finish(axes, "agreement with the search", None)
-    said = (
-        "How to read it: of the positions the search labelled, how often the action drawn was one of "
-        "its best, and what it gave away. A distance that stays level is what the network cannot copy."
+    """Plot how close the policy is to the search that labels positions, if there is one."""
+    return _lines(
+        metrics,
+        {
+            "expert/accuracy": "share of drawn actions that are best",
+            "expert/regret": "mean regret of drawn actions, seeds",
+            "expert/policy_loss": "cross-entropy to the search's targets, nats",
+        },
+        "agreement with the search",
+        "how often the policy's action in a labelled position is one of the search's best, and how many "
+        "seeds it loses. A cross-entropy that stays level is what the network cannot copy.",
     )
-    return [(figure_of(axes), said)]
 
 
 def games(metrics: list[dict[str, Any]]) -> "list[Plot]":
@@ -156,40 +144,30 @@ def games(metrics: list[dict[str, Any]]) -> "list[Plot]":
         "selfplay/stall_rate": "ended by 50 turns without change",
         "selfplay/endless_relay_rate": "ended by an endless relay",
     }
-    drawn = {key: points for key in shares if len(points := _points(metrics, key)) > 1}
-    seen = [key for key, points in drawn.items() if max(share for _, share in points) >= _SEEN]
-    if not seen:
-        return []
-    axes = new_axes(_WIDTH, _HEIGHT)
-    for key in seen:
-        _draw(axes, metrics, key, shares[key])
-    finish(axes, "how the games of self-play end", (0, 1))
-    said = "How to read it: the share of games that end so; the seats differ as far as moving first matters."
-    unseen = [shares[key] for key in drawn if key not in seen]
+    highest = {
+        key: max(share for _, share in points) for key in shares if len(points := _points(metrics, key)) > 1
+    }
+    said = "share of games by their end. South and North differ if moving first matters."
+    unseen = [shares[key] for key, share in highest.items() if share < _SEEN]
     if unseen:
-        said += f" Never as many as one in a hundred: {' and '.join(unseen)}."
-    return [(figure_of(axes), said)]
+        said += f" Always below 1 %: {' and '.join(unseen)}."
+    seen = {key: shares[key] for key, share in highest.items() if share >= _SEEN}
+    return _lines(metrics, seen, "how the games of self-play end", said, (0, 1))
 
 
 def speed(metrics: list[dict[str, Any]]) -> "list[Plot]":
-    """Plot environment steps a second, from the second update on: the first compiles."""
-    key = "time/environment_steps_per_second"
-    later = [line for line in metrics[1:] if line.get(key)]
-    if len(later) < 2:
-        return []
-    axes = new_axes(_WIDTH, _HEIGHT)
-    _draw(axes, later, key)
-    finish(axes, "environment steps a second", None)
-    axes.set_ylim(bottom=0)
-    said = (
-        "How to read it: self-play and learning together. A dip is another program on the machine, or games "
-        "played to evaluate."
+    """Plot environment steps per second, without the first update, which compiles."""
+    return _lines(
+        metrics[1:],
+        {"time/environment_steps_per_second": None},
+        "environment steps per second",
+        "speed of self-play and learning together. Other programs on the machine lower it.",
+        (0, None),
     )
-    return [(figure_of(axes), said)]
 
 
 def pool(metrics: list[dict[str, Any]], opponents: Sequence[str]) -> "list[Plot]":
-    """Plot the learner's score against everybody in the pool, and the matches at its gate."""
+    """Plot the learner's score against each opponent in the pool, and the matches of gating."""
     keys = [key for key in _keys(metrics, "pool/") if len(_points(metrics, key)) > 1]
     if not keys:
         return []
@@ -200,14 +178,14 @@ def pool(metrics: list[dict[str, Any]], opponents: Sequence[str]) -> "list[Plot]
             _draw(axes, metrics, key, name, linewidth=1)
         else:  # the run's own snapshots, too many for a legend
             _draw(axes, metrics, key, linewidth=1, color="#b7c0c8")
-    _draw(axes, metrics, "gating/win_rate", "to join", marker="o", linestyle="", color=INK)
-    finish(axes, "score against the pool", (0, 1))
-    said = (
-        "How to read it: the learner's score against each opponent it trains with; grey lines are its own "
-        "earlier snapshots. Dots are matches against the last snapshot that joined; one above the gate "
-        "joins."
+    _draw(axes, metrics, "gating/win_rate", "gating", marker="o", linestyle="", color=INK)
+    return _finished(
+        axes,
+        "score against the pool",
+        "the learner's score against each opponent; grey lines are its own earlier checkpoints. Dots are "
+        "matches that decide whether a checkpoint joins the pool.",
+        (0, 1),
     )
-    return [(figure_of(axes), said)]
 
 
 def draw_ratings(axes: "Axes", ratings: Ratings, label: str | None = None, color: str = ASKED) -> None:
@@ -224,15 +202,32 @@ def _points(metrics: Iterable[dict[str, Any]], key: str) -> list[tuple[int, floa
     return [(line[STEPS], line[key]) for line in metrics if key in line]
 
 
-def _draw(
-    axes: "Axes",
+def _lines(
     metrics: list[dict[str, Any]],
-    key: str,
-    label: str | None = None,
-    scale: float = 1.0,
-    **kwargs: Any,
+    labels: Mapping[str, str | None],
+    title: str,
+    how_to_read: str,
+    limits: "Limits | None" = None,
+    **style: Any,
+) -> "list[Plot]":
+    """Plot those of some metrics that have two points or more; no plot without any."""
+    keys = [key for key in labels if len(_points(metrics, key)) > 1]
+    if not keys:
+        return []
+    axes = new_axes(_WIDTH, _HEIGHT)
+    for key in keys:
+        _draw(axes, metrics, key, labels[key], **style)
+    return _finished(axes, title, how_to_read, limits)
+
+
+def _draw(
+    axes: "Axes", metrics: list[dict[str, Any]], key: str, label: str | None = None, **style: Any
 ) -> None:
     points = _points(metrics, key)
     if points:
-        steps, values = zip(*points, strict=True)
-        axes.plot(steps, [scale * value for value in values], label=label, **kwargs)
+        axes.plot(*zip(*points, strict=True), label=label, **style)
+
+
+def _finished(axes: "Axes", title: str, how_to_read: str, limits: "Limits | None" = None) -> "list[Plot]":
+    finish(axes, title, limits)
+    return [(figure_of(axes), f"How to read it: {how_to_read}")]

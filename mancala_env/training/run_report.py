@@ -57,12 +57,8 @@ def evaluate_past(config: TrainConfig, folder: RunFolder, checkpoint: Path) -> P
     """Play a round robin of a checkpoint and evenly spaced earlier checkpoints of its run."""
     steps = read_identity(checkpoint).environment_steps
     games = config.evaluation.checkpoint_games
-    past = (
-        [path for path in folder.saved() if 0 < read_identity(path).environment_steps < steps]
-        if games
-        else []
-    )
-    if not past:
+    past = [path for path in folder.saved() if 0 < read_identity(path).environment_steps < steps]
+    if not (games and past):
         return Past([], None)
     step = -(-len(past) // _MOST_EARLIER)
     matches = round_robin(
@@ -127,12 +123,10 @@ def report(config: TrainConfig, folder: RunFolder, checkpoint: Path, console: Co
     page = write_page(title, config, folder, results, past, regret)
     write_atomically(folder.path / REPORT, page.html().encode(errors="backslashreplace"))
     console.print(_table(title, results))
-    if regret:
-        console.print(_regret_in_words(regret), highlight=False, soft_wrap=True)
-    console.print(f"Checkpoint: {checkpoint}", highlight=False, soft_wrap=True)
-    console.print(f"Report: {folder.path / REPORT}", highlight=False, soft_wrap=True)
-    console.print("Play against it:", highlight=False)
-    console.print(f"  {_how_to_play(config, checkpoint)}", highlight=False, markup=False, soft_wrap=True)
+    lines = [_regret_in_words(regret)] if regret else []
+    lines += [f"Checkpoint: {checkpoint}", f"Report: {folder.path / REPORT}", "Play against it:"]
+    for line in (*lines, f"  {_how_to_play(config, checkpoint)}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     return results
 
 
@@ -141,18 +135,15 @@ _HEADINGS = ("opponent", "win rate", "95 % interval", "as South", "as North", "m
 
 def _row(result: MatchResult) -> tuple[str, ...]:
     low, high = result.interval
+    as_south, as_north = (result.outcomes.mean(axis=0) + 1) / 2
     return (
         result.second,
         f"{result.win_rate:.1%}",
         f"{low:.1%} to {high:.1%}",
-        *(f"{_share(result.by_seat[seat]):.1%}" for seat in ("South", "North")),
+        f"{as_south:.1%}",
+        f"{as_north:.1%}",
         f"{result.mean_margin:+z.1f}",
     )
-
-
-def _share(counts: tuple[int, int, int]) -> float:
-    wins, draws, _ = counts
-    return (wins + draws / 2) / sum(counts)
 
 
 def _table(title: str, results: list[MatchResult]) -> Table:
@@ -167,8 +158,8 @@ def _table(title: str, results: list[MatchResult]) -> Table:
 def _regret_in_words(regret: Regret) -> str:
     low, high = regret.overall.interval
     return (
-        f"Against perfect play: {regret.overall.mean_regret:.2f} seeds a move of regret "
-        f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of the moves optimal"
+        f"Against perfect play: mean regret {regret.overall.mean_regret:.2f} seeds per move "
+        f"({low:.2f} to {high:.2f}), {regret.overall.optimal_share:.0%} of moves optimal"
     )
 
 
@@ -186,7 +177,7 @@ def write_page(
     past: Past,
     regret: Regret | None,
 ) -> Page:
-    """Write the report of a run: what it reached, how it came there, and where it still goes wrong."""
+    """Return the page of a run: its matches, plots, regret, worst moves and configuration."""
     page = Page(f"{config.game.title}: {folder.path.name}", config.seed)
     page.text(f"{title}.")
     page.table(_HEADINGS, map(_row, results))
@@ -203,10 +194,10 @@ def write_page(
     if regret:
         page.text(f"{_regret_in_words(regret)}.")
         add_regret(page, [replace(regret, agent=Path(regret.agent).name)])
-    learned = run_plots.learning(metrics) + run_plots.search(metrics)
-    learned += run_plots.games(metrics) + run_plots.pool(metrics, config.pool.opponents)
-    if learned or run_plots.speed(metrics):
+    learned = run_plots.learning(metrics) + run_plots.search(metrics) + run_plots.games(metrics)
+    learned += run_plots.pool(metrics, config.pool.opponents) + run_plots.speed(metrics)
+    if learned:
         page.heading("Learning")
-        page.plots(*learned, *run_plots.speed(metrics))
+        page.plots(*learned)
     page.details("Configuration", config.to_yaml())
     return page

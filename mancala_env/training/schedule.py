@@ -1,19 +1,12 @@
-"""How far a run is, and the learning rate that follows from it."""
+"""The clock of a run, when its checkpoints are due, and its learning rate."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from mancala_env.training.config import TrainConfig
-
-
-class Rates(Protocol):
-    """The learning rates of a configuration."""
-
-    learning_rate: float
-    final_learning_rate: float
+from mancala_env.training.config_groups import PPOConfig
 
 
 class Clock:
@@ -56,7 +49,7 @@ class Clock:
 
 
 class CheckpointTimes:
-    """Tells when checkpoints are due: at intervals of minutes or of environment steps."""
+    """Reports when checkpoints are due: at intervals of minutes or of environment steps."""
 
     def __init__(self, config: TrainConfig, clock: Clock, last_steps: int) -> None:
         """Start now; the last checkpoint was saved after `last_steps` environment steps."""
@@ -65,7 +58,7 @@ class CheckpointTimes:
         self._next, self._last = clock.seconds + self._seconds, last_steps
 
     def is_due(self, environment_steps: int) -> bool:
-        """Tell whether a checkpoint is due after a number of environment steps; True once for each.
+        """Return whether a checkpoint is due after a number of environment steps; True once for each.
 
         At intervals of steps, it is due at the first call at or after each multiple of the interval, even if
         the run was interrupted.
@@ -95,30 +88,27 @@ class LearningRate:
     done_before: float = 0.0
 
     @classmethod
-    def of(cls, learner: Rates) -> "LearningRate":
+    def of(cls, ppo: PPOConfig) -> "LearningRate":
         """Return the schedule of a new run."""
-        return cls(learner.learning_rate, learner.final_learning_rate)
+        return cls(ppo.learning_rate, ppo.final_learning_rate)
 
     @classmethod
-    def going_on(cls, learner: Rates, before: Rates, rate: float, done: float) -> "LearningRate":
+    def going_on(cls, ppo: PPOConfig, before: PPOConfig, rate: float, done: float) -> "LearningRate":
         """Return the schedule of a resumed run, which starts at the rate of the last update.
 
         If the settings changed, it starts at their initial rate instead.
 
         Args:
-            learner: The settings now.
+            ppo: The settings now.
             before: The settings of the checkpoint.
             rate: The rate of the last update.
             done: The part of the run that is done, 0 to 1.
         """
-        is_changed = (learner.learning_rate, learner.final_learning_rate) != (
-            before.learning_rate,
-            before.final_learning_rate,
-        )
-        return cls(learner.learning_rate if is_changed else rate, learner.final_learning_rate, min(done, 1.0))
+        new = cls.of(ppo)
+        return cls(rate if new == cls.of(before) else new.start, new.final, min(done, 1.0))
 
     def __call__(self, progress_remaining: float) -> float:
-        """Return the rate by the part of the run that is left, as Stable-Baselines3 calls it."""
+        """Return the rate, given the part of the run that is left, as Stable-Baselines3 asks for it."""
         return self.at(1 - progress_remaining)
 
     def at(self, done: float) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mancala_env._util.archives import InvalidArchive, NoMember, first_line, opened
+from mancala_env._util.archives import InvalidArchive, first_line, opened
 from mancala_env.networks.checkpoint import WEIGHTS_MEMBER, InvalidCheckpoint
 
 PROGRESS_MEMBER, OPTIMIZER_MEMBER = "progress.json", "policy.optimizer.pth"
@@ -95,7 +95,7 @@ def read_learned(path: Path) -> Learned:
     Raises:
         InvalidCheckpoint: A member is missing, damaged or invalid.
     """
-    optimizer = _tensors(path, OPTIMIZER_MEMBER)
+    optimizer, weights = _tensors(path, OPTIMIZER_MEMBER), _tensors(path, WEIGHTS_MEMBER)
     try:
         moments = {int(number): dict(state) for number, state in optimizer["state"].items()}
         learning_rate = float(optimizer["param_groups"][0]["lr"])
@@ -108,25 +108,17 @@ def read_learned(path: Path) -> Learned:
         raise InvalidCheckpoint(f"{OPTIMIZER_MEMBER} holds no state of an optimizer ({error})") from error
     if not are_moments or not (math.isfinite(learning_rate) and learning_rate >= 0):
         raise InvalidCheckpoint(f"{OPTIMIZER_MEMBER} holds something else than Adam's moments")
-    return Learned(read_weights(path), moments, learning_rate, _progress(path))
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the policy's weights of a checkpoint, by name.
-
-    Raises:
-        InvalidCheckpoint: The weights are missing, damaged or invalid.
-    """
-    weights = _tensors(path, WEIGHTS_MEMBER)
     if not isinstance(weights, dict) or not all(isinstance(value, Tensor) for value in weights.values()):
         raise InvalidCheckpoint(f"{WEIGHTS_MEMBER} holds something else than weights")
-    return weights
+    return Learned(weights, moments, learning_rate, _progress(path))
 
 
 def _progress(path: Path) -> ProgressMade:
     """Return the progress of the run, from Stable-Baselines3's member in old checkpoints."""
-    member = PROGRESS_MEMBER if PROGRESS_MEMBER in members(path) else _SB3_MEMBER
-    names = ("seconds", "updates") if member == PROGRESS_MEMBER else ("seconds_trained", "_n_updates")
+    with opened(path) as archive:
+        is_new = PROGRESS_MEMBER in archive.names
+    member = PROGRESS_MEMBER if is_new else _SB3_MEMBER
+    names = ("seconds", "updates") if is_new else ("seconds_trained", "_n_updates")
     try:
         said = json.loads(_read(path, member))
         seconds, updates = (said[name] for name in names)
@@ -134,7 +126,7 @@ def _progress(path: Path) -> ProgressMade:
             raise ValueError(f"{seconds} seconds, {updates} updates")
         return ProgressMade(float(seconds), int(updates))
     except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise InvalidCheckpoint(f"{member} does not say how far the run was ({error})") from error
+        raise InvalidCheckpoint(f"{member} is not the progress of a run ({error})") from error
 
 
 def _packed(tensors: Any) -> bytes:
@@ -144,33 +136,16 @@ def _packed(tensors: Any) -> bytes:
 
 
 def _tensors(path: Path, member: str) -> Any:
+    content = BytesIO(_read(path, member))
     try:
-        return torch.load(BytesIO(_read(path, member)), map_location="cpu", weights_only=True)
-    except InvalidCheckpoint:
-        raise
+        return torch.load(content, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file makes torch raise almost anything
-        said = (str(error) or type(error).__name__).splitlines()[0]
-        raise InvalidCheckpoint(f"{member} cannot be read safely: {said}") from error
-
-
-def members(path: Path) -> list[str]:
-    """Return the names of a checkpoint's members.
-
-    Raises:
-        InvalidCheckpoint: The file is not a zip file.
-    """
-    try:
-        with opened(path) as archive:
-            return archive.names
-    except (InvalidArchive, OSError) as error:
-        raise InvalidCheckpoint(f"it cannot be read: {first_line(error)}") from error
+        raise InvalidCheckpoint(f"{member} cannot be read safely: {first_line(error)}") from error
 
 
 def _read(path: Path, member: str) -> bytes:
     try:
         with opened(path) as archive:
             return archive.read(member, _MOST_BYTES)
-    except NoMember as error:
-        raise InvalidCheckpoint(str(error)) from error
     except (InvalidArchive, OSError) as error:
         raise InvalidCheckpoint(f"{member} cannot be read: {first_line(error)}") from error

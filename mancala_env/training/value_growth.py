@@ -61,13 +61,13 @@ Say = Callable[[str], None]
 class GrowthSettings:
     """How a network is grown; the same settings give the same networks, on one thread of torch."""
 
-    games: int = setting("games each generation plays", 8_000, low=1, high=10**7)
-    depth: int = setting("turns its search sees ahead", 4, low=1, high=MOST_TURNS)
-    generations: int = setting("generations at most", 40, low=1, high=10_000)
-    seed: int = setting("seed of everything random", 1, low=0, high=2**63 - 1)
+    games: int = setting("number of games in each generation", 8_000, low=1, high=10**7)
+    depth: int = setting("depth of the search in turns", 4, low=1, high=MOST_TURNS)
+    generations: int = setting("maximum number of generations", 40, low=1, high=10_000)
+    seed: int = setting("random seed", 1, low=0, high=2**63 - 1)
     # What it gains, nothing, is in docs/experiments.md.
     solve: int = setting(
-        "nodes the exact solver may take for a position; 0: it is not asked", 0, low=0, high=10**9
+        "maximum number of nodes of the exact solver for a position; 0 to do without it", 0, low=0, high=10**9
     )
 
     def __post_init__(self) -> None:

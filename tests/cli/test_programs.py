@@ -57,6 +57,10 @@ def test_what_goes_wrong_is_one_line_and_a_status(problem, status, said, capsys)
     [
         (["--games", "1e6"], ["--games", "'1e6'", "prog --help"]),
         (["--share", "half"], ["--share", "'half'", "prog --help"]),
+        (["--games", "1_000"], ["--games", "'1_000'"]),
+        (["--games", "\u0663"], ["--games", "'\u0663'"]),
+        (["--share", "1_0.5"], ["--share", "'1_0.5'"]),
+        (["--share", "-\u0663"], ["--share", "-\u0663"]),
     ],
 )
 def test_an_error_of_a_number_names_the_valid_values(words, said, capsys):

@@ -582,7 +582,10 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
     for words, says in (
         (["--resume", str(tmp_path)], "not the folder of a run"),
         (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
-        (["--resume", str(folder), "--ruleset", "leyla"], "its ruleset is"),
+        (
+            ["--resume", str(folder), "--ruleset", "leyla"],
+            "its ruleset.name is layli_goobalay, the configuration's is leyla",
+        ),
     ):
         capsys.readouterr()
         assert command.main(words) == 2
@@ -722,7 +725,7 @@ def test_the_report_of_a_run_of_days_stays_a_page(tmp_path: Path) -> None:
     assert len(page) < 1_000_000
     for title in ("win rate at checkpoints", "score against the pool", "learning"):
         assert f'aria-label="{title}"' in page
-    for title in ("rating of each", "how the games of self-play end", "environment steps a second"):
+    for title in ("rating of each", "how the games of self-play end", "environment steps per second"):
         assert title not in page, "nothing was measured to plot"
 
 
@@ -752,7 +755,7 @@ def test_a_line_that_nobody_would_see_is_named_instead() -> None:
     ]
     ((plot, how),) = run_plots.games(updates)
     assert [line.get_label() for line in plot.axes[0].get_lines()] == ["South wins"]
-    assert "Never as many as one in a hundred: ended by 50 turns without change." in how
+    assert "Always below 1 %: ended by 50 turns without change." in how
 
 
 @pytest.mark.parametrize(("promotion", "joined"), [("1", 1), ("0.01", 3)])

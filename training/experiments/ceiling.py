@@ -2,15 +2,19 @@
 
 python training/experiments/ceiling.py --positions 60000 --expert minimax:10 runs/layli_goobalay/final.zip
 
-fits networks of several kinds and sizes to the values of the search. It prints a Markdown table of these
-networks and, for comparison, of searches and checkpoints. The table shows how often an agent chooses one of
-the best actions, and its mean regret. Both are measured with the expert's values over held-out positions with
-a choice, and with exact values over the bundled solved positions.
+This fits networks with several observations and sizes to the action values of the search, the expert. It
+prints a Markdown table of these networks and, for comparison, of the agents that you name.
+
+The table shows how often an agent chooses one of the best actions, and its mean regret. Both are measured
+with the expert's values on held-out positions, and with exact values on the bundled solved positions.
 """
 
+import argparse
+import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -36,85 +40,89 @@ _COLUMNS = ("agent", "best action", "mean regret", "best action, solved", "mean 
 _EXPLORATION, _OPENING_TURNS = 0.25, 4
 
 
-def measure(
-    ruleset: Ruleset,
-    expert: str,
-    positions: int,
-    kinds: Sequence[str],
-    hidden: Sequence[int],
-    specs: Sequence[str],
-    *,
-    epochs: int,
-    temperature: float,
-    seed: int,
-    console: Console,
-) -> list[tuple[str, Agreement, Agreement | None, float]]:
-    """Fit every kind of network in every size, and evaluate them and some agents.
+class Row(NamedTuple):
+    """A row of the table.
 
-    Returns:
-        For each its name, its agreement on the held-out set, its agreement on the solved positions
-        (None if none are bundled), and the seconds it took to fit.
+    Attributes:
+        name: Agent, or observation and size of a network.
+        held_out: Agreement with the expert on held-out positions in which there is a choice.
+        solved: Agreement with exact values on the solved positions; None if none are bundled.
+        seconds: Time to fit the network; 0 for other agents.
     """
+
+    name: str
+    held_out: Agreement
+    solved: Agreement | None
+    seconds: float = 0.0
+
+
+def measure(ruleset: Ruleset, options: argparse.Namespace, console: Console) -> Iterator[Row]:
+    """Fit a network with each observation in each size, and evaluate them and the agents of the options."""
     began = time.perf_counter()
     training, held_out = label_positions(
-        expert,
+        options.expert,
         ruleset,
-        positions,
+        options.positions,
         exploration=_EXPLORATION,
         opening_turns=_OPENING_TURNS,
-        seed=seed,
+        seed=options.seed,
         num_threads=1,
     ).split()
-    console.print(f"{expert} labelled {len(training):,} positions to learn from in ", end="")
+    console.print(f"{options.expert} labelled {len(training):,} positions to learn from in ", end="")
     console.print(f"{time.perf_counter() - began:.0f} s, and {len(held_out):,} others", highlight=False)
-    judged_by = [held_out.select(held_out.is_legal.sum(axis=1) > 1)]
+    sets = [held_out.select(held_out.is_legal.sum(axis=1) > 1)]
     if has_exact_positions(ruleset):
-        bundled = solver.positions(ruleset)
-        # Sets of rulesets with territory have an action for every hole. A single round needs one row.
-        values = without_illegal(bundled.action_values[:, : training.values.shape[1]], solver.ILLEGAL)
-        outcomes = np.zeros(len(bundled), np.float32)
-        judged_by.append(ExpertLabels(ruleset, bundled.games, values, outcomes, np.arange(len(bundled)), 0))
-    settings = DistillationConfig(temperature=temperature, epochs=epochs)
-    rows = []
-    for kind in kinds:
-        for size in hidden:
-            torch.manual_seed(seed)
-            config = NetworkConfig(observation=kind, hidden=size, layers=2, seed_levels=10)  # type: ignore[arg-type]
-            network = build_network(ruleset, training.values.shape[1], config)
-            began = time.perf_counter()
-            fit(network, kind, training, settings, value_weight=0.5, seed=seed)
-            seconds = time.perf_counter() - began
-            found = [Agreement(*evaluate(network, kind, labels, temperature)[:2]) for labels in judged_by]
-            rows.append((f"{kind}, {size} hidden", found[0], found[1] if found[1:] else None, seconds))
-            console.print(f"{rows[-1][0]}: {found[0].accuracy:.1%}", highlight=False)
-    for spec in specs:
-        agent = agents.make(spec, ruleset, seed=seed, num_threads=1)
-        found = [agreement(labels.values, agent.act(labels.games)) for labels in judged_by]
-        rows.append((spec, found[0], found[1] if found[1:] else None, 0.0))
-    return rows
+        sets.append(_solved_positions(ruleset, training.values.shape[1]))
+    settings = DistillationConfig(temperature=options.temperature, epochs=options.epochs)
+    for kind, size in itertools.product(options.kinds, options.hidden):
+        torch.manual_seed(options.seed)
+        config = NetworkConfig(observation=kind, hidden=size, layers=2, seed_levels=10)
+        network = build_network(ruleset, training.values.shape[1], config)
+        began = time.perf_counter()
+        fit(network, kind, training, settings, value_weight=0.5, seed=options.seed)
+        seconds = time.perf_counter() - began
+        found = [Agreement(*evaluate(network, kind, labels, options.temperature)[:2]) for labels in sets]
+        console.print(f"{kind}, {size} hidden: {found[0].accuracy:.1%}", highlight=False)
+        yield Row(f"{kind}, {size} hidden", found[0], found[1] if found[1:] else None, seconds)
+    for spec in options.agents:
+        agent = agents.make(spec, ruleset, seed=options.seed, num_threads=1)
+        found = [agreement(labels.values, agent.act(labels.games)) for labels in sets]
+        yield Row(spec, found[0], found[1] if found[1:] else None)
+
+
+def _solved_positions(ruleset: Ruleset, num_actions: int) -> ExpertLabels:
+    bundled = solver.positions(ruleset)
+    # Sets of rulesets with territory have an action for every hole. A single round needs one row.
+    values = without_illegal(bundled.action_values[:, :num_actions], solver.ILLEGAL)
+    outcomes = np.zeros(len(bundled), np.float32)
+    return ExpertLabels(ruleset, bundled.games, values, outcomes, np.arange(len(bundled)), 0)
 
 
 @in_one_line("ceiling.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    parser = Parser(
-        prog="training/experiments/ceiling.py",
-        description=__doc__,
-    )
+    parser = Parser(prog="training/experiments/ceiling.py", description=__doc__)
     parser.add_argument("agents", nargs="*", help="specs of agents to evaluate as well")
-    parser.add_argument("--ruleset", default="layli_goobalay")
+    parser.add_argument("--ruleset", default="layli_goobalay", help="name of the ruleset")
     parser.add_argument("--expert", default="minimax:10", help="spec of the search to fit to")
-    parser.add_argument("--positions", type=int, default=60_000)
-    parser.add_argument("--kinds", nargs="+", default=["afterstates", "replies", "lines", "leaves"])
-    parser.add_argument("--hidden", nargs="+", type=int, default=[64, 128, 256])
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--positions", type=int, default=60_000, help="number of positions to label")
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        default=["afterstates", "replies", "lines", "leaves"],
+        help="observations of the networks",
+    )
+    parser.add_argument(
+        "--hidden", nargs="+", type=int, default=[64, 128, 256], help="units per hidden layer"
+    )
+    parser.add_argument("--epochs", type=int, default=10, help="number of passes over the positions")
     parser.add_argument(
         "--temperature",
         type=float,
         default=1.0,
         help="softmax temperature of the targets, in seeds; 0 uses only the best actions",
     )
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
     words = parser.parse_args(arguments)
     torch.set_num_threads(1)
     console = Console()
@@ -125,18 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
         raise MancalaError(
             f"--kinds must be of {', '.join(kinds)} for {ruleset.name}, not {', '.join(unknown)}"
         )
-    rows = measure(
-        ruleset,
-        words.expert,
-        words.positions,
-        words.kinds,
-        words.hidden,
-        words.agents,
-        epochs=words.epochs,
-        temperature=words.temperature,
-        seed=words.seed,
-        console=console,
-    )
+    rows = [*measure(ruleset, words, console)]
     print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}")
     for name, held_out, solved, seconds in rows:
         exact = (f"{solved.accuracy:.1%}", f"{solved.regret:.2f}") if solved else ("", "")

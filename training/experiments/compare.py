@@ -2,9 +2,9 @@
 
 python training/experiments/compare.py runs/mirror runs/pool --games 200 --out runs/compared.png
 
-rates checkpoints at even intervals of every run. They all play each other and the anchors of the ladder. The
-program prints a table. It plots ratings over environment steps, and the results of each run's last checkpoint
-against the earlier checkpoints of all runs.
+This takes evenly spaced checkpoints of every run. They all play each other and the anchors of the ladder.
+The program prints a table of their ratings. With --out it plots the ratings over environment steps, and the
+results of each run's last checkpoint against the earlier checkpoints of all runs.
 """
 
 import sys
@@ -82,14 +82,11 @@ def plot(evaluation: Evaluation, runs: dict[str, list[str]], path: Path) -> None
 @in_one_line("compare.py")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    parser = Parser(
-        prog="training/experiments/compare.py",
-        description=__doc__,
-    )
+    parser = Parser(prog="training/experiments/compare.py", description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs of one ruleset")
     parser.add_argument("--games", type=int, default=200, help="games of each match, an even number")
-    parser.add_argument("--snapshots", type=int, default=6, help="most checkpoints of each run")
-    parser.add_argument("--no_ladder", action="store_true", help="no matches with the anchors of the ladder")
+    parser.add_argument("--snapshots", type=int, default=6, help="maximum checkpoints of each run")
+    parser.add_argument("--no_ladder", action="store_true", help="skip matches against the ladder")
     parser.add_argument(
         "--results", type=Path, help="file of finished games, to resume after an interruption"
     )

@@ -3,12 +3,12 @@
 python training/experiments/figures.py --minutes 10 --games 1000 --out docs/figures.md
 python training/experiments/figures.py configs/leyla.yaml --options "--expert.share 0.1" --seeds 1 2 3
 
-trains and evaluates each configuration with each seed. The default is all configurations for a ruleset. After
-each run it writes a Markdown table with a row per configuration, and a JSON file beside it with every number.
+This trains and evaluates each configuration with each seed. The default is all configurations for a ruleset.
+After each run it writes a Markdown table with a row per configuration, and a JSON file with every number.
 
-Results with the same minutes, games, options and seed are kept. If one of these differs, all results of the
-configuration are made again. An interrupted command resumes when you run it again. Delete the JSON file and
-the folder of the runs to start over.
+Results with the same minutes, games, options and seed are kept. If one of these differs, the configuration is
+trained and evaluated again. An interrupted command resumes when you run it again. To start over, delete the
+JSON file and the folder of the runs.
 """
 
 import json
@@ -252,29 +252,34 @@ def regret_cell(regret: dict[str, Any] | None) -> str:
 def page(found: list[dict[str, Any]]) -> str:
     """Return the page with the table, in Markdown."""
     games = " or ".join(f"{count:,}" for count in sorted({each["games"] for each in found}))
-    return (
-        "# What the configurations reach\n\n"
-        "Made by `python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS "
-        "--seeds SEEDS`: "
-        f"each configuration of `configs/` is trained as its row says. It then plays {games} games against "
-        "each opponent after 4 random turns, half of them from either seat. A draw counts as half a win. "
-        "The mean "
-        "regret is against perfect play over the bundled solved positions of the revision named. "
-        "With several seeds, a cell shows the mean and, in brackets, the value of each seed. "
-        "With one seed, it shows the value and a 95 % interval over openings or positions. "
-        "The network plays without search, with one evaluation per move. "
-        "Steps depend on the load of the machine. "
-        "The JSON file beside this page holds every number.\n\n" + table(found)
-    )
+    return f"""# Strength of each configuration
+
+This command trains and evaluates the configurations of `configs/` and writes this page. The JSON file beside
+it holds every number.
+
+```text
+python training/experiments/figures.py --minutes MINUTES --games GAMES --options OPTIONS --seeds SEEDS
+```
+
+The columns show:
+
+- **random** to **minimax:4**: the win rate in percent against this opponent. A draw counts as half a win. The
+  agent plays {games} games, half from each seat, after 4 random turns. It plays without search.
+- **mean regret**: the seeds that an average move loses compared with perfect play, over the bundled solved
+  positions.
+- **steps**: environment steps of the training. They depend on the load of the machine.
+- **revision**: the commit that trained and evaluated.
+
+With several seeds, a cell shows the mean and, in brackets, the value of each seed. With one seed, the
+brackets hold a 95 % interval.
+
+{table(found)}"""
 
 
 @in_one_line("figures.py", "finished results are kept, and the same command resumes")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    parser = Parser(
-        prog="training/experiments/figures.py",
-        description=__doc__,
-    )
+    parser = Parser(prog="training/experiments/figures.py", description=__doc__)
     parser.add_argument(
         "configs",
         nargs="*",

@@ -5,8 +5,8 @@ tune configs/leyla.yaml --change network.hidden=256 --change "ppo.epochs=4 ppo.s
 tune configs/leyla.yaml --change network.hidden=256 --seeds 2 3   # more seeds for a change
 tune configs/*.yaml --out docs/tuning.md                          # write the tables
 
-The program trains every change and the unchanged configuration. Then all checkpoints of the configuration,
-also those of earlier commands, play each other and two searches. Each is also compared with perfect play.
+The program trains the unchanged configuration and every change. Then all results for the configuration, also
+those of earlier commands, play each other and two searches. Each is also compared with perfect play.
 
 Finished runs are kept, and an interrupted run resumes. Equal time is fair only if the load of the machine
 does not change.
@@ -32,6 +32,7 @@ from training.experiments.figures import markdown, options, rate_cell, regret_ce
 SEARCHES = ("minimax:4", "minimax:6")
 GAMES = 1000
 AS_IT_IS = "as it is"
+"""The change of an unchanged configuration, in files of runs."""
 
 
 class Tuning:
@@ -76,7 +77,7 @@ class Tuning:
             raise InvalidConfig(
                 "--change must hold options of mancala train, such as ppo.epochs=4, not nothing"
             )
-        # The names of 4 and -4 must differ; those of --key=4 and --key 4 may be equal.
+        # Changes to 4 and to -4 need different names; --key=4 and --key 4 do not.
         parts = [re.sub(r"[^\w.-]+", "-", word.removeprefix("--")) for word in changed] or ["as-it-is"]
         words = ["--config", str(self.path), *changed]
         words += ["--name", "-".join([*parts, "seed", str(seed)]), "--seed", str(seed)]
@@ -175,30 +176,33 @@ def _figures(found: Evaluation, spec: str) -> dict[str, Any]:
 
 def page(tunings: list[Tuning], minutes: float) -> str:
     """Return the page with the tables, in Markdown."""
-    return (
-        "# What was tried for each configuration\n\n"
-        f"Made by `python training/experiments/tune.py CONFIG --change OPTIONS --minutes {minutes:g}`: each "
-        f"configuration is trained unchanged and with one change at a time, for {minutes:g} minutes on one "
-        f"core. The results then play each other, {' and '.join(SEARCHES)}, from both seats, after 4 "
-        "random turns. Elo is relative to the mean of the two searches. A row has a value for each seed. A "
-        "difference between rows is significant only if it is larger than the difference between the "
-        "seeds of one row. "
-        "[experiments.md](experiments.md#tuning-each-configuration) lists the changes that were adopted.\n"
-        + "".join(
-            f"\n## {tuning.path.stem}\n\n{tuning.games:,} games per match.\n\n{tuning.table()}"
-            for tuning in tunings
-            if tuning.runs
-        )
+    tables = "".join(
+        f"\n## {tuning.path.stem}\n\n{tuning.games:,} games per match.\n\n{tuning.table()}"
+        for tuning in tunings
+        if tuning.runs
     )
+    return f"""# Tuning of each configuration
+
+This command makes the runs of a table:
+
+```text
+python training/experiments/tune.py CONFIG --change OPTIONS --minutes {minutes:g}
+```
+
+- It trains each configuration unchanged and with one change at a time, for {minutes:g} minutes on one core.
+- All results play each other, {" and ".join(SEARCHES)}, from both seats, after 4 random turns.
+- Elo is relative to the mean of the two searches.
+- A row has a value for each seed. A difference between rows is significant only if it is larger than the
+  difference between the seeds of one row.
+
+[experiments.md](experiments.md#tuning-each-configuration) lists the changes that were adopted.
+{tables}"""
 
 
 @in_one_line("tune.py", "finished runs are kept, and the same command resumes")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    parser = Parser(
-        prog="training/experiments/tune.py",
-        description=__doc__,
-    )
+    parser = Parser(prog="training/experiments/tune.py", description=__doc__)
     parser.add_argument("configs", nargs="+", type=Path, help="configuration files")
     parser.add_argument(
         "--change",

@@ -1,0 +1,170 @@
+"""The groups of settings of :class:`mancala_env.training.config.TrainConfig`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mancala_env._util.settings import setting
+from mancala_env.evaluation.openings import MAX_OPENING_TURNS
+
+# A rollout is in memory as a whole; a step with the observation `leaves` takes up to ten kilobytes.
+MOST_STEPS_OF_AN_UPDATE = 2**24
+
+_SEARCHES = "value+minimax:DEPTH, minimax:DEPTH, or perfect:SECONDSs, which skips positions it cannot solve"
+_TEMPERATURE = (
+    "Temperature, in seeds, of the softmax over the search's action values; 0 for the best actions only"
+)
+
+
+@dataclass(kw_only=True)
+class SelfPlayConfig:
+    """The games that the policy learns from."""
+
+    games: int = setting("Number of games played in parallel", 512, low=1, high=2**20)
+    opening_turns: int = setting(
+        "Number of random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
+    )
+    opening_share: float = setting(
+        "Fraction of self-play games that start with random turns; all games against the pool do",
+        0.9,
+        low=0,
+        high=1,
+    )
+    reward: Literal["outcome", "margin"] = setting(
+        "Reward at the end of a game: outcome is +1, 0 or -1; margin is the lead divided by all seeds",
+        "outcome",
+    )
+
+
+@dataclass(kw_only=True)
+class PoolConfig:
+    """Games against a pool of opponents; only the learner's turns are environment steps there."""
+
+    share: float = setting("Fraction of games played against opponents of the pool", 0.0, low=0, high=1)
+    opponents: list[str] = setting(
+        "Agents that are always in the pool: specs, or paths of checkpoints", ["random", "greedy"]
+    )
+    snapshots: int = setting(
+        "Maximum number of this run's checkpoints in the pool; the latest are kept", 10, low=0, high=1000
+    )
+    gating: float = setting(
+        "Win rate that a checkpoint needs to join the pool, against the newest one in it; 0 lets all join",
+        0.55,
+        low=0,
+        high=1,
+    )
+    gating_games: int = setting(
+        "Number of games in the match that decides whether a checkpoint joins, half from each seat",
+        200,
+        low=2,
+        high=1_000_000,
+        is_even=True,
+    )
+    priority: float = setting(
+        "Opponents are drawn in proportion to their recent win rate to this power; 0 for a uniform draw",
+        1.0,
+        low=0,
+        high=100,
+    )
+
+
+@dataclass(kw_only=True)
+class DistillationConfig:
+    """Imitation of a search before self-play; see :mod:`mancala_env.training.distillation`."""
+
+    positions: int = setting(
+        "Number of positions that the search labels; 0 for no distillation", 0, low=0, high=1_000_000_000
+    )
+    spec: str = setting(f"Search that is imitated: {_SEARCHES}", "minimax:8")
+    exploration: float = setting("Fraction of random turns in the search's games", 0.25, low=0, high=1)
+    temperature: float = setting(_TEMPERATURE, 1.0, low=0)
+    epochs: int = setting("Number of passes over the positions", 10, low=1, high=100_000)
+    batch_size: int = setting("Number of positions in a minibatch", 512, low=1, high=10_000_000)
+    learning_rate: float = setting("Initial learning rate of Adam; it falls linearly to 0", 0.002, low=0)
+    share: float = setting(
+        "Maximum fraction of the run's minutes for distillation; a short run has fewer positions and passes",
+        0.75,
+        above=0,
+        high=1,
+    )
+
+
+@dataclass(kw_only=True)
+class ExpertConfig:
+    """Search labels beside PPO; see :mod:`mancala_env.training.labels`."""
+
+    share: float = setting(
+        "Fraction of environment steps, drawn at random, that a search labels; 0 for none. "
+        "Ray, or --rounds above 1, turns a file's value off",
+        0.0,
+        low=0,
+        high=1,
+    )
+    spec: str = setting(f"Search that labels: {_SEARCHES}", "value+minimax:6")
+    temperature: float = setting(_TEMPERATURE, 1.0, low=0)
+    search_share: float = setting(
+        "Weight of the search's value in the target of the network's value; the game's outcome has the rest",
+        0.7,
+        low=0,
+        high=1,
+    )
+    positions: int = setting(
+        "Maximum number of labelled positions stored; the latest are kept", 100_000, low=1, high=10_000_000
+    )
+    batch_size: int = setting(
+        "Number of labelled positions added to each minibatch of PPO", 2048, low=1, high=10_000_000
+    )
+    policy: float = setting(
+        "Weight in the loss of the policy's cross-entropy on labelled positions", 2.0, low=0
+    )
+    value: float = setting(
+        "Weight in the loss of the value's squared error on labelled positions", 0.5, low=0
+    )
+
+
+@dataclass(kw_only=True)
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017), as in sb3-contrib's MaskablePPO."""
+
+    steps: int = setting("Number of environment steps per game in a rollout", 32, low=1, high=65_536)
+    batch_size: int = setting(
+        "Number of environment steps in a minibatch", 4096, low=2, high=MOST_STEPS_OF_AN_UPDATE
+    )
+    epochs: int = setting("Number of passes over a rollout", 3, low=1, high=10_000)
+    learning_rate: float = setting("Initial learning rate of Adam; it falls linearly", 0.001, low=0)
+    final_learning_rate: float = setting("Learning rate of Adam at the end of the run", 0.0001, low=0)
+    gamma: float = setting("Discount factor per step; 1 for no discount", 1.0, low=0, high=1)
+    gae_lambda: float = setting(
+        "Lambda of generalised advantage estimation: 0 uses the value after one step, 1 the game's outcome",
+        0.9,
+        low=0,
+        high=1,
+    )
+    clip_range: float = setting("Clip range of the probability ratio in PPO's loss", 0.2, above=0)
+    entropy: float = setting("Weight of the entropy bonus in the loss", 0.01, low=0)
+    value: float = setting("Weight of the value's squared error in the loss", 0.5, low=0)
+    max_grad_norm: float = setting("Maximum norm of a gradient; longer ones are clipped", 0.5, above=0)
+
+
+@dataclass(kw_only=True)
+class EvaluationConfig:
+    """Evaluation of the agent, at every checkpoint and at the end."""
+
+    opponents: list[str] = setting("Specs of the opponents", ["random", "greedy"])
+    games: int = setting(
+        "Number of games against each opponent at the end of the run, half from each seat",
+        1000,
+        low=2,
+        high=10_000_000,
+        is_even=True,
+    )
+    checkpoint_games: int = setting(
+        "Number of games of a checkpoint against each opponent, and in the report against other checkpoints; "
+        "0 for none",
+        200,
+        low=0,
+        high=10_000_000,
+        is_even=True,
+    )
+    opening_turns: int = setting(
+        "Number of random turns at the start of a game", 4, low=0, high=MAX_OPENING_TURNS
+    )
