@@ -24,18 +24,12 @@ the bound of its turn has just been found:
 6. *Defer* turns that reached their limit of nodes.
 7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
 
-**Deferred turns.** One bad first turn with long cycles behind it can cost more than all others together. So a
-turn has a limit of nodes while another one is left. At the limit it is deferred, and the search continues
-with the turn deferred least often. The limit grows fourfold with each deferral. Proofs stay in the table, so
-resuming costs little. `attempts` holds the number of deferrals by position and beta. (This does for
-alpha-beta what thresholds do for df-pn, Nagai 2002. It saves 87 % of the nodes in the opening of Layli
-Goobalay.)
+A turn that is not the last one left has a limit of nodes, so that one bad turn cannot cost more than all
+others together. The limit grows fourfold each time the turn is deferred.
 
-**Threads** run the same search on one table. Each marks its positions in `busy`. The others try another turn
-first if there is one (after Kerrigan's simplified ABDADA).
-
-**Resuming.** The line is in arrays instead of on a call stack. So the kernel returns after a number of nodes,
-and resumes when called again. A node is a position whose turns were all played.
+Several threads can run the same search on one table. The line is in arrays instead of on a call stack, so the
+kernel returns after a number of nodes, and resumes when called again. A node is a position whose turns were
+all played.
 """
 
 from typing import Any, NamedTuple

@@ -1,44 +1,31 @@
 """Proofs: the positions that a proof is valid for, its place in the table, and its look-up.
 
 Two parts of a position rarely matter to its rest (see :mod:`mancala_env.solver.proof_search`): the stall
-counter and the contents of owned holes. So proofs are stored under keys without these, and every proof has
-:class:`Conditions` under which it holds.
+counter and the contents of owned holes. So proofs are stored under keys without these, with the
+:class:`Conditions` under which they hold. ``docs/perfect_play.md`` has the argument that they do.
 
-**Stall counter.** Let the *chain* of a proof be the largest number of consecutive turns from its root, on any
-line of the proof, that leave the free seeds unchanged and are followed by a running round. From counter s,
-RULES 4 ends such a line only if s + chain reaches 50. So the proof holds for every counter s with
-s + chain < 50: the same turns reach the same ends, and after the first change of the free seeds the counter
-starts from 0. A turn that leaves the opponent stuck does not depend on the counter, because RULES 4 checks
-that first. A line that ends by stall gives its proof s + chain = 50. Such a proof is used and stored for this
-one counter only.
+A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. Its conditions
+are three numbers:
 
-**Contents of owned holes.** They matter only in ransoms: a ransom takes the last seed, and one more if the
-hole was not empty. The contents change no turn, only the seeds won by ransoms. A fuller hole never makes its
-ransomer win less. Take two games that differ in one seed of one such hole. The fuller stays one seed ahead
-until a ransom finds the other hole empty. Then it wins two seeds more and is level. (Where the last seed
-stays in an empty hole, `ransoms_empty` false, it wins four more and is then one seed behind, which can cost
-it those four again, never more.) So a proof is *for* one player: the player to move if it is a lower bound,
-otherwise the opponent. It stays valid if the holes of the player it is *against* hold more, and if the
-player's own holes hold less. Two numbers remain:
-
+- The *chain* is the largest number of consecutive turns from the proved position, on any line of the proof,
+  that leave the free seeds unchanged and are followed by a running round. The proof holds for every stall
+  counter s with s + chain < 50. If s + chain is 50 in the proved position, it holds for this counter only.
 - The *need* is the largest number of ransoms from non-empty holes by the player that the proof is for, on any
-  of its lines. No hole loses more than that. The proof holds if each hole of the other player holds that many
-  seeds, or at least as many as in the proved position.
+  line. The proof holds if each hole of the other player holds that many seeds, or at least as many as in the
+  proved position.
 - The *drain* is 0 if that player's own holes are never ransomed while empty. Otherwise it is one more than
-  the largest number of ransoms before such a ransom, on its line. A hole with that many seeds is never found
-  empty. The proof holds if each hole with fewer seeds has at most as many as in the proved position. A proof
-  with seeds to spare counts such a ransom as if the hole were full, and no drain arises.
+  the largest number of ransoms before such a ransom, on its line. The proof holds if each hole with fewer
+  seeds has at most as many as in the proved position. A proof with seeds to spare counts such a ransom as if
+  the hole were full, and no drain arises.
 
-Both are counted up to EXACT_CONTENTS, which means that or any larger number. No hole holds enough for such a
-need, so the proof holds for exactly these contents.
+Need and drain are counted up to EXACT_CONTENTS, which means that or any larger number. No hole holds enough
+for such a need, so the proof holds for exactly these contents.
 
 **Place in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
 - for all contents, with the need, if it has no drain and its need is met;
 - otherwise for all contents that agree up to CAP seeds in each hole, if neither number exceeds CAP;
 - otherwise for exactly these contents.
-
-(Measured on Gabata I after 10 random turns, in millions of nodes: 131 with two keys, 75 with three.)
 
 **Joining conditions.** A bound from the table enters a proof with the conditions stored beside it. A turn has
 chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are those of
