@@ -13,14 +13,14 @@ import numpy as np
 
 from mancala_env._util.checks import truth, whole
 from mancala_env.engine.jit.threads import MOST_THREADS
-from mancala_env.engine.state import END_COLUMN, NUM_COLUMNS, RUNNING
+from mancala_env.engine.state import END_COLUMN, NUM_COLUMNS, PLAYER_COLUMN, RUNNING
 from mancala_env.engine.validation import check_array
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver import study
 from mancala_env.solver.book import certain_part, certain_part_of, load_book
 from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover, SolverInputError, positive
-from mancala_env.solver.study import LOWER, ROW, UPPER, Study
+from mancala_env.solver.study import LOWER, ROW, SIGN, UPPER, WON
 
 ILLEGAL = -32768
 """Value of illegal actions in arrays of action values."""
@@ -204,14 +204,7 @@ class Solver(Prover):
             SolverInputError: The position is of another ruleset.
         """
         self._check(position)
-        if position.is_over:
-            return ()
-        value = self.value(position)
-        return tuple(
-            turn.action
-            for turn in turns_of(position)
-            if self.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
-        )
+        return self._closed_study(position, with_values=False).best_actions()
 
     def action_values(self, position: Position) -> dict[int, int]:
         """Return the value of every legal action of a position.
@@ -220,7 +213,8 @@ class Solver(Prover):
             SolverInputError: The position is of another ruleset.
         """
         self._check(position)
-        return {turn.action: turn.won + turn.sign * self.value(turn.after) for turn in turns_of(position)}
+        bounds = self._closed_study(position, with_values=True).action_bounds()
+        return {action: lower for action, (lower, _) in bounds.items()}
 
     def action_values_of(self, games: np.ndarray) -> np.ndarray:
         """Return the value of every action in many games.
@@ -259,32 +253,14 @@ class Solver(Prover):
                 return value, value
         return study.known(self._rules, games, 0, self._shares, self._table)[:2]
 
-    def hint(self, position: Position) -> int:
+    def _hint(self, games: np.ndarray) -> int:
         """Return a good action from the book or the table, or a number that need not be a legal action."""
-        games = position.games
         action = self.book.action(games) if self.book else None
         if action is not None:
             return action
         return study.known(self._rules, games, 0, self._shares, self._table)[2]
 
-    def reaches(self, position: Position, value: int, sign: int) -> bool:
-        """Return whether a position's value is at least `value` (sign 1) or at most `value` (sign -1)."""
-        lower, upper = self.known_bounds(position)
-        if lower == upper:
-            return sign * lower >= sign * value
-        beta = value - certain_part(position)
-        if sign > 0:
-            return self.prove(position.games, beta) >= beta
-        return self.prove(position.games, beta + 2) < beta + 2
-
-    def narrow(
-        self,
-        position: Position,
-        lower: int,
-        upper: int,
-        guess: int = 0,
-        narrowed: Callable[[int, int], None] | None = None,
-    ) -> int:
+    def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
         """Return the value of a position.
 
         Args:
@@ -292,7 +268,6 @@ class Solver(Prover):
             lower: Lower bound of the value, of the value's parity.
             upper: Upper bound of the value, of the value's parity.
             guess: First guess of the value.
-            narrowed: Called with the bounds after each change.
 
         Raises:
             OutOfTime: The deadline passed.
@@ -302,9 +277,12 @@ class Solver(Prover):
         while lower < upper:
             answer = sure + self.prove(games, beta - sure)
             lower, upper, beta = study.narrowed(lower, upper, beta, answer)
-            if narrowed:
-                narrowed(lower, upper)
         return lower
+
+    def _closed_study(self, position: Position, *, with_values: bool) -> "_PositionStudy":
+        closed = _PositionStudy(self, position.games)
+        closed.close(with_values)
+        return closed
 
     def _check(self, position: Position) -> None:
         check_position(position)
@@ -312,36 +290,77 @@ class Solver(Prover):
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
 
-def _margin(pair: tuple[int, int], player: int) -> int:
-    return pair[player] - pair[1 - player]
+class _PositionStudy:
+    """Bounds of a position's value (row 0) and of its actions' values (row 1 + action)."""
 
+    def __init__(self, solver: Solver, games: np.ndarray) -> None:
+        size = 1 + solver.ruleset.num_holes
+        self.solver = solver
+        self.study = study.Study(
+            games=np.zeros((size, NUM_COLUMNS), np.uint64),
+            rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
+            window=np.zeros(study.WINDOW_COLUMNS, np.int64),
+        )
+        study.begin(solver._rules, games, 0, self.study)
+        self.read_known()
 
-@dataclass
-class Turn:
-    """An action of a position, with the position after it.
+    def read_known(self) -> None:
+        """Tighten the bounds by the book and the table."""
+        for row in self.rows():
+            study.take_bounds(self.study.rows, row, *self.solver._bounds_of(self.games_of(row)))
+        study.agree(self.study.rows)
 
-    The action's value is ``won + sign * value(after)``.
-    """
+    def close(self, with_values: bool) -> None:
+        """Answer the questions of the study until it is done."""
+        while (row := int(study.next_window(self.study, with_values))) >= 0:
+            games = self.games_of(row)
+            sure = int(certain_part_of(games))
+            beta = int(self.study.window[study.BETA])
+            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
 
-    action: int
-    after: Position
-    sign: int
-    won: int
+    def rows(self) -> list[int]:
+        """Return the rows of the position and of its legal actions."""
+        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
 
+    def games_of(self, row: int) -> np.ndarray:
+        """Return the position of a row, uint64 `[1, NUM_COLUMNS]`."""
+        return self.study.games[row : row + 1]
 
-def turns_of(position: Position) -> list[Turn]:
-    """Return the turns of a position, actions ascending."""
-    turns = []
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        won = _margin(after.stores, position.player) - _margin(position.stores, position.player)
-        turns.append(Turn(action, after, 1 if after.player == position.player else -1, won))
-    return turns
+    def bounds_of(self, row: int) -> tuple[int, int]:
+        """Return the bounds of a row."""
+        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
+
+    def action_bounds(self) -> dict[int, tuple[int, int]]:
+        """Return the bounds of every legal action."""
+        return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
+
+    def best_actions(self) -> tuple[int, ...]:
+        """Return the actions with the position's value."""
+        value = self.bounds_of(0)[0]
+        return tuple(action for action, (lower, _) in self.action_bounds().items() if lower >= value)
+
+    def best_row(self, value: int) -> int:
+        """Return the row of an action with the position's `value`: a known one, otherwise a proved one."""
+        hint = self.solver._hint(self.games_of(0))
+        rows = sorted(self.rows()[1:], key=lambda row: row != 1 + hint)
+        for row in rows:
+            if self.bounds_of(row)[0] >= value:
+                return row
+        return next((row for row in rows[:-1] if self.reaches(row, value)), rows[-1])
+
+    def reaches(self, row: int, value: int) -> bool:
+        """Return whether an action's value is at least `value`."""
+        if self.bounds_of(row)[1] < value:
+            return False
+        games, sign, won = self.games_of(row), *(int(self.study.rows[row, i]) for i in (SIGN, WON))
+        beta = sign * (value - won) - int(certain_part_of(games))
+        if sign > 0:
+            return self.solver.prove(games, beta) >= beta
+        return self.solver.prove(games, beta + 2) < beta + 2
 
 
 class _Solve:
-    """One call of solve, with the bounds of a position and of each action."""
+    """One call of solve."""
 
     def __init__(
         self,
@@ -350,37 +369,28 @@ class _Solve:
         time_limit: float | None,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.solver = solver
-        self.position = position
-        self.progress = progress
+        self.solver, self.progress = solver, progress
         self.started = self.reported = time.monotonic()
         self.deadline = np.inf if time_limit is None else self.started + time_limit
         self.nodes_before = solver.nodes
-        size = 1 + solver.ruleset.num_holes
-        self.study = Study(
-            games=np.zeros((size, NUM_COLUMNS), np.uint64),
-            rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
-            window=np.zeros(study.WINDOW_COLUMNS, np.int64),
-        )
-        study.begin(solver._rules, position.games, 0, self.study)
+        self.study = _PositionStudy(solver, position.games)
 
     def run(self, with_line: bool, with_values: bool) -> Solution:
         """Search until all bounds are exact, then find the line, while there is time."""
         line: list[tuple[int, int]] = []
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
-            self.read_known()
-            self.close(with_values)
+            self.study.close(with_values)
             if with_line:
                 self.follow_best(line)
         except OutOfTime:
             if self.solver.is_cancelled:
                 raise
-            self.read_known()
+            self.study.read_known()
         finally:
             self.solver.deadline, self.solver.on_call = np.inf, None
         self.report(force=True)
-        (lower, upper), bounds = self.bounds_of(0), self.action_bounds()
+        (lower, upper), bounds = self.study.bounds_of(0), self.study.action_bounds()
         return Solution(
             value=lower,
             action_values={action: least for action, (least, _) in bounds.items()},
@@ -393,64 +403,24 @@ class _Solve:
             action_bounds=bounds,
         )
 
-    def read_known(self) -> None:
-        """Tighten the bounds by the book and the table."""
-        for row in self.rows():
-            bounds = self.solver._bounds_of(self.study.games[row : row + 1])
-            study.take_bounds(self.study.rows, row, *bounds)
-        study.agree(self.study.rows)
-
-    def close(self, with_values: bool) -> None:
-        """Answer the questions of the study until it is done."""
-        while (row := int(study.next_window(self.study, with_values))) >= 0:
-            games, beta = self.study.games[row : row + 1], int(self.study.window[study.BETA])
-            sure = int(certain_part_of(games))
-            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
-
-    def rows(self) -> list[int]:
-        """Return the rows of the position and of its legal actions."""
-        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
-
-    def bounds_of(self, row: int) -> tuple[int, int]:
-        """Return the bounds of a row."""
-        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
-
-    def action_bounds(self) -> dict[int, tuple[int, int]]:
-        """Return the bounds of every legal action."""
-        return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
-
     def follow_best(self, line: list[tuple[int, int]]) -> None:
         """Append a line of best play; the book and the table have most of its proofs."""
-        position, value = self.position, self.bounds_of(0)[0]
-        while not position.is_over:
-            if time.monotonic() >= self.deadline:
-                raise OutOfTime
-            turns = turns_of(position)
-            hint = self.solver.hint(position)
-            turns.sort(key=lambda turn: turn.action != hint)
-            # First a turn known to keep the value, then one proved to keep it.
-            best = next((turn for turn in turns if self.is_known(turn, value)), None) or next(
-                turn
-                for turn in turns
-                if turn is turns[-1]
-                or self.solver.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
-            )
-            line.append((position.player, best.action))
-            position, value = best.after, best.sign * (value - best.won)
-
-    def is_known(self, turn: Turn, value: int) -> bool:
-        """Return whether a turn is known, without a search, to keep the value."""
-        lower, upper = self.solver.known_bounds(turn.after)
-        return turn.won + (lower if turn.sign > 0 else -upper) >= value
+        here, value = self.study, self.study.bounds_of(0)[0]
+        while here.rows()[1:]:
+            self.solver.check_limits()
+            row = here.best_row(value)
+            line.append((int(here.study.games[0, PLAYER_COLUMN]), row - 1))
+            sign, won = (int(here.study.rows[row, column]) for column in (SIGN, WON))
+            here, value = _PositionStudy(self.solver, here.games_of(row)), sign * (value - won)
 
     def report(self, force: bool = False) -> None:
         now = time.monotonic()
         if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
             self.reported = now
             nodes = self.solver.nodes - self.nodes_before
-            row = int(self.study.window[ROW])
-            action = row - 1 if 0 < row < len(self.study.rows) else None
-            self.progress(Progress(*self.bounds_of(0), nodes, now - self.started, action))
+            row = int(self.study.study.window[ROW])
+            action = row - 1 if 0 < row < len(self.study.study.rows) else None
+            self.progress(Progress(*self.study.bounds_of(0), nodes, now - self.started, action))
 
 
 def solve(
