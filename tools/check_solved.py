@@ -13,7 +13,6 @@ The exit status is 1 if a value differs.
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,12 +81,14 @@ def _bounds(
     if is_by_action:
         solution = solver.solve(position, time_limit=seconds, with_line=False)
         return {None: (solution.lower, solution.upper), **solution.action_bounds}
-    proved = [solver.known_bounds(position)]
     solver.deadline = time.monotonic() + seconds
-    with suppress(OutOfTime):
-        solver.narrow(position, *proved[0], narrowed=lambda lower, upper: proved.append((lower, upper)))
-    solver.deadline = np.inf
-    return {None: proved[-1]}
+    try:
+        value = solver.value(position)
+        return {None: (value, value)}
+    except OutOfTime:
+        return {None: solver.known_bounds(position)}
+    finally:
+        solver.deadline = np.inf
 
 
 def check(solver: Solver, claimed: Iterator[Claim], seconds: float) -> Checked:

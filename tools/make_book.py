@@ -30,7 +30,7 @@ from mancala_env.solver.book import (
     keys_of,
     opening_positions,
 )
-from mancala_env.solver.exact import OutOfTime, Solver, turns_of
+from mancala_env.solver.exact import OutOfTime, Solver
 
 _SAVE_SECONDS = 30.0
 
@@ -81,6 +81,10 @@ class _Entry:
                 kid.upper = kid.upper if least is None else min(kid.upper, -least)
 
 
+def _margin(pair: tuple[int, int], player: int) -> int:
+    return pair[player] - pair[1 - player]
+
+
 class Draft:
     """An incomplete book.
 
@@ -111,16 +115,16 @@ class Draft:
         for entry, depth in zip(self._entries, self.depths, strict=True):
             if depth == turns:
                 break
-            for turn in turns_of(entry.position):
-                if turn.after.is_over:
-                    counts, stores = turn.after.counts, entry.position.stores
-                    player = entry.position.player
-                    entry.ends.append(
-                        counts[player] - stores[player] - counts[1 - player] + stores[1 - player]
-                    )
+            for action in entry.position.legal_actions:
+                after = entry.position.copy()
+                after.play(action)
+                player = entry.position.player
+                if after.is_over:
+                    entry.ends.append(_margin(after.counts, player) - _margin(entry.position.stores, player))
                 else:
-                    kid = by_key[int(keys_of(ruleset, turn.after.games)[0])]
-                    entry.kids.append((kid, turn.sign, turn.won))
+                    kid = by_key[int(keys_of(ruleset, after.games)[0])]
+                    won = _margin(after.stores, player) - _margin(entry.position.stores, player)
+                    entry.kids.append((kid, 1 if after.player == player else -1, won))
                     kid.parents.append(entry)
 
     def rests(self) -> np.ndarray:

@@ -84,7 +84,7 @@ CHAPTERS = {
     "solver": Chapter(
         "Solver",
         "Exact values of positions. [Perfect play](../perfect_play.md) says how it works.",
-        ("mancala_env.solver", "mancala_env.solver.book"),
+        ("mancala_env.solver", "mancala_env.solver.prover", "mancala_env.solver.book"),
     ),
     "evaluation": Chapter(
         "Evaluation",

@@ -1,4 +1,4 @@
-"""Paths of the bundled data files: networks, match values and openings of the rulesets.
+"""Paths of the bundled data files of rulesets: networks, match values, openings, books, solved positions.
 
 Networks are safetensors files with a Markdown card. ``python -m tools.make_policy_cards`` writes the cards of
 policy networks, ``python -m tools.make_value_cards`` those of value networks.
@@ -11,18 +11,26 @@ from typing import Literal
 from mancala_env._util.tensors import SUFFIX
 from mancala_env.rulesets import Ruleset, lookup, names
 
-Kind = Literal["policy", "value", "match", "openings"]
-_SUFFIXES = {"policy": SUFFIX, "value": SUFFIX, "match": ".npz", "openings": ".npz"}
+Kind = Literal["policy", "value", "match", "openings", "book", "positions"]
+_NETWORKS = ("policy", "value")
+DATA = Path(str(resources.files("mancala_env"))) / "data"
+"""Folder of the bundled data files."""
 
 
 def bundled_file(kind: Kind, name: str) -> Path:
     """Return the path of a ruleset's data file, whether or not it exists."""
-    return Path(str(resources.files("mancala_env"))) / "data" / f"{kind}_{name}{_SUFFIXES[kind]}"
+    return DATA / f"{kind}_{name}{SUFFIX if kind in _NETWORKS else '.npz'}"
 
 
 def rulesets_with(kind: Kind) -> tuple[str, ...]:
     """Return the names of the rulesets with a bundled file of a kind."""
     return tuple(name for name in names() if bundled_file(kind, name).is_file())
+
+
+def bundled_file_of(kind: Kind, ruleset: Ruleset) -> Path | None:
+    """Return the bundled file of exactly this ruleset, or None."""
+    is_bundled = ruleset.name in rulesets_with(kind) and lookup(ruleset.name) == ruleset
+    return bundled_file(kind, ruleset.name) if is_bundled else None
 
 
 def bundled_file_for_options(kind: Kind, ruleset: Ruleset) -> Path | None:

@@ -229,9 +229,7 @@ class PuctAgent(Agent):
         actions, simulations = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         for part in self._slices(len(games)):
             trees = self._search(games[part], simulations[part])
-            puct.choose_actions(
-                self._rules, games[part], trees.tree, trees.estimates, rng_states[part], actions[part]
-            )
+            puct.choose_actions(self._rules, games[part], trees, rng_states[part], actions[part])
         self.last_simulations = simulations
         return actions
 
@@ -254,7 +252,7 @@ class PuctAgent(Agent):
             noise = None if draws is None else (draws[part], share)
             trees = self._search(games[part], simulations[part], noise)
             puct.write_results(
-                self._rules, games[part], *trees, self._margin_share, policy[part], values[part]
+                self._rules, games[part], trees, self._margin_share, policy[part], values[part]
             )
         self.last_simulations = simulations
         return puct.SearchResults(policy, values)

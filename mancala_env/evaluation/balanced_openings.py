@@ -12,11 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
-from mancala_env._util.package_data import bundled_file, rulesets_with
+from mancala_env._util.package_data import bundled_file_of, rulesets_with
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import InvalidPosition, MancalaError
-from mancala_env.rulesets import Ruleset, lookup
+from mancala_env.rulesets import Ruleset
 
 _ARRAYS = {"games": ArrayFormat("uint64", (None, NUM_COLUMNS)), "margins": ArrayFormat("float32", (None,))}
 
@@ -32,8 +32,8 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
     Raises:
         NoBalancedOpenings: If none are bundled; the message lists the rulesets that have some.
     """
-    file = bundled_file("openings", ruleset.name)
-    if not has_balanced_openings(ruleset):
+    file = bundled_file_of("openings", ruleset)
+    if file is None:
         listed = ", ".join(rulesets_with("openings"))
         raise NoBalancedOpenings(f"no balanced openings are bundled for {ruleset.name}, only for {listed}")
     try:
@@ -46,7 +46,7 @@ def balanced_openings(ruleset: Ruleset) -> np.ndarray:
 
 def has_balanced_openings(ruleset: Ruleset) -> bool:
     """Return whether balanced openings are bundled for exactly this ruleset."""
-    return ruleset.name in rulesets_with("openings") and lookup(ruleset.name) == ruleset
+    return bundled_file_of("openings", ruleset) is not None
 
 
 def openings_hash(ruleset: Ruleset, opening_set: str) -> str:

@@ -128,12 +128,6 @@ def _lead_in_stores(game, network):
 
 
 @kernel
-def _pack(value, depth, bound, is_open, hole):
-    packed = (value + _VALUE_BIAS) | (depth << _DEPTH_SHIFT) | (bound << _BOUND_SHIFT)
-    return np.uint64(packed | (is_open << _OPEN_SHIFT) | (hole << _HOLE_SHIFT))
-
-
-@kernel
 def _recall(table, key, game, depth, alpha, beta, network):
     """Look a position up.
 
@@ -184,17 +178,18 @@ def _evaluate_last_turn(rules, game, total, beta, network):
 
 
 @kernel
-def _expand(rules, game, total, first, remembered_hole, children, scores, holes, network):
-    """Play every turn of a position and return their number. A score is the value of a leaf."""
+def _expand(rules, game, total, ply, remembered_hole, memory, network):
+    """Play every turn of the position at `ply` and return their number. A score is the value of a leaf."""
+    first = ply * len(memory.root_values)
     legal = legal_holes(rules, game)
     count = num_bits(legal)
     for i in range(count):
         hole = nth_bit(legal, i)
         after = play_turn(rules, game, hole)[0]
-        save(children, first + i, after)
+        save(memory.children, first + i, after)
         score = leaf_value(rules, after, total, game.player, network)
-        scores[first + i] = score + (_REMEMBERED if hole == remembered_hole else 0)
-        holes[first + i] = hole
+        memory.scores[first + i] = score + (_REMEMBERED if hole == remembered_hole else 0)
+        memory.holes[first + i] = hole
     return count
 
 
@@ -238,14 +233,12 @@ def _back_up(frames, ply, value, is_open, hole):
 @kernel
 def _remember(table, key, game, depth, first_alpha, beta, value, is_open, hole, network):
     """Write a searched position to the table, replacing the entry in its slot."""
-    bound = _EXACT
-    if value >= beta:
-        bound = _AT_LEAST
-    elif value <= first_alpha:
-        bound = _AT_MOST
+    bound = _AT_LEAST if value >= beta else (_AT_MOST if value <= first_alpha else _EXACT)
+    packed = (value - _lead_in_stores(game, network) + _VALUE_BIAS) | (depth << _DEPTH_SHIFT)
+    packed |= (bound << _BOUND_SHIFT) | (is_open << _OPEN_SHIFT) | (hole << _HOLE_SHIFT)
     slot = np.int64(key & np.uint64(len(table) - 1))
     table[slot, _KEY] = key
-    table[slot, _PACKED] = _pack(value - _lead_in_stores(game, network), depth, bound, is_open, hole)
+    table[slot, _PACKED] = np.uint64(packed)
 
 
 @kernel
@@ -264,21 +257,22 @@ def _back_up_to_root(frames, root_values, row, value, is_open, wants_all):
 
 
 @kernel
-def _search_depth(
-    rules, network, total, wants_all, frames, keys, children, scores, holes, root_values, table, ply, budget
-):
-    """Search the root in frame 0 to its depth, or resume that search from the frame at `ply`.
+def _search_depth(rules, network, wants_all, memory, budget):
+    """Search the root in frame 0 to its depth, or resume that search.
 
-    The current line lies in `frames` instead of on a call stack, so the search can stop anywhere.
+    The current line lies in frames instead of on a call stack, so the search can stop anywhere.
 
     Returns:
-        Whether the root is done, the current frame, and the remaining budget of turns.
+        Whether the root is done, and the remaining budget of turns.
     """
-    width = len(root_values)
+    frames, keys, children, progress = memory.frames, memory.keys, memory.children, memory.progress
+    width = len(memory.root_values)
+    ply, total = progress[_PLY], progress[_TOTAL]
     while True:
         if frames[ply, _LEFT] == 0 or frames[ply, _ALPHA] >= frames[ply, _BETA]:
             if ply == 0:
-                return True, 0, budget
+                progress[_PLY] = 0
+                return True, budget
             # 4. Store the position, whose value is known now.
             mover, depth = frames[ply, _PLAYER], frames[ply, _DEPTH]
             value, is_open, hole = frames[ply, _BEST], frames[ply, _OPEN], frames[ply, _BEST_HOLE]
@@ -286,13 +280,14 @@ def _search_depth(
             ply -= 1
             row = frames[ply, _CURRENT]
             child = load(children, row)
-            _remember(table, key, child, depth, first_alpha, beta, value, is_open, hole, network)
+            _remember(memory.table, key, child, depth, first_alpha, beta, value, is_open, hole, network)
         elif budget <= 0:
-            return False, ply, budget
+            progress[_PLY] = ply
+            return False, budget
         else:
             # 1. Select a turn.
-            row = _select(scores, ply * width, frames[ply, _COUNT])
-            scores[row] = _TAKEN
+            row = _select(memory.scores, ply * width, frames[ply, _COUNT])
+            memory.scores[row] = _TAKEN
             frames[ply, _CURRENT] = row
             frames[ply, _LEFT] -= 1
             child = load(children, row)
@@ -309,11 +304,13 @@ def _search_depth(
                 budget -= played
             else:
                 key = _key_of(child, depth)
-                is_known, value, is_open, hole = _recall(table, key, child, depth, alpha, beta, network)
+                is_known, value, is_open, hole = _recall(
+                    memory.table, key, child, depth, alpha, beta, network
+                )
                 # 3. Expand it.
                 if not is_known:
                     ply += 1
-                    count = _expand(rules, child, total, ply * width, hole, children, scores, holes, network)
+                    count = _expand(rules, child, total, ply, hole, memory, network)
                     _open_frame(frames, ply, mover, depth, alpha, beta, count)
                     keys[ply] = key
                     budget -= count
@@ -321,9 +318,9 @@ def _search_depth(
         # 4. Back up the value.
         value = value if mover == frames[ply, _PLAYER] else -value
         if ply == 0:
-            _back_up_to_root(frames, root_values, row, value, is_open, wants_all)
+            _back_up_to_root(frames, memory.root_values, row, value, is_open, wants_all)
         else:
-            _back_up(frames, ply, value, is_open, holes[row])
+            _back_up(frames, ply, value, is_open, memory.holes[row])
 
 
 @kernel
@@ -337,64 +334,49 @@ def search_piece(
 
     Returns the current game. Called again with that game, it resumes the search.
     """
-    frames, keys, children, scores = memory.frames, memory.keys, memory.children, memory.scores
-    holes, root_values, table, progress = memory.holes, memory.root_values, memory.table, memory.progress
-    actions, values, depths, nodes = results.actions, results.values, results.depths, results.nodes
+    frames, progress = memory.frames, memory.progress
     budget = piece
     b = start
     while b < stop and budget > 0:
         if not progress[ACTIVE]:
             game = load(games, b)
             total = num_seeds(game)
-            count = _expand(rules, game, total, 0, -1, children, scores, holes, network)
+            count = _expand(rules, game, total, 0, -1, memory, network)
             _open_frame(frames, 0, game.player, (deepest - 1) % step + 1, -_INFINITE, _INFINITE, count)
             progress[ACTIVE], progress[_PLY], progress[_TOTAL] = 1, 0, total
             budget -= count
-            nodes[b] = count
+            results.nodes[b] = count
         before = budget
-        is_done, progress[_PLY], budget = _search_depth(
-            rules,
-            network,
-            progress[_TOTAL],
-            wants_all,
-            frames,
-            keys,
-            children,
-            scores,
-            holes,
-            root_values,
-            table,
-            progress[_PLY],
-            budget,
-        )
-        nodes[b] += before - budget
+        is_done, budget = _search_depth(rules, network, wants_all, memory, budget)
+        results.nodes[b] += before - budget
         if is_done:
-            depth, count, player = frames[0, _DEPTH], frames[0, _COUNT], frames[0, _PLAYER]
-            depths[b] = depth
-            results.best[b] = frames[0, _BEST]
-            _write_result(rules, player, frames, holes, root_values, rng_states, actions, values, b)
+            _write_result(rules, memory, rng_states[b], results, b)
+            depth, count = frames[0, _DEPTH], frames[0, _COUNT]
             if depth == deepest or not frames[0, _OPEN] or (count == 1 and not wants_all):
                 progress[ACTIVE] = 0
                 b += 1
             else:
-                _open_frame(frames, 0, player, depth + step, -_INFINITE, _INFINITE, count)
+                _open_frame(frames, 0, frames[0, _PLAYER], depth + step, -_INFINITE, _INFINITE, count)
                 for i in range(count):
-                    scores[i] = root_values[i]
+                    memory.scores[i] = memory.root_values[i]
     return b
 
 
 @kernel
-def _write_result(rules, player, frames, holes, root_values, rng_states, actions, values, b):
-    """Write one of the best actions of a finished search, and the value of each action."""
+def _write_result(rules, memory, rng_state, results, b):
+    """Write the depth of a finished search, one of the best actions, and the value of each action."""
+    frames, root_values = memory.frames, memory.root_values
+    results.depths[b] = frames[0, _DEPTH]
+    results.best[b] = frames[0, _BEST]
     best = 0
     for i in range(frames[0, _COUNT]):
-        action = action_of(rules, player, holes[i])
+        action = action_of(rules, frames[0, _PLAYER], memory.holes[i])
         if root_values[i] == frames[0, _BEST]:
             best |= 1 << action
-        if action < values.shape[1]:
-            values[b, action] = root_values[i]
-    _, n = random_below(rng_states[b], num_bits(best))
-    actions[b] = nth_bit(best, n)
+        if action < results.values.shape[1]:
+            results.values[b, action] = root_values[i]
+    _, n = random_below(rng_state, num_bits(best))
+    results.actions[b] = nth_bit(best, n)
 
 
 def new_memory(num_actions: int, deepest: int) -> AlphaBetaMemory:

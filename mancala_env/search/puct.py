@@ -32,10 +32,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mancala_env.engine.board import nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import NUM_COLUMNS, SOUTH, Rules, action_of, load, num_seeds, save
-from mancala_env.engine.turn import legal_holes, play_turn
+from mancala_env.engine.turn import play_turn
 from mancala_env.networks.value import UNIT, leaf_value
 from mancala_env.rulesets import Ruleset
 from mancala_env.search.limit import Budget
@@ -48,11 +47,13 @@ from mancala_env.search.uct import (
     NODE_COLUMNS,
     VALUE,
     VISITS,
+    add_children,
     bounds,
     choose,
+    exact_reward,
     reward,
-    sign,
     tighten,
+    within_bounds,
     write_node,
 )
 
@@ -172,8 +173,9 @@ def _best_child(tree, estimates, node):
 
 
 @kernel
-def _back_up(tree, estimates, sums, paths, walk, length, value, margin_share, total):
+def _back_up(trees, paths, walk, length, value, margin_share, total):
     """Add South's value to every node of a walk, from its end, and tighten the bounds above a change."""
+    tree, estimates, sums = trees
     has_changed = True
     for ply in range(length - 1, -1, -1):
         node = np.int64(paths[walk, ply, 0])
@@ -183,16 +185,14 @@ def _back_up(tree, estimates, sums, paths, walk, length, value, margin_share, to
         if has_changed and tree[node, COUNT] > 0:
             has_changed = tighten(tree, estimates, node, paths[walk, ply, 1])
         if ply > 0 and estimates[node, VALUE] > -np.inf:
-            low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
-            mean = sums[node] / tree[node, VISITS]
-            mean = max(mean, reward(sign(low), low, margin_share, total))
-            mean = min(mean, reward(sign(high), high, margin_share, total))
+            mean = within_bounds(sums[node] / tree[node, VISITS], tree, node, margin_share, total)
             estimates[node, VALUE] = mean if paths[walk, ply - 1, 1] == SOUTH else -mean
 
 
 @kernel
-def _select(rules, game, total, tree, estimates, root, paths, walk):
+def _select(rules, game, total, trees, root, paths, walk):
     """Walk from a root to a proven or unexpanded node; return its game, the node and the length."""
+    tree, estimates, _ = trees
     node, length = root, 0
     while True:
         paths[walk, length, 0] = node
@@ -210,13 +210,13 @@ def _select(rules, game, total, tree, estimates, root, paths, walk):
 
 
 @kernel
-def _write_roots(rules, games, tree, estimates, sums):
+def _write_roots(rules, games, trees):
     """Write the roots of some trees."""
     for b in range(len(games)):
         game = load(games, b)
         low, high = bounds(rules, game, num_seeds(game))
-        write_node(tree, estimates, b, 0, low, high)
-        sums[b] = 0.0
+        write_node(trees.tree, trees.estimates, b, 0, low, high)
+        trees.sums[b] = 0.0
 
 
 def reward_of(margins: np.ndarray, margin_share: float, ruleset: Ruleset) -> np.ndarray:
@@ -236,55 +236,55 @@ def reward_of(margins: np.ndarray, margin_share: float, ruleset: Ruleset) -> np.
 
 
 @kernel
-def _expected(margin, total):
-    """Return South's reward of an expected margin in seeds."""
-    return reward(math.tanh(margin / DECISIVE_MARGIN), margin, MARGIN_SHARE, total)
-
-
-@kernel
-def _evaluate_and_expand(rules, network, game, total, tree, estimates, sums, node, used):
+def _evaluate_and_expand(rules, network, game, total, trees, node, used):
     """Add a node's children, each with the value network's value and the prior that follows from it.
 
     Returns the number of nodes in use, and South's reward of the child that is best for the player to move.
     """
-    legal = legal_holes(rules, game)
-    count = num_bits(legal)
-    tree[node, FIRST] = used
-    tree[node, COUNT] = count
+    tree, estimates, sums = trees
+    first, used = used, add_children(rules, game, tree, estimates, node, used)
     best, best_south = -np.inf, 0.0
-    for i in range(count):
-        hole = nth_bit(legal, i)
-        after = play_turn(rules, game, hole)[0]
+    for child in range(first, used):
+        after = play_turn(rules, game, np.int64(tree[child, HOLE]))[0]
         low, high = bounds(rules, after, total)
-        write_node(tree, estimates, used + i, hole, low, high)
-        sums[used + i] = 0.0
-        margin = leaf_value(rules, after, total, SOUTH, network) / UNIT
-        south = _expected(margin, total) if low < high else reward(sign(low), low, MARGIN_SHARE, total)
+        tree[child, LOW] = low
+        tree[child, HIGH] = high
+        sums[child] = 0.0
+        if low < high:
+            margin = leaf_value(rules, after, total, SOUTH, network) / UNIT
+            south = reward(math.tanh(margin / DECISIVE_MARGIN), margin, MARGIN_SHARE, total)
+        else:
+            south = exact_reward(low, MARGIN_SHARE, total)
         value = south if game.player == SOUTH else -south
-        estimates[used + i, VALUE] = value
+        estimates[child, VALUE] = value
+        estimates[child, _PRIOR] = value
         if value > best:
             best, best_south = value, south
-    sum_of_priors = 0.0
-    for child in range(used, used + count):
-        prior = math.exp((estimates[child, VALUE] - best) / _TEMPERATURE)
-        estimates[child, _PRIOR] = prior
-        sum_of_priors += prior
-    for child in range(used, used + count):
-        estimates[child, _PRIOR] /= sum_of_priors
-    return used + count, best_south
+    _normalise_priors(estimates, first, used, best, _TEMPERATURE)
+    return used, best_south
 
 
 @kernel
-def _run_simulations(
-    rules, network, games, rows, most, per_flight, margin_share, tree, estimates, sums, done, pending, used
-):
+def _normalise_priors(estimates, first, end, most, temperature):
+    """Turn the logits in the priors of some nodes into probabilities; `most` is the largest logit."""
+    sum_of_priors = 0.0
+    for node in range(first, end):
+        prior = math.exp((estimates[node, _PRIOR] - most) / temperature)
+        estimates[node, _PRIOR] = prior
+        sum_of_priors += prior
+    for node in range(first, end):
+        estimates[node, _PRIOR] /= sum_of_priors
+
+
+@kernel
+def _run_simulations(rules, network, games, rows, most, per_flight, margin_share, trees, done, pending, used):
     """Run simulations in the trees of some games, `most` in all; one more in flight for `per_flight` visits.
 
     Simulations that end at a proven node are backed up at once. With a value network, all are.
 
     Returns the number of positions that wait for evaluation, and the number of nodes in use.
     """
-    leaves, nodes, paths, lengths = pending.leaves, pending.nodes, pending.paths, pending.lengths
+    tree, paths = trees.tree, pending.paths
     waiting = 0
     for b in rows:
         root = load(games, b)
@@ -294,64 +294,57 @@ def _run_simulations(
             at_once = min(_MAX_IN_FLIGHT, 1 + done[b] // per_flight)
         at_once = min(at_once, most - done[b])
         for _ in range(at_once):
-            game, node, length = _select(rules, root, total, tree, estimates, b, paths, waiting)
+            game, node, length = _select(rules, root, total, trees, b, paths, waiting)
             done[b] += 1
             is_proven = tree[node, LOW] == tree[node, HIGH]
             if is_proven or network is not None:
                 if is_proven:
-                    margin = np.int64(tree[node, LOW])
-                    value = reward(sign(margin), margin, margin_share, total)
+                    value = exact_reward(np.int64(tree[node, LOW]), margin_share, total)
                 elif tree[node, COUNT] == 0:
-                    used, value = _evaluate_and_expand(
-                        rules, network, game, total, tree, estimates, sums, node, used
-                    )
+                    used, value = _evaluate_and_expand(rules, network, game, total, trees, node, used)
                 else:
-                    value = sums[node] / tree[node, VISITS]
-                _back_up(tree, estimates, sums, paths, waiting, length, value, margin_share, total)
+                    value = trees.sums[node] / tree[node, VISITS]
+                _back_up(trees, paths, waiting, length, value, margin_share, total)
                 if tree[b, LOW] == tree[b, HIGH]:
                     break
                 continue
-            save(leaves, waiting, game)
-            nodes[waiting] = node
-            lengths[waiting] = length
+            save(pending.leaves, waiting, game)
+            pending.nodes[waiting] = node
+            pending.lengths[waiting] = length
             waiting += 1
     return waiting, used
 
 
 @kernel
-def _expand_and_back_up(rules, pending, waiting, logits, values, margin_share, tree, estimates, sums, used):
+def _expand_and_back_up(rules, pending, waiting, logits, values, margin_share, trees, used):
     """Expand each evaluated position and back its value up; return the number of nodes in use."""
-    leaves, nodes, paths, lengths = pending.leaves, pending.nodes, pending.paths, pending.lengths
+    tree, estimates, sums = trees
     for walk in range(waiting):
-        game = load(leaves, walk)
-        total = num_seeds(game)
-        node = nodes[walk]
+        game = load(pending.leaves, walk)
+        node = pending.nodes[walk]
         value = np.float64(values[walk])
         if tree[node, COUNT] == 0:
-            legal = legal_holes(rules, game)
-            count = num_bits(legal)
-            tree[node, FIRST] = used
-            tree[node, COUNT] = count
-            for i in range(count):
-                write_node(tree, estimates, used + i, nth_bit(legal, i), tree[node, LOW], tree[node, HIGH])
-                estimates[used + i, VALUE] = max(value - _UNVISITED_PENALTY, -1.0)
-                sums[used + i] = 0.0
-            used += count
-            _write_priors(rules, game.player, logits, walk, tree, estimates, node)
+            first, used = used, add_children(rules, game, tree, estimates, node, used)
+            for child in range(first, used):
+                estimates[child, VALUE] = max(value - _UNVISITED_PENALTY, -1.0)
+                sums[child] = 0.0
+            _write_priors(rules, game.player, logits, walk, trees, node)
         south = value if game.player == SOUTH else -value
-        _back_up(tree, estimates, sums, paths, walk, lengths[walk], south, margin_share, total)
+        length, total = pending.lengths[walk], num_seeds(game)
+        _back_up(trees, pending.paths, walk, length, south, margin_share, total)
     return used
 
 
 @kernel
-def _write_priors(rules, player, logits, row, tree, estimates, node):
+def _write_priors(rules, player, logits, row, trees, node):
     """Write the priors of a node's children from a row of logits.
 
-    A network of single rounds has no logits for actions in territory that has changed hands. Such an action
-    gets the lowest prior of the known ones. Where no action is known, all priors are equal.
+    A network of single rounds does not know actions in territory that has changed hands. Such an action gets
+    the lowest prior of the known ones. Where no action is known, all priors are equal.
     """
+    tree, estimates, _ = trees
     first, count, known = np.int64(tree[node, FIRST]), np.int64(tree[node, COUNT]), logits.shape[1]
-    most, least, sum_of_priors = -np.inf, np.inf, 0.0
+    most, least = -np.inf, np.inf
     for child in range(first, first + count):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
         if action < known:
@@ -361,26 +354,23 @@ def _write_priors(rules, player, logits, row, tree, estimates, node):
         most = least = 0.0
     for child in range(first, first + count):
         action = action_of(rules, player, np.int64(tree[child, HOLE]))
-        logit = np.float64(logits[row, action]) if action < known else least
-        prior = math.exp(logit - most)
-        estimates[child, _PRIOR] = prior
-        sum_of_priors += prior
-    for child in range(first, first + count):
-        estimates[child, _PRIOR] /= sum_of_priors
+        estimates[child, _PRIOR] = logits[row, action] if action < known else least
+    _normalise_priors(estimates, first, first + count, most, 1.0)
 
 
 @kernel
-def choose_actions(rules, games, tree, estimates, rng_states, actions):
+def choose_actions(rules, games, trees, rng_states, actions):
     """Write the action to play in each game to `actions`, int64 `[B]`."""
     for b in range(len(games)):
         player = np.int64(load(games, b).player)
-        child = choose(tree, estimates, b, player, rng_states[b])
-        actions[b] = action_of(rules, player, np.int64(tree[child, HOLE]))
+        child = choose(trees.tree, trees.estimates, b, player, rng_states[b])
+        actions[b] = action_of(rules, player, np.int64(trees.tree[child, HOLE]))
 
 
 @kernel
-def _mix_in_noise(games, tree, estimates, draws, share):
+def _mix_in_noise(games, trees, draws, share):
     """Mix random priors, in proportion to `draws`, into those of the children of roots."""
+    tree, estimates, _ = trees
     for b in range(len(games)):
         first, count = np.int64(tree[b, FIRST]), np.int64(tree[b, COUNT])
         sum_of_priors = 0.0
@@ -394,8 +384,9 @@ def _mix_in_noise(games, tree, estimates, draws, share):
 
 
 @kernel
-def write_results(rules, games, tree, estimates, sums, margin_share, policy, values):
+def write_results(rules, games, trees, margin_share, policy, values):
     """Write the :class:`SearchResults` of some games; `policy` holds zeros before."""
+    tree, estimates, sums = trees
     for b in range(len(games)):
         game = load(games, b)
         player = np.int64(game.player)
@@ -409,11 +400,8 @@ def write_results(rules, games, tree, estimates, sums, margin_share, policy, val
             if estimates[child, VALUE] > -np.inf:
                 share = tree[child, VISITS] / tried if tried > 0.0 else 1.0 / left
                 policy[b, action_of(rules, player, np.int64(tree[child, HOLE]))] = share
-        low, high = np.int64(tree[b, LOW]), np.int64(tree[b, HIGH])
-        total = num_seeds(game)
-        south = sums[b] / max(tree[b, VISITS], 1)
-        south = max(south, reward(sign(low), low, margin_share, total))
-        south = min(south, reward(sign(high), high, margin_share, total))
+        mean = sums[b] / max(tree[b, VISITS], 1)
+        south = within_bounds(mean, tree, b, margin_share, num_seeds(game))
         values[b] = south if player == SOUTH else -south
 
 
@@ -457,21 +445,21 @@ def grow_trees(
     trees = SearchTrees(
         np.zeros((nodes, NODE_COLUMNS), np.int32), np.zeros((nodes, 2), np.float32), np.zeros(nodes)
     )
-    _write_roots(rules, games, trees.tree, trees.estimates, trees.sums)
+    _write_roots(rules, games, trees)
     used, rows, spent = num_games, np.arange(num_games), np.zeros(num_games)
     while len(rows):
         started = perf_counter()
         trees = trees.with_room(used + num_games * max(_MAX_IN_FLIGHT, _PIECE) * num_turns)
-        parts = (guide.margin_share, trees.tree, trees.estimates, trees.sums)
+        share, most = guide.margin_share, limit.steps
         waits, used = _run_simulations(
-            rules, guide.network, games, rows, limit.steps, _VISITS_PER_FLIGHT, *parts, done, pending, used
+            rules, guide.network, games, rows, most, _VISITS_PER_FLIGHT, share, trees, done, pending, used
         )
         if waits:
             assert guide.evaluate is not None
             logits, values = guide.evaluate(pending.leaves[:waits])
-            used = _expand_and_back_up(rules, pending, waits, logits, values, *parts, used)
+            used = _expand_and_back_up(rules, pending, waits, logits, values, share, trees, used)
             if noise is not None:  # the first simulation of each tree has just expanded its root
-                _mix_in_noise(games, trees.tree, trees.estimates, *noise)
+                _mix_in_noise(games, trees, *noise)
                 noise = None
         roots = trees.tree[rows]
         is_settled = (roots[:, COUNT] == 1) | (roots[:, LOW] == roots[:, HIGH])

@@ -117,17 +117,10 @@ def _bounds(rules, game, total, match_values, b):
     if match_values is None:
         return low, high
     if low == high:
-        worth = np.int64(match_values[b, EXACT, _count_with(rules, low)])
-        return worth, worth
+        value = np.int64(match_values[b, EXACT, _count_with(rules, low)])
+        return value, value
     least = np.int64(match_values[b, LEAST, _count_with(rules, low)])
     return least, np.int64(match_values[b, MOST, _count_with(rules, high)])
-
-
-@kernel
-def _result(rules, game, total, match_values, b):
-    """Return South's result of a finished round: the margin, or the match value in the table of game b."""
-    margin = margin_for(rules, game, total, SOUTH)
-    return margin if match_values is None else np.int64(match_values[b, EXACT, _count_with(rules, margin)])
 
 
 @kernel
@@ -146,8 +139,8 @@ def write_node(tree, estimates, node, hole, low, high):
 
 
 @kernel
-def _expand(rules, game, tree, estimates, node, used):
-    """Add a node's children if the tree has room; return the number of nodes in use."""
+def add_children(rules, game, tree, estimates, node, used):
+    """Add a node's children with its bounds if the tree has room; return the number of nodes in use."""
     legal = legal_holes(rules, game)
     count = num_bits(legal)
     if used + count <= len(tree):
@@ -189,27 +182,37 @@ def reward(outcome, margin, margin_share, total):
 
 
 @kernel
-def _value(tree, node, total, match_values):
-    """Return South's mean reward of a visited node, clipped to its proven bounds."""
-    visits = np.float64(tree[node, VISITS])
-    low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
-    if match_values is not None:
-        mean = tree[node, _OUTCOMES] / visits
-        return min(max(mean, np.float64(low)), np.float64(high)) / MAX_MATCH_VALUE
-    mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
-    return min(
-        max(mean, reward(sign(low), low, _MARGIN_WEIGHT, total)),
-        reward(sign(high), high, _MARGIN_WEIGHT, total),
-    )
+def exact_reward(margin, margin_share, total):
+    """Return South's reward of a final margin."""
+    return reward(sign(margin), margin, margin_share, total)
 
 
 @kernel
-def _evaluate(rules, game, rng_state):
-    """Play a game to the end of its round at random; return the game and the generator's state."""
+def within_bounds(value, tree, node, margin_share, total):
+    """Return South's mean reward of a node, clipped to the node's proven bounds."""
+    low, high = np.int64(tree[node, LOW]), np.int64(tree[node, HIGH])
+    least, most = exact_reward(low, margin_share, total), exact_reward(high, margin_share, total)
+    return min(max(value, least), most)
+
+
+@kernel
+def _value(tree, node, total, match_values):
+    """Return South's mean reward of a visited node, clipped to its proven bounds."""
+    visits = np.float64(tree[node, VISITS])
+    if match_values is not None:
+        mean = tree[node, _OUTCOMES] / visits
+        return min(max(mean, np.float64(tree[node, LOW])), np.float64(tree[node, HIGH])) / MAX_MATCH_VALUE
+    mean = reward(tree[node, _OUTCOMES] / visits, tree[node, _MARGINS] / visits, _MARGIN_WEIGHT, total)
+    return within_bounds(mean, tree, node, _MARGIN_WEIGHT, total)
+
+
+@kernel
+def _evaluate(rules, game, total, match_values, b, rng_state):
+    """Play a game to the end of its round at random; return the result and the generator's state."""
     while game.end == RUNNING:
         rng_state, hole = random_hole(rules, game, rng_state)
         game = play_turn(rules, game, hole)[0]
-    return game, rng_state
+    return _bounds(rules, game, total, match_values, b)[0], rng_state
 
 
 @kernel
@@ -241,8 +244,9 @@ def tighten(tree, estimates, node, player):
 
 
 @kernel
-def _back_up(tree, estimates, path, length, result, total, match_values):
+def _back_up(memory, length, result, total, match_values):
     """Add a result to every node of a walk, from its end, and tighten the bounds above a change."""
+    tree, estimates, path = memory.tree, memory.estimates, memory.path
     has_changed = True
     for ply in range(length - 1, -1, -1):
         node = path[ply, 0]
@@ -261,45 +265,41 @@ def _back_up(tree, estimates, path, length, result, total, match_values):
 
 
 @kernel
-def _simulate(rules, root, total, match_values, b, tree, estimates, path, used, rng_state):
-    """Run one simulation; return the number of nodes in use and the generator's state."""
-    game = root
-    node, length = 0, 0
+def _simulate(rules, game, total, match_values, b, memory):
+    """Run one simulation from the root."""
+    tree, estimates, path, progress = memory.tree, memory.estimates, memory.path, memory.progress
+    rng_state = memory.rng_state[0]
+    node, length, is_new = 0, 0, False
     while True:
         path[length, 0] = node
         path[length, 1] = game.player
         length += 1
+        # 3. Evaluate a node on its first visit.
+        if is_new:
+            result, rng_state = _evaluate(rules, game, total, match_values, b, rng_state)
+            break
         # The result of a proven node is known.
         if tree[node, LOW] == tree[node, HIGH]:
             result = np.int64(tree[node, LOW])
             break
         # 2. Expand. (3. Evaluate here where the tree is full.)
         if tree[node, COUNT] == 0:
-            used = _expand(rules, game, tree, estimates, node, used)
+            progress[_USED] = add_children(rules, game, tree, estimates, node, progress[_USED])
         if tree[node, COUNT] == 0:
-            game, rng_state = _evaluate(rules, game, rng_state)
-            result = _result(rules, game, total, match_values, b)
+            result, rng_state = _evaluate(rules, game, total, match_values, b, rng_state)
             break
         # 1. Select.
         rng_state, shift = random_below(rng_state, np.int64(tree[node, COUNT]))
-        child = _best_child(tree, estimates, node, shift)
-        is_new = tree[child, VISITS] == 0
-        game = play_turn(rules, game, np.int64(tree[child, HOLE]))[0]
-        node = child
-        # 3. Evaluate a node on its first visit.
+        node = _best_child(tree, estimates, node, shift)
+        game = play_turn(rules, game, np.int64(tree[node, HOLE]))[0]
+        is_new = tree[node, VISITS] == 0
         if is_new:
             low, high = _bounds(rules, game, total, match_values, b)
             tree[node, LOW] = low
             tree[node, HIGH] = high
-            path[length, 0] = node
-            path[length, 1] = game.player
-            length += 1
-            game, rng_state = _evaluate(rules, game, rng_state)
-            result = _result(rules, game, total, match_values, b)
-            break
     # 4. Back up.
-    _back_up(tree, estimates, path, length, result, total, match_values)
-    return used, rng_state
+    memory.rng_state[0] = rng_state
+    _back_up(memory, length, result, total, match_values)
 
 
 @kernel
@@ -349,8 +349,7 @@ def search_piece(
 
     Returns the current game. Called again with that game, it resumes the search.
     """
-    tree, estimates, path = memory.tree, memory.estimates, memory.path
-    rng_state, progress = memory.rng_state, memory.progress
+    tree, estimates, progress = memory.tree, memory.estimates, memory.progress
     budget = piece
     b = start
     while b < stop and budget > 0:
@@ -359,20 +358,17 @@ def search_piece(
         if not progress[ACTIVE]:
             low, high = _bounds(rules, root, total, match_values, b)
             write_node(tree, estimates, 0, 0, low, high)
-            rng_state[0] = rng_states[b]
+            memory.rng_state[0] = rng_states[b]
             progress[ACTIVE] = 1
-            progress[_USED] = _expand(rules, root, tree, estimates, 0, 1)
-        used = progress[_USED]
-        state = rng_state[0]
+            progress[_USED] = add_children(rules, root, tree, estimates, 0, 1)
         is_over = False
         while budget > 0 and not is_over:
-            used, state = _simulate(rules, root, total, match_values, b, tree, estimates, path, used, state)
+            _simulate(rules, root, total, match_values, b, memory)
             done[b] += 1
             budget -= 1
             is_over = done[b] == simulations or tree[0, COUNT] == 1 or tree[0, LOW] == tree[0, HIGH]
-        progress[_USED] = used
-        rng_state[0] = state
-        child = choose(tree, estimates, 0, root.player, state, 1 if match_values is None else MAX_MATCH_VALUE)
+        win = 1 if match_values is None else MAX_MATCH_VALUE
+        child = choose(tree, estimates, 0, root.player, memory.rng_state[0], win)
         actions[b] = action_of(rules, root.player, np.int64(tree[child, HOLE]))
         if is_over:
             progress[ACTIVE] = 0

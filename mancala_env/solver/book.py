@@ -12,13 +12,12 @@ matter.
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
+from mancala_env._util.package_data import bundled_file_of, rulesets_with
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
     NORTH,
@@ -34,9 +33,9 @@ from mancala_env.engine.state import (
 from mancala_env.engine.turn import legal_holes, play_turn
 from mancala_env.errors import MancalaError
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset
+from mancala_env.solver.margins import owned_margin
 from mancala_env.solver.proofs import board_key
-from mancala_env.solver.study import owned_margin
 
 UNKNOWN = -32768
 """Value of positions that a book does not know."""
@@ -192,7 +191,7 @@ class Book:
             self._line[key] = action
 
     @classmethod
-    def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "Book":
+    def of_file(cls, ruleset: Ruleset, file: Path) -> "Book":
         """Read a book from a file; no code in it is run.
 
         Raises:
@@ -229,21 +228,13 @@ class Book:
         return by_key.get(int(keys_of(self.ruleset, games[:1])[0]))
 
 
-def _file(name: str):
-    return resources.files("mancala_env").joinpath("data", f"book_{name}.npz")
-
-
 def rulesets_with_book() -> tuple[str, ...]:
     """Return the names of the rulesets that have an opening book."""
-    return tuple(name for name in names() if _file(name).is_file())
+    return rulesets_with("book")
 
 
 @lru_cache
 def load_book(ruleset: Ruleset) -> Book | None:
     """Return the bundled opening book of a ruleset, or None."""
-    if ruleset.name not in names() or lookup(ruleset.name) != ruleset:
-        return None
-    file = _file(ruleset.name)
-    if not file.is_file():
-        return None
-    return Book.of_file(ruleset, file)
+    file = bundled_file_of("book", ruleset)
+    return None if file is None else Book.of_file(ruleset, file)

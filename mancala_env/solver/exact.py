@@ -5,65 +5,29 @@ position. Null-window searches ("is the rest at least `beta`?") find the values,
 :mod:`mancala_env.solver.study`.
 """
 
-import math
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mancala_env._util.checks import truth, whole
-from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.jit.pace import Pace
 from mancala_env.engine.jit.threads import MOST_THREADS
-from mancala_env.engine.state import NUM_COLUMNS, TERRITORY_COLUMN, encode, load
-from mancala_env.engine.turn import STALL_LIMIT
+from mancala_env.engine.state import END_COLUMN, NUM_COLUMNS, PLAYER_COLUMN, RUNNING
 from mancala_env.engine.validation import check_array
-from mancala_env.errors import InvalidArgument
 from mancala_env.games.position import Position, check_position
 from mancala_env.rulesets import Ruleset, lookup
-from mancala_env.solver import proof_search, study
+from mancala_env.solver import study
 from mancala_env.solver.book import certain_part, certain_part_of, load_book
-from mancala_env.solver.proofs import Scope
-from mancala_env.solver.study import LOWER, ROW, UPPER, Study
-from mancala_env.solver.table import new_table
+from mancala_env.solver.prover import NO_LIMIT, OutOfTime, Prover, SolverInputError, positive
+from mancala_env.solver.study import LOWER, ROW, SIGN, UPPER, WON
 
+ILLEGAL = -32768
+"""Value of illegal actions in arrays of action values."""
 DEFAULT_MEMORY_MB = 1024
-# Nodes of the first piece of a search, and of the largest. A node touches a few places of the table. The
-# first touch of a place may cost 0.2 ms, in which the system clears two megabytes.
-_FIRST_NODES, _MOST_NODES = 1, 20_000
-# While much of the table is untouched, any node may cost that. With a time limit, the clock is read after
-# each node then.
-_NODES_A_COLD_MB = 4.0
-# Target time of a piece without a time limit, when only Ctrl-C waits for its end.
-_UNTIMED_SECONDS = 0.02
 # Upper estimate of the megabytes of a table that a thread can fill in a second.
 _MB_A_SECOND = 100
-# Nodes of a search before other threads help. Shorter searches end before these would help.
-_NODES_ALONE = 60_000
-_NO_LIMIT = 1 << 62
 _PROGRESS_SECONDS = 0.2
-_BUSY_WORDS = 1 << 13
-_ALONE = np.zeros(1, np.uint64)
-_EMPTY_TABLE = new_table(0.001)
-
-
-class SolverInputError(InvalidArgument):
-    """An argument of the solver is invalid."""
-
-
-def _positive(name: str, value: Any) -> float:
-    """Return a number above 0 as a float."""
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not value > 0:  # false for NaN, too
-        raise SolverInputError(f"{name} must be a number above 0, not {value!r}")
-    try:
-        return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return math.inf
 
 
 @dataclass(frozen=True)
@@ -122,25 +86,7 @@ class Solution:
         return tuple(action for action, value in self.action_values.items() if value == best)
 
 
-class OutOfTime(Exception):
-    """The limit of time or nodes was reached; proofs stay in the table."""
-
-
-def _new_line(ruleset: Ruleset) -> proof_search.SearchLine:
-    """Allocate the memory of one thread."""
-    # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
-    depth = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
-    holes = ruleset.num_holes
-    return proof_search.SearchLine(
-        words=np.empty((depth, proof_search.NUM_WORDS), np.uint64),
-        nums=np.empty((depth, proof_search.NUM_NUMS), np.int64),
-        turn_words=np.empty((depth * holes, proof_search.NUM_WORDS), np.uint64),
-        turn_nums=np.empty((depth * holes, proof_search.NUM_TURN_NUMS), np.int64),
-        registers=np.zeros(proof_search.NUM_REGISTERS, np.int64),
-    )
-
-
-class Solver:
+class Solver(Prover):
     """Exact values of positions of one ruleset, with a table that is kept between positions.
 
     A solver must not be used from two threads at once. It runs `num_threads` threads itself.
@@ -178,53 +124,13 @@ class Solver:
             InvalidArgument: Another argument is of the wrong type or out of range. The first search raises it
                 if the table does not fit the memory of the machine.
         """
-        self._memory_mb = _positive("memory_mb", memory_mb)
-        self.ruleset = lookup(ruleset)
-        self.num_threads = whole("num_threads", num_threads, 1, MOST_THREADS)
-        self._rules = encode(self.ruleset)
-        self._table: np.ndarray | None = None
-        self._attempts = np.zeros(proof_search.NUM_ATTEMPTS, np.uint64)
-        self._shares = int(truth("share_proofs", share_proofs))
-        self._lines: list[proof_search.SearchLine] = []
-        self._paces: list[tuple[Pace, Pace]] = []  # with and without a time limit
+        super().__init__(
+            lookup(ruleset),
+            positive("memory_mb", memory_mb),
+            whole("num_threads", num_threads, 1, MOST_THREADS),
+            truth("share_proofs", share_proofs),
+        )
         self.book = load_book(self.ruleset) if truth("use_book", use_book) else None
-        self.deadline, self.is_cancelled = np.inf, False
-        self._last_node = _NO_LIMIT
-        self.on_call: Callable[[], None] | None = None
-
-    @property
-    def nodes(self) -> int:
-        """Positions searched since the solver was made."""
-        return sum(int(line.registers[proof_search.NODES]) for line in self._lines)
-
-    def sibling(self) -> "Solver":
-        """Return a solver with the same table for use in another thread; it runs one thread itself."""
-        other = Solver.__new__(Solver)
-        other.__dict__.update(self.__dict__)
-        other._table = self._shared_table()
-        other._lines, other._paces = [], []
-        other.num_threads = 1
-        other.deadline, other.is_cancelled = np.inf, False
-        other._last_node, other.on_call = _NO_LIMIT, None
-        return other
-
-    def cancel(self) -> None:
-        """End the search that runs in another thread, and every later one, with OutOfTime.
-
-        This cannot be undone: drop the solver afterwards. To stop one search of many, run it on a solver from
-        :meth:`sibling` and cancel that one. The original solver and the shared table stay usable.
-        """
-        self.is_cancelled = True
-
-    def _shared_table(self) -> np.ndarray:
-        if self._table is None:
-            try:
-                self._table = new_table(self._memory_mb)
-            except (MemoryError, OverflowError, ValueError) as error:  # ValueError: not addressable
-                raise SolverInputError(
-                    f"memory_mb={self._memory_mb:g} is more than this machine can allocate"
-                ) from error
-        return self._table
 
     def solve(
         self,
@@ -252,7 +158,7 @@ class Solver:
         """
         self._check(position)
         if time_limit is not None:
-            time_limit = _positive("time_limit", time_limit)
+            time_limit = positive("time_limit", time_limit)
         wanted = truth("with_line", with_line), truth("with_values", with_values)
         return _Solve(self, position, time_limit, progress).run(*wanted)
 
@@ -289,7 +195,7 @@ class Solver:
                 raise
             return None
         finally:
-            self._last_node = _NO_LIMIT
+            self._last_node = NO_LIMIT
 
     def best_actions(self, position: Position) -> tuple[int, ...]:
         """Return the actions that keep a position's value; faster than :meth:`action_values`.
@@ -298,14 +204,7 @@ class Solver:
             SolverInputError: The position is of another ruleset.
         """
         self._check(position)
-        if position.is_over:
-            return ()
-        value = self.value(position)
-        return tuple(
-            turn.action
-            for turn in turns_of(position)
-            if self.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
-        )
+        return self._closed_study(position, with_values=False).best_actions()
 
     def action_values(self, position: Position) -> dict[int, int]:
         """Return the value of every legal action of a position.
@@ -314,7 +213,8 @@ class Solver:
             SolverInputError: The position is of another ruleset.
         """
         self._check(position)
-        return {turn.action: turn.won + turn.sign * self.value(turn.after) for turn in turns_of(position)}
+        bounds = self._closed_study(position, with_values=True).action_bounds()
+        return {action: lower for action, (lower, _) in bounds.items()}
 
     def action_values_of(self, games: np.ndarray) -> np.ndarray:
         """Return the value of every action in many games.
@@ -342,41 +242,25 @@ class Solver:
 
         They are equal where the round is over or the book has the position.
         """
-        games = position.games
-        known = self.book.rest(games) if self.book and not position.is_over else None
-        if known is not None:
-            return certain_part(position) + known, certain_part(position) + known
-        table = _EMPTY_TABLE if self._table is None else self._table
-        return _known_bounds(self._rules, games, self._scope(games), table)
+        return self._bounds_of(position.games)
 
-    def hint(self, position: Position) -> int:
+    def _bounds_of(self, games: np.ndarray) -> tuple[int, int]:
+        """Return the :meth:`known_bounds` of the game in row 0."""
+        if self.book and games[0, END_COLUMN] == RUNNING:
+            rest = self.book.rest(games)
+            if rest is not None:
+                value = int(certain_part_of(games)) + rest
+                return value, value
+        return study.known(self._rules, games, 0, self._shares, self._table)[:2]
+
+    def _hint(self, games: np.ndarray) -> int:
         """Return a good action from the book or the table, or a number that need not be a legal action."""
-        games = position.games
         action = self.book.action(games) if self.book else None
         if action is not None:
             return action
-        if self._table is None:
-            return -1
-        return int(proof_search.known(self._rules, games, 0, self._scope(games), self._table)[2])
+        return study.known(self._rules, games, 0, self._shares, self._table)[2]
 
-    def reaches(self, position: Position, value: int, sign: int) -> bool:
-        """Return whether a position's value is at least `value` (sign 1) or at most `value` (sign -1)."""
-        lower, upper = self.known_bounds(position)
-        if lower == upper:
-            return sign * lower >= sign * value
-        beta = value - certain_part(position)
-        if sign > 0:
-            return self.prove(position.games, beta) >= beta
-        return self.prove(position.games, beta + 2) < beta + 2
-
-    def narrow(
-        self,
-        position: Position,
-        lower: int,
-        upper: int,
-        guess: int = 0,
-        narrowed: Callable[[int, int], None] | None = None,
-    ) -> int:
+    def narrow(self, position: Position, lower: int, upper: int, guess: int = 0) -> int:
         """Return the value of a position.
 
         Args:
@@ -384,7 +268,6 @@ class Solver:
             lower: Lower bound of the value, of the value's parity.
             upper: Upper bound of the value, of the value's parity.
             guess: First guess of the value.
-            narrowed: Called with the bounds after each change.
 
         Raises:
             OutOfTime: The deadline passed.
@@ -394,162 +277,90 @@ class Solver:
         while lower < upper:
             answer = sure + self.prove(games, beta - sure)
             lower, upper, beta = study.narrowed(lower, upper, beta, answer)
-            if narrowed:
-                narrowed(lower, upper)
         return lower
 
-    def prove(self, games: np.ndarray, beta: int) -> int:
-        """Search with a null window: is the rest of a running game at least `beta`?
-
-        Args:
-            games: uint64 `[1, NUM_COLUMNS]`.
-            beta: A number of the parity of the free seeds.
-
-        Returns:
-            A lower bound of the rest if it is at least `beta`, else an upper bound.
-
-        Raises:
-            OutOfTime: A limit was reached.
-        """
-        self._shared_table()
-        scope = self._scope(games)
-        self._prepare(0, games, scope, beta)
-        most_nodes = self._lines[0].registers[proof_search.NODES] + _NODES_ALONE
-        self.check_limits()
-        while not self._resume(0, games, scope, _ALONE):
-            self.check_limits()
-            if self.num_threads > 1 and self._lines[0].registers[proof_search.NODES] >= most_nodes:
-                return self._search_together(games, scope, beta)
-        return self._answer(0)
-
-    def check_limits(self) -> None:
-        """Check the limits of time and nodes, and call `on_call`.
-
-        Raises:
-            OutOfTime: A limit was reached, or another thread has cancelled.
-        """
-        if self.on_call:
-            self.on_call()
-        if self.is_cancelled or time.monotonic() >= self.deadline or self.nodes >= self._last_node:
-            raise OutOfTime
+    def _closed_study(self, position: Position, *, with_values: bool) -> "_PositionStudy":
+        closed = _PositionStudy(self, position.games)
+        closed.close(with_values)
+        return closed
 
     def _check(self, position: Position) -> None:
         check_position(position)
         if position.ruleset != self.ruleset:
             raise SolverInputError(f"this solver is for {self.ruleset.name}, not for {position.ruleset.name}")
 
-    def _scope(self, games: np.ndarray) -> Scope:
-        south, north, shares = _scope(self._rules, games, self._shares)
-        return Scope(np.uint64(south), np.uint64(north), shares)
 
-    def _prepare(self, n: int, games: np.ndarray, scope: Scope, beta: int) -> None:
-        while len(self._lines) <= n:
-            self._lines.append(_new_line(self.ruleset))
-            without = Pace(_FIRST_NODES, _MOST_NODES, _UNTIMED_SECONDS)
-            self._paces.append((Pace(_FIRST_NODES, _MOST_NODES), without))
-        proof_search.start(self._rules, games, 0, scope, self._lines[n], beta)
+class _PositionStudy:
+    """Bounds of a position's value (row 0) and of its actions' values (row 1 + action)."""
 
-    def _resume(self, n: int, games: np.ndarray, scope: Scope, busy: np.ndarray) -> bool:
-        """Resume the search of a line for some milliseconds; return whether it is answered."""
-        line, pace = self._lines[n], self._paces[n][self.deadline == np.inf]
-        assert self._table is not None
-        is_cold = (
-            self.deadline < np.inf
-            and line.registers[proof_search.NODES] < _NODES_A_COLD_MB * self._table.nbytes / 1e6
+    def __init__(self, solver: Solver, games: np.ndarray) -> None:
+        size = 1 + solver.ruleset.num_holes
+        self.solver = solver
+        self.study = study.Study(
+            games=np.zeros((size, NUM_COLUMNS), np.uint64),
+            rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
+            window=np.zeros(study.WINDOW_COLUMNS, np.int64),
         )
-        # A piece ends at the last node, so that the end does not depend on the pace.
-        nodes = min(1 if is_cold else pace.piece, max(1, self._last_node - self.nodes))
-        started = time.monotonic()
-        proof_search.search(
-            self._rules,
-            np.int64(games[0, TERRITORY_COLUMN]),
-            scope,
-            self._table,
-            self._attempts,
-            busy,
-            line,
-            nodes,
-        )
-        if line.registers[proof_search.DONE]:
-            return True
-        if not is_cold:  # the time of one such node does not predict the next
-            pace.took(time.monotonic() - started)
-        return False
+        study.begin(solver._rules, games, 0, self.study)
+        self.read_known()
 
-    def _answer(self, n: int) -> int:
-        return int(self._lines[n].registers[proof_search.ANSWER])
+    def read_known(self) -> None:
+        """Tighten the bounds by the book and the table."""
+        for row in self.rows():
+            study.take_bounds(self.study.rows, row, *self.solver._bounds_of(self.games_of(row)))
+        study.agree(self.study.rows)
 
-    def _search_together(self, games: np.ndarray, scope: Scope, beta: int) -> int:
-        """Run one null-window search on several threads with a shared table."""
-        answered = threading.Event()
-        busy = np.zeros(_BUSY_WORDS, np.uint64)
-        answers: list[int] = []
+    def close(self, with_values: bool) -> None:
+        """Answer the questions of the study until it is done."""
+        while (row := int(study.next_window(self.study, with_values))) >= 0:
+            games = self.games_of(row)
+            sure = int(certain_part_of(games))
+            beta = int(self.study.window[study.BETA])
+            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
 
-        def search_along(n: int) -> None:
-            while not answered.is_set():
-                if self._resume(n, games, scope, busy):
-                    answers.append(self._answer(n))
-                    answered.set()
-                elif n == 0:
-                    self.check_limits()
+    def rows(self) -> list[int]:
+        """Return the rows of the position and of its legal actions."""
+        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
 
-        for n in range(1, self.num_threads):
-            self._prepare(n, games, scope, beta)
-        with ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="mancala-solver") as pool:
-            helpers = [pool.submit(search_along, n) for n in range(1, self.num_threads)]
-            try:
-                search_along(0)
-            finally:
-                answered.set()
-            for helper in helpers:
-                helper.result()
-        return answers[0]
+    def games_of(self, row: int) -> np.ndarray:
+        """Return the position of a row, uint64 `[1, NUM_COLUMNS]`."""
+        return self.study.games[row : row + 1]
 
+    def bounds_of(self, row: int) -> tuple[int, int]:
+        """Return the bounds of a row."""
+        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
 
-ILLEGAL = -32768
-"""Value of illegal actions in arrays of action values."""
+    def action_bounds(self) -> dict[int, tuple[int, int]]:
+        """Return the bounds of every legal action."""
+        return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
 
+    def best_actions(self) -> tuple[int, ...]:
+        """Return the actions with the position's value."""
+        value = self.bounds_of(0)[0]
+        return tuple(action for action, (lower, _) in self.action_bounds().items() if lower >= value)
 
-@kernel
-def _scope(rules, games, shares):
-    return study.scope_of(rules, load(games, 0), shares)
+    def best_row(self, value: int) -> int:
+        """Return the row of an action with the position's `value`: a known one, otherwise a proved one."""
+        hint = self.solver._hint(self.games_of(0))
+        rows = sorted(self.rows()[1:], key=lambda row: row != 1 + hint)
+        for row in rows:
+            if self.bounds_of(row)[0] >= value:
+                return row
+        return next((row for row in rows[:-1] if self.reaches(row, value)), rows[-1])
 
-
-@kernel
-def _known_bounds(rules, games, scope, table):
-    return study.known_bounds(rules, load(games, 0), scope, table)
-
-
-def _margin(pair: tuple[int, int], player: int) -> int:
-    return pair[player] - pair[1 - player]
-
-
-@dataclass
-class Turn:
-    """An action of a position, with the position after it.
-
-    The action's value is ``won + sign * value(after)``.
-    """
-
-    action: int
-    after: Position
-    sign: int
-    won: int
-
-
-def turns_of(position: Position) -> list[Turn]:
-    """Return the turns of a position, actions ascending."""
-    turns = []
-    for action in position.legal_actions:
-        after = position.copy()
-        after.play(action)
-        won = _margin(after.stores, position.player) - _margin(position.stores, position.player)
-        turns.append(Turn(action, after, 1 if after.player == position.player else -1, won))
-    return turns
+    def reaches(self, row: int, value: int) -> bool:
+        """Return whether an action's value is at least `value`."""
+        if self.bounds_of(row)[1] < value:
+            return False
+        games, sign, won = self.games_of(row), *(int(self.study.rows[row, i]) for i in (SIGN, WON))
+        beta = sign * (value - won) - int(certain_part_of(games))
+        if sign > 0:
+            return self.solver.prove(games, beta) >= beta
+        return self.solver.prove(games, beta + 2) < beta + 2
 
 
 class _Solve:
-    """One call of solve, with the bounds of a position and of each action."""
+    """One call of solve."""
 
     def __init__(
         self,
@@ -558,37 +369,28 @@ class _Solve:
         time_limit: float | None,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.solver = solver
-        self.position = position
-        self.progress = progress
+        self.solver, self.progress = solver, progress
         self.started = self.reported = time.monotonic()
         self.deadline = np.inf if time_limit is None else self.started + time_limit
         self.nodes_before = solver.nodes
-        size = 1 + solver.ruleset.num_holes
-        self.study = Study(
-            games=np.zeros((size, NUM_COLUMNS), np.uint64),
-            rows=np.zeros((size, study.ROW_COLUMNS), np.int64),
-            window=np.zeros(study.WINDOW_COLUMNS, np.int64),
-        )
-        study.begin(solver._rules, position.games, 0, self.study)
+        self.study = _PositionStudy(solver, position.games)
 
     def run(self, with_line: bool, with_values: bool) -> Solution:
         """Search until all bounds are exact, then find the line, while there is time."""
         line: list[tuple[int, int]] = []
         self.solver.deadline, self.solver.on_call = self.deadline, self.report
         try:
-            self.read_known()
-            self.close(with_values)
+            self.study.close(with_values)
             if with_line:
                 self.follow_best(line)
         except OutOfTime:
             if self.solver.is_cancelled:
                 raise
-            self.read_known()
+            self.study.read_known()
         finally:
             self.solver.deadline, self.solver.on_call = np.inf, None
         self.report(force=True)
-        (lower, upper), bounds = self.bounds_of(0), self.action_bounds()
+        (lower, upper), bounds = self.study.bounds_of(0), self.study.action_bounds()
         return Solution(
             value=lower,
             action_values={action: least for action, (least, _) in bounds.items()},
@@ -601,64 +403,24 @@ class _Solve:
             action_bounds=bounds,
         )
 
-    def read_known(self) -> None:
-        """Tighten the bounds by the book and the table."""
-        for row in self.rows():
-            position = Position.from_games(self.solver.ruleset, self.study.games, row)
-            study.take_bounds(self.study.rows, row, *self.solver.known_bounds(position))
-        study.agree(self.study.rows)
-
-    def close(self, with_values: bool) -> None:
-        """Answer the questions of the study until it is done."""
-        while (row := int(study.next_window(self.study, with_values))) >= 0:
-            games, beta = self.study.games[row : row + 1], int(self.study.window[study.BETA])
-            sure = int(certain_part_of(games))
-            study.take_answer(self.study, sure + self.solver.prove(games, beta - sure))
-
-    def rows(self) -> list[int]:
-        """Return the rows of the position and of its legal actions."""
-        return [int(row) for row in np.flatnonzero(self.study.rows[:, study.IS_LEGAL])]
-
-    def bounds_of(self, row: int) -> tuple[int, int]:
-        """Return the bounds of a row."""
-        return int(self.study.rows[row, LOWER]), int(self.study.rows[row, UPPER])
-
-    def action_bounds(self) -> dict[int, tuple[int, int]]:
-        """Return the bounds of every legal action."""
-        return {row - 1: self.bounds_of(row) for row in self.rows()[1:]}
-
     def follow_best(self, line: list[tuple[int, int]]) -> None:
         """Append a line of best play; the book and the table have most of its proofs."""
-        position, value = self.position, self.bounds_of(0)[0]
-        while not position.is_over:
-            if time.monotonic() >= self.deadline:
-                raise OutOfTime
-            turns = turns_of(position)
-            hint = self.solver.hint(position)
-            turns.sort(key=lambda turn: turn.action != hint)
-            # First a turn known to keep the value, then one proved to keep it.
-            best = next((turn for turn in turns if self.is_known(turn, value)), None) or next(
-                turn
-                for turn in turns
-                if turn is turns[-1]
-                or self.solver.reaches(turn.after, turn.sign * (value - turn.won), turn.sign)
-            )
-            line.append((position.player, best.action))
-            position, value = best.after, best.sign * (value - best.won)
-
-    def is_known(self, turn: Turn, value: int) -> bool:
-        """Return whether a turn is known, without a search, to keep the value."""
-        lower, upper = self.solver.known_bounds(turn.after)
-        return turn.won + (lower if turn.sign > 0 else -upper) >= value
+        here, value = self.study, self.study.bounds_of(0)[0]
+        while here.rows()[1:]:
+            self.solver.check_limits()
+            row = here.best_row(value)
+            line.append((int(here.study.games[0, PLAYER_COLUMN]), row - 1))
+            sign, won = (int(here.study.rows[row, column]) for column in (SIGN, WON))
+            here, value = _PositionStudy(self.solver, here.games_of(row)), sign * (value - won)
 
     def report(self, force: bool = False) -> None:
         now = time.monotonic()
         if self.progress and (force or now - self.reported > _PROGRESS_SECONDS):
             self.reported = now
             nodes = self.solver.nodes - self.nodes_before
-            row = int(self.study.window[ROW])
-            action = row - 1 if 0 < row < len(self.study.rows) else None
-            self.progress(Progress(*self.bounds_of(0), nodes, now - self.started, action))
+            row = int(self.study.study.window[ROW])
+            action = row - 1 if 0 < row < len(self.study.study.rows) else None
+            self.progress(Progress(*self.study.bounds_of(0), nodes, now - self.started, action))
 
 
 def solve(
@@ -689,10 +451,9 @@ def solve(
     8
     """
     check_position(position)
-    memory_mb = _positive("memory_mb", memory_mb)
-    whole("num_threads", num_threads, 1, MOST_THREADS)
     if time_limit is not None:
-        time_limit = _positive("time_limit", time_limit)
-        memory_mb = min(memory_mb, max(1.0, _MB_A_SECOND * num_threads * time_limit))
+        whole("num_threads", num_threads, 1, MOST_THREADS)
+        filled = _MB_A_SECOND * num_threads * positive("time_limit", time_limit)
+        memory_mb = min(positive("memory_mb", memory_mb), max(1.0, filled))
     solver = Solver(position.ruleset, memory_mb=memory_mb, num_threads=num_threads)
     return solver.solve(position, time_limit=time_limit, progress=progress)

@@ -15,18 +15,17 @@ of the maker are excluded too, so a hard phase is slightly easier than a fair sa
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
 
 from mancala_env._util.archives import ArrayFormat, InvalidArchive, read_arrays
+from mancala_env._util.package_data import bundled_file_of, rulesets_with
 from mancala_env.engine.state import NUM_COLUMNS
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument, InvalidPosition, MancalaError
 from mancala_env.games.position import Position
-from mancala_env.rulesets import Ruleset, lookup, names
+from mancala_env.rulesets import Ruleset, lookup
 from mancala_env.solver.exact import ILLEGAL
 
 PHASES = ("start", "early", "middle", "late", "end")
@@ -69,7 +68,7 @@ class PositionSet:
     action_values: np.ndarray
 
     @classmethod
-    def of_file(cls, ruleset: Ruleset, file: Path | Traversable) -> "PositionSet":
+    def of_file(cls, ruleset: Ruleset, file: Path) -> "PositionSet":
         """Read a set from a file; no code in it is run, and the arrays are read-only.
 
         Raises:
@@ -153,8 +152,8 @@ def positions(ruleset: str | Ruleset) -> PositionSet:
         NoPositions: No solved positions are bundled for the ruleset.
     """
     ruleset = lookup(ruleset)
-    file = _file(ruleset.name)
-    if not file.is_file() or lookup_or_none(ruleset.name) != ruleset:
+    file = bundled_file_of("positions", ruleset)
+    if file is None:
         listed = ", ".join(rulesets_with_positions())
         raise NoPositions(f"no solved positions are bundled for {ruleset.name}, only for: {listed}")
     return PositionSet.of_file(ruleset, file)
@@ -162,13 +161,4 @@ def positions(ruleset: str | Ruleset) -> PositionSet:
 
 def rulesets_with_positions() -> tuple[str, ...]:
     """Return the names of the rulesets with a bundled set of solved positions."""
-    return tuple(name for name in names() if _file(name).is_file())
-
-
-def lookup_or_none(name: str) -> Ruleset | None:
-    """Return the ruleset of the catalogue with a name, or None."""
-    return lookup(name) if name in names() else None
-
-
-def _file(name: str):
-    return resources.files("mancala_env").joinpath("data", f"positions_{name}.npz")
+    return rulesets_with("positions")

@@ -11,60 +11,52 @@ parity of the number F of free seeds. So if R >= beta is false, R <= beta - 2. E
 null-window search, which answers one such question. :mod:`mancala_env.solver.exact` runs them in order.
 |R| <= F, or 3F where owned holes can lose seeds by ransom (one free seed then moves two).
 
-**Proofs.** Bounds proved on the way are stored in a table, with the conditions under which they hold for
-other
-positions: :mod:`mancala_env.solver.proofs`.
-
-**The steps.** The positions from the root to the current one are the *line*. Position `ply` of it is a frame
-in the arrays of a :class:`SearchLine`. On the way down (steps 1 to 4) a position is new. On the way up (step
-5) the bound of its turn has just been found:
+**Steps.** The positions from the root to the current one are the *line*. Position `ply` of it is a frame in
+the arrays of a :class:`SearchLine`. On the way down (steps 1 to 4) a position is new. On the way up (step 5)
+the bound of its turn has just been found:
 
 1. *Check* whether another thread has answered a position of the line.
 2. *Look up* the position in the table.
 3. *Play* every turn. The remaining free seeds bound what can change. A turn whose result is certain is
-   answered. The others are kept, ordered by gain, then by the number of replies (measured: a third fewer
-   nodes).
+   answered. The others are kept, ordered by gain, then by the number of replies.
 4. *Look up* the positions after these turns. If no turn is left, or one proves enough, store and go up.
 5. *Use the bound* of the searched turn. Store and go up if it proves enough or was the last one.
 6. *Defer* turns that reached their limit of nodes.
 7. *Choose* the most promising remaining turn, and *enter* the position after it. Back to step 1.
 
-**Deferred turns** (steps 6 and 7). One bad first turn with long cycles behind it can cost more than all
-others together. So a turn has a limit of nodes while another one is left. At the limit the turn is deferred,
-and the search continues with the turn deferred least often. The limit grows fourfold with each deferral.
-Proofs proved on the way stay in the table, so resuming costs little. The number of deferrals is stored in
-`attempts`, by position and beta. (Measured: 40 % of the nodes after 9 to 12 random turns, 12.5 % in the
-opening of Layli Goobalay. It does for alpha-beta what thresholds do for df-pn, Nagai 2002.)
+A turn that is not the last one left has a limit of nodes, so that one bad turn cannot cost more than all
+others together. The limit grows fourfold each time the turn is deferred.
 
-**Several threads** run the same null-window search on one table. Each thread marks its positions in `busy`.
-The others try another turn first if there is one (after Kerrigan's simplified ABDADA). What they find in the
-table later need not be searched.
-
-**Resuming.** The kernel keeps its line in arrays instead of recursion. It returns after a number of nodes,
-and resumes when called again. A node is a position whose turns were all played.
+Several threads can run the same search on one table. The line is in arrays instead of on a call stack, so the
+kernel returns after a number of nodes, and resumes when called again. A node is a position whose turns were
+all played.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mancala_env.engine.board import Board, nth_bit, num_bits, seeds_within
+from mancala_env.engine.board import Board, nth_bit, num_bits
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import RUNNING, SOUTH, STALLED, UUR, Game, action_of, load, owned_by
+from mancala_env.engine.state import RUNNING, SOUTH, STALLED, Game, action_of, load
 from mancala_env.engine.turn import STALL_LIMIT, legal_holes, play_turn
+from mancala_env.rulesets import Ruleset
+from mancala_env.solver.margins import free_margin, most_free_won, owned_margin, store_margin
 from mancala_env.solver.proofs import (
     NO_RANSOM,
-    U0,
     Conditions,
     Keys,
+    ProvedBound,
     as_if_full,
     before,
     joined,
     keys_of,
     look_up,
     ransom_code,
+    scope_of,
     store,
 )
+from mancala_env.solver.shared_marks import is_busy, num_deferrals, set_busy, set_deferrals
 from mancala_env.solver.table import NO_MOVE
 
 # Columns of a position in frames and kept turns: its board and its keys (uint64).
@@ -80,10 +72,10 @@ _GAIN, _ACTION, _RANSOM, _SCORE, _DEFERRALS = range(4, 9)
 NUM_TURN_NUMS = 9
 # Registers kept between calls: the end of the line, whether a bound is on its way up, and that bound.
 _PLY, _GOING_UP, ANSWER, _R_CHAIN, _R_NEED, _R_DRAIN, NODES, DONE, _NEXT_LOOK = range(9)
+# The territory of all positions of the line, and whether proofs are shared.
+_TERRITORY, _SHARES = 9, 10
 NUM_REGISTERS = 16
 
-_MIX = np.uint64(0xD6E8FEB86659FD93)
-_U8, _U32, _U63 = (np.uint64(n) for n in (8, 32, 63))
 _NONE = -100_000
 _UNLIMITED = 1 << 60
 # Scores added to the turn that the table proposes, and to one that another thread is searching.
@@ -94,8 +86,6 @@ _LOG_FACTOR = 2
 _MAX_DEFERRALS = 20
 # Weight of a deferral in the order of turns: more than any gain, less than that of a busy turn.
 _DEFERRAL_WEIGHT = 2_000
-NUM_ATTEMPTS = 1 << 18
-"""Entries of the array `attempts`, 8 bytes each: one deferred search each."""
 # Nodes between two checks whether another thread has answered a position of the line.
 _LOOK_NODES = 1024
 
@@ -118,42 +108,24 @@ class SearchLine(NamedTuple):
     registers: Any
 
 
-class ProvedBound(NamedTuple):
-    """A bound on a position's rest.
-
-    Attributes:
-        bound: Lower or upper bound of R.
-        conditions: Conditions of its proof.
-        action: Action that proves R >= beta; NO_MOVE for an upper bound.
-    """
-
-    bound: Any
-    conditions: Any
-    action: Any
-
-
-@kernel
-def free_margin(rules, game, player):
-    """Return the free seeds in a player's territory minus those in the opponent's."""
-    free = ~(game.owned_south | game.owned_north)
-    south = seeds_within(game.board, free & game.territory)
-    north = seeds_within(game.board, free & ~game.territory)
-    return south - north if player == SOUTH else north - south
+def new_line(ruleset: Ruleset) -> SearchLine:
+    """Allocate the arrays of one thread."""
+    # Free seeds only fall, and after STALL_LIMIT turns without a fall the round is over.
+    plies = STALL_LIMIT * (ruleset.total_seeds + 1) + 2
+    turns = plies * ruleset.num_holes
+    return SearchLine(
+        words=np.empty((plies, NUM_WORDS), np.uint64),
+        nums=np.empty((plies, NUM_NUMS), np.int64),
+        turn_words=np.empty((turns, NUM_WORDS), np.uint64),
+        turn_nums=np.empty((turns, NUM_TURN_NUMS), np.int64),
+        registers=np.zeros(NUM_REGISTERS, np.int64),
+    )
 
 
 @kernel
 def _fixed_margin(game, player):
     """Return a player's lead in stores and owned holes."""
-    south = game.store_south + seeds_within(game.board, game.owned_south)
-    north = game.store_north + seeds_within(game.board, game.owned_north)
-    return south - north if player == SOUTH else north - south
-
-
-@kernel
-def _most_won(rules, game, player):
-    """Return an upper bound of a player's rest, of the parity of the free seeds."""
-    free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
-    return 3 * free if owned_by(game, 1 - player) and rules.landing != UUR else free
+    return store_margin(game, player) + owned_margin(game, player)
 
 
 @kernel
@@ -201,76 +173,52 @@ def _write_keys(words, row, keys):
 
 
 @kernel
-def start(rules, games, b, scope, line, beta):
-    """Set up the null-window search "R >= beta?" of row b of a games array."""
+def start(rules, games, b, shares, line, beta):
+    """Set up the null-window search "R >= beta?" of row b of a games array.
+
+    `shares` is 1 if proofs are shared between positions, see :class:`~mancala_env.solver.proofs.Scope`.
+    """
     game = load(games, b)
     _write_game(line.words, line.nums, 0, game)
-    _write_keys(line.words, 0, keys_of(rules, game, scope))
+    _write_keys(line.words, 0, keys_of(rules, game, scope_of(rules, game.territory, shares)))
     line.nums[0, _BETA] = beta
     line.nums[0, _LIMIT] = _UNLIMITED
     line.registers[_PLY] = 0
     line.registers[_GOING_UP] = 0
     line.registers[DONE] = 0
     line.registers[_NEXT_LOOK] = line.registers[NODES] + _LOOK_NODES
+    line.registers[_TERRITORY] = game.territory
+    line.registers[_SHARES] = shares
 
 
 @kernel
-def known(rules, games, b, scope, table):
-    """Return the lower and upper bound of R in the table for row b, and a good action or NO_MOVE."""
-    game = load(games, b)
-    lower, _, upper, _, move = look_up(table, game, keys_of(rules, game, scope))
-    return lower, upper, move
-
-
-@kernel
-def _attempt(exact_key, beta):
-    """Return a hash of a position and beta, its lowest six bits zero."""
-    word = (exact_key ^ np.uint64(beta + 1024)) * _MIX
-    return (word ^ (word >> _U32)) & ~_U63
-
-
-@kernel
-def _place_of(attempts, attempt):
-    return np.int64((attempt >> _U8) & np.uint64(len(attempts) - 1))
-
-
-@kernel
-def _num_deferrals(attempts, exact_key, beta):
-    """Return the number of deferrals of a search in `attempts`."""
-    attempt = _attempt(exact_key, beta)
-    entry = attempts[_place_of(attempts, attempt)]
-    return np.int64(entry & _U63) if (entry & ~_U63) == attempt else 0
-
-
-@kernel
-def _is_busy(busy, key):
-    """Return whether another thread is searching a position."""
-    return busy[np.int64(key & np.uint64(len(busy) - 1))] == key
-
-
-@kernel
-def _set_busy(busy, key, is_busy):
-    """Mark that this thread enters a position, or leaves it."""
-    place = np.int64(key & np.uint64(len(busy) - 1))
-    if is_busy:
-        busy[place] = key
-    elif busy[place] == key:
-        busy[place] = U0
-
-
-@kernel
-def _answered_above(table, territory, words, nums, ply):
+def _answered_above(table, line, ply):
     """Step 1: return the ply of the first position of the line that the table answers, or the last ply."""
     for above in range(ply):
-        game = _game_in(words, nums, above, territory)
-        lower, _, upper, _, _ = look_up(table, game, _keys_in(words, above))
-        if lower >= nums[above, _BETA] or upper < nums[above, _BETA]:
+        game = _game_in(line.words, line.nums, above, line.registers[_TERRITORY])
+        lower, _, upper, _, _ = look_up(table, game, _keys_in(line.words, above))
+        beta = line.nums[above, _BETA]
+        if lower >= beta or upper < beta:
             return above
     return ply
 
 
 @kernel
-def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
+def _with_turn(rules, game, beta, proved, value, after_stall, ransom, conditions, action):
+    """Return what a turn proves alone or, if its value is below beta, together with the turns before it.
+
+    `value` is the rest if this turn is played: a lower bound from beta on, else an upper bound. `after_stall`
+    and `conditions` are the stall counter after the turn and the conditions of the proof there.
+    """
+    if value >= beta:
+        return ProvedBound(value, before(game, True, after_stall, ransom, conditions), action)
+    value, ransom = as_if_full(rules, value, ransom, beta)
+    here = before(game, False, after_stall, ransom, conditions)
+    return ProvedBound(max(proved.bound, value), joined(proved.conditions, here), NO_MOVE)
+
+
+@kernel
+def _play_turns(rules, scope, line, first, game, beta):
     """Step 3: play every turn and keep those without a certain result, in rows from `first` on.
 
     Returns:
@@ -278,79 +226,72 @@ def _play_turns(rules, scope, turn_words, turn_nums, first, game, beta):
     """
     mover = game.player
     fixed = _fixed_margin(game, mover)
-    best, conditions = _NONE, Conditions(0, 0, 0)
+    none = Conditions(0, 0, 0)
+    proved = ProvedBound(_NONE, none, NO_MOVE)
     kept = 0
     holes = legal_holes(rules, game)
     while holes:
         hole = nth_bit(holes, 0)
         holes &= holes - 1
         after, _, captured, taken = play_turn(rules, game, hole)
+        action = action_of(rules, mover, hole)
         gain = _fixed_margin(after, mover) - fixed
         ransom = ransom_code(rules, game, after, mover, captured, taken) if scope.shares else NO_RANSOM
-        least, most, chain = gain, gain, 0
         if after.end != RUNNING:
-            least += free_margin(rules, after, mover)
-            most = least
-            if after.end == STALLED:
-                chain = STALL_LIMIT - game.stall
+            least = most = gain + free_margin(after, mover)
         else:
-            least -= _most_won(rules, after, 1 - mover)
-            most += _most_won(rules, after, mover)
-        if least >= beta:
-            here = before(game, True, 0, ransom, Conditions(0, 0, 0))
-            action = action_of(rules, mover, hole)
-            return ProvedBound(least, Conditions(chain, here.need, here.drain), action), kept
-        if most < beta:
-            worth, ransom = as_if_full(rules, most, ransom, beta)
-            here = before(game, False, 0, ransom, Conditions(0, 0, 0))
-            best = max(best, worth)
-            conditions = joined(conditions, Conditions(chain, here.need, here.drain))
+            least = gain - most_free_won(rules, after, 1 - mover)
+            most = gain + most_free_won(rules, after, mover)
+        if least >= beta or most < beta:
+            value = least if least >= beta else most
+            # Only a round that ends by stall depends on the counter.
+            stall = after.stall if after.end == STALLED else 0
+            proved = _with_turn(rules, game, beta, proved, value, stall, ransom, none, action)
+            if proved.action != NO_MOVE:
+                return proved, kept
             continue
         row = first + kept
-        _write_game(turn_words, turn_nums, row, after)
-        turn_nums[row, _GAIN] = gain
-        turn_nums[row, _ACTION] = action_of(rules, mover, hole)
-        turn_nums[row, _RANSOM] = ransom
+        _write_game(line.turn_words, line.turn_nums, row, after)
+        line.turn_nums[row, _GAIN] = gain
+        line.turn_nums[row, _ACTION] = action
+        line.turn_nums[row, _RANSOM] = ransom
         replies = num_bits(legal_holes(rules, after))
-        turn_nums[row, _SCORE] = 4 * gain + (-2 * replies if after.player != mover else 2 * replies)
+        line.turn_nums[row, _SCORE] = 4 * gain + (-2 * replies if after.player != mover else 2 * replies)
         kept += 1
-    return ProvedBound(best, conditions, NO_MOVE), kept
+    return proved, kept
 
 
 @kernel
-def _look_up_turns(
-    rules, scope, territory, table, attempts, turn_words, turn_nums, first, game, beta, hint, proved, kept
-):
+def _look_up_turns(rules, scope, table, attempts, line, first, game, beta, hint, proved, kept):
     """Step 4: look up the positions after the kept turns, and keep those that the table does not answer.
 
     Returns:
-        What the others and `found` prove together, and the number of turns kept.
+        What the others and `proved` prove together, and the number of turns kept.
     """
-    mover = game.player
-    best, conditions = proved.bound, proved.conditions
+    turn_words, turn_nums = line.turn_words, line.turn_nums
     left = first
     for row in range(first, first + kept):
-        after = _game_in(turn_words, turn_nums, row, territory)
-        gain, ransom = turn_nums[row, _GAIN], turn_nums[row, _RANSOM]
+        after = _game_in(turn_words, turn_nums, row, game.territory)
+        gain, action = turn_nums[row, _GAIN], turn_nums[row, _ACTION]
+        changes_sides = after.player != game.player
         keys = keys_of(rules, after, scope)
         lower, at_least, upper, at_most, _ = look_up(table, after, keys)
-        if after.player != mover:
+        if changes_sides:
             lower, upper = gain - upper, gain - lower
             at_least, at_most = at_most, at_least
         else:
             lower, upper = gain + lower, gain + upper
-        if lower >= beta:
-            conditions = before(game, True, after.stall, ransom, at_least)
-            return ProvedBound(lower, conditions, turn_nums[row, _ACTION]), left - first
-        if upper < beta:
-            worth, ransom = as_if_full(rules, upper, ransom, beta)
-            here = before(game, False, after.stall, ransom, at_most)
-            best, conditions = max(best, worth), joined(conditions, here)
+        if lower >= beta or upper < beta:
+            value, conditions = (lower, at_least) if lower >= beta else (upper, at_most)
+            ransom = turn_nums[row, _RANSOM]
+            proved = _with_turn(rules, game, beta, proved, value, after.stall, ransom, conditions, action)
+            if proved.action != NO_MOVE:
+                break
             continue
-        if turn_nums[row, _ACTION] == hint:
+        if action == hint:
             turn_nums[row, _SCORE] += _HINTED
-        beta_after = _beta_after(beta, gain, after.player != mover)
-        turn_nums[row, _DEFERRALS] = _num_deferrals(attempts, keys.exact, beta_after)
+        beta_after = _beta_after(beta, gain, changes_sides)
+        turn_nums[row, _DEFERRALS] = num_deferrals(attempts, keys.exact, beta_after)
         _write_keys(turn_words, row, keys)
         if left != row:
             for i in range(_USED_WORDS):
@@ -358,7 +299,7 @@ def _look_up_turns(
             for i in range(NUM_TURN_NUMS):
                 turn_nums[left, i] = turn_nums[row, i]
         left += 1
-    return ProvedBound(best, conditions, NO_MOVE), left - first
+    return proved, left - first
 
 
 @kernel
@@ -368,23 +309,22 @@ def _beta_after(beta, gain, changes_sides):
 
 
 @kernel
-def _take_bound(rules, nums, turn_nums, ply, first, game, bound, conditions):
+def _take_bound(rules, line, ply, game, bound, conditions):
     """Step 5: use the bound found after a position's current turn.
 
     Returns:
         The bound proved for the position, and whether its search is done: by this turn, or by all turns.
     """
-    beta, at = nums[ply, _BETA], nums[ply, _AT]
-    row = first + at
+    nums, turn_nums = line.nums, line.turn_nums
+    at = nums[ply, _AT]
+    row = ply * 2 * rules.width + at
     gain, ransom, stall = turn_nums[row, _GAIN], turn_nums[row, _RANSOM], turn_nums[row, _STALL]
-    worth = gain - bound if turn_nums[row, _PLAYER] != game.player else gain + bound
-    if worth >= beta:
-        here = before(game, True, stall, ransom, conditions)
-        return ProvedBound(worth, here, turn_nums[row, _ACTION]), True
-    worth, ransom = as_if_full(rules, worth, ransom, beta)
-    here = before(game, False, stall, ransom, conditions)
-    here = joined(here, Conditions(nums[ply, _CHAIN], nums[ply, _NEED], nums[ply, _DRAIN]))
-    return ProvedBound(max(nums[ply, _BEST], worth), here, NO_MOVE), at + 1 == nums[ply, _TURNS]
+    value = gain - bound if turn_nums[row, _PLAYER] != game.player else gain + bound
+    joint = Conditions(nums[ply, _CHAIN], nums[ply, _NEED], nums[ply, _DRAIN])
+    proved = ProvedBound(nums[ply, _BEST], joint, NO_MOVE)
+    action = turn_nums[row, _ACTION]
+    proved = _with_turn(rules, game, nums[ply, _BETA], proved, value, stall, ransom, conditions, action)
+    return proved, proved.action != NO_MOVE or at + 1 == nums[ply, _TURNS]
 
 
 @kernel
@@ -396,57 +336,55 @@ def _write_proved(nums, ply, proved):
 
 
 @kernel
-def _defer(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes):
+def _defer(attempts, busy, line, ply, num_holes, nodes):
     """Step 6: go back to a position with another turn and count the deferral; return its ply."""
+    words, nums = line.words, line.nums
     deferred = ply
     while nodes >= nums[deferred - 1, _LIMIT]:
         deferred -= 1
-    if together:
+    if len(busy) > 1:
         for above in range(deferred, ply + 1):
-            _set_busy(busy, words[above, _EXACT_KEY], False)
+            set_busy(busy, words[above, _EXACT_KEY], False)
     ply = deferred - 1
     at = nums[ply, _AT]
     row = ply * num_holes + at
-    times = min(turn_nums[row, _DEFERRALS] + 1, _MAX_DEFERRALS)
-    turn_nums[row, _DEFERRALS] = times
-    attempt = _attempt(words[deferred, _EXACT_KEY], nums[deferred, _BETA])
-    attempts[_place_of(attempts, attempt)] = attempt | np.uint64(times)
+    times = min(line.turn_nums[row, _DEFERRALS] + 1, _MAX_DEFERRALS)
+    line.turn_nums[row, _DEFERRALS] = times
+    set_deferrals(attempts, words[deferred, _EXACT_KEY], nums[deferred, _BETA], times)
     nums[ply, _AT] = at - 1
     return ply
 
 
 @kernel
-def _choose(busy, together, turn_words, turn_nums, first, at, turns):
+def _choose(busy, line, first, at, turns):
     """Step 7: bring the most promising of the turns from `at` on to the front."""
+    turn_words, turn_nums = line.turn_words, line.turn_nums
     pick, best_score = first + at, 2 * _NONE
     for row in range(first + at, first + turns):
         score = turn_nums[row, _SCORE] - _DEFERRAL_WEIGHT * turn_nums[row, _DEFERRALS]
-        if together and at > 0 and _is_busy(busy, turn_words[row, _EXACT_KEY]):
+        if len(busy) > 1 and at > 0 and is_busy(busy, turn_words[row, _EXACT_KEY]):
             score += _IS_BUSY
         if score > best_score:
             pick, best_score = row, score
     row = first + at
     if pick != row:
         for i in range(_USED_WORDS):
-            word = turn_words[row, i]
-            turn_words[row, i] = turn_words[pick, i]
-            turn_words[pick, i] = word
+            turn_words[row, i], turn_words[pick, i] = turn_words[pick, i], turn_words[row, i]
         for i in range(NUM_TURN_NUMS):
-            number = turn_nums[row, i]
-            turn_nums[row, i] = turn_nums[pick, i]
-            turn_nums[pick, i] = number
+            turn_nums[row, i], turn_nums[pick, i] = turn_nums[pick, i], turn_nums[row, i]
 
 
 @kernel
-def _enter(words, nums, turn_words, turn_nums, ply, first, nodes):
+def _enter(line, ply, first, nodes):
     """Step 7: make the position after the chosen turn the next of the line, with a beta and a limit."""
+    nums, turn_nums = line.nums, line.turn_nums
     at = nums[ply, _AT]
     row = first + at
     limit = nums[ply, _LIMIT]
     if at + 1 < nums[ply, _TURNS]:
         limit = min(limit, nodes + (_FIRST_LIMIT << (_LOG_FACTOR * turn_nums[row, _DEFERRALS])))
     for i in range(_USED_WORDS):
-        words[ply + 1, i] = turn_words[row, i]
+        line.words[ply + 1, i] = line.turn_words[row, i]
     for i in range(_STALL + 1):
         nums[ply + 1, i] = turn_nums[row, i]
     changes_sides = turn_nums[row, _PLAYER] != nums[ply, _PLAYER]
@@ -465,7 +403,7 @@ def _log2(number):
 
 
 @kernel
-def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
+def search(rules, table, attempts, busy, line, num_nodes):
     """Resume a null-window search for `num_nodes` nodes or until it is answered.
 
     `attempts` is uint64 `[NUM_ATTEMPTS]` and lives as long as the table. `busy` is uint64, a power of two of
@@ -474,10 +412,10 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
     bound.
     """
     words, nums, registers = line.words, line.nums, line.registers
-    turn_words, turn_nums = line.turn_words, line.turn_nums
     num_holes = 2 * rules.width
-    ply = registers[_PLY]
-    going_up = registers[_GOING_UP]
+    territory = registers[_TERRITORY]
+    scope = scope_of(rules, territory, registers[_SHARES])
+    ply, going_up = registers[_PLY], registers[_GOING_UP]
     bound = registers[ANSWER]
     conditions = Conditions(registers[_R_CHAIN], registers[_R_NEED], registers[_R_DRAIN])
     nodes = registers[NODES]
@@ -491,7 +429,7 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
             # 1. Has another thread answered a position of the line?
             if together and nodes >= registers[_NEXT_LOOK]:
                 registers[_NEXT_LOOK] = nodes + _LOOK_NODES
-                ply = _answered_above(table, territory, words, nums, ply)
+                ply = _answered_above(table, line, ply)
             # 2. Does the table answer the position?
             game, keys = _game_in(words, nums, ply, territory), _keys_in(words, ply)
             beta, first = nums[ply, _BETA], ply * num_holes
@@ -504,30 +442,16 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
                 continue
             # 3. Play every turn.
             nodes += 1
-            proved, kept = _play_turns(rules, scope, turn_words, turn_nums, first, game, beta)
+            proved, kept = _play_turns(rules, scope, line, first, game, beta)
             # 4. Does the table answer the positions after them?
             if proved.action == NO_MOVE:
                 proved, kept = _look_up_turns(
-                    rules,
-                    scope,
-                    territory,
-                    table,
-                    attempts,
-                    turn_words,
-                    turn_nums,
-                    first,
-                    game,
-                    beta,
-                    hint,
-                    proved,
-                    kept,
+                    rules, scope, table, attempts, line, first, game, beta, hint, proved, kept
                 )
             if proved.action != NO_MOVE or kept == 0:
-                is_lower = proved.action != NO_MOVE
-                store(table, game, keys, scope, is_lower, proved.bound, proved.conditions, proved.action, 0)
+                store(table, game, keys, scope, proved, 0)
                 bound, conditions, going_up = proved.bound, proved.conditions, 1
                 continue
-            _write_proved(nums, ply, proved)
             nums[ply, _TURNS], nums[ply, _AT], nums[ply, _STARTED] = kept, -1, nodes
         else:
             if ply == 0:
@@ -535,32 +459,27 @@ def search(rules, territory, scope, table, attempts, busy, line, num_nodes):
                 break
             # 5. Use the bound of the searched turn.
             if together:
-                _set_busy(busy, words[ply, _EXACT_KEY], False)
+                set_busy(busy, words[ply, _EXACT_KEY], False)
             ply -= 1
             game, keys = _game_in(words, nums, ply, territory), _keys_in(words, ply)
-            first = ply * num_holes
-            proved, is_all = _take_bound(rules, nums, turn_nums, ply, first, game, bound, conditions)
-            if is_all:
-                work = _log2(nodes - nums[ply, _STARTED] + 1)
-                is_lower = proved.action != NO_MOVE
-                store(
-                    table, game, keys, scope, is_lower, proved.bound, proved.conditions, proved.action, work
-                )
+            proved, is_done = _take_bound(rules, line, ply, game, bound, conditions)
+            if is_done:
+                store(table, game, keys, scope, proved, _log2(nodes - nums[ply, _STARTED] + 1))
                 bound, conditions = proved.bound, proved.conditions
                 continue
-            _write_proved(nums, ply, proved)
             going_up = 0
+        _write_proved(nums, ply, proved)
         # 6. Defer a turn at its limit.
         if nodes >= nums[ply, _LIMIT]:
-            ply = _defer(attempts, busy, together, words, nums, turn_nums, ply, num_holes, nodes)
+            ply = _defer(attempts, busy, line, ply, num_holes, nodes)
         # 7. Choose the most promising remaining turn, and enter the position after it.
         nums[ply, _AT] += 1
         first = ply * num_holes
-        _choose(busy, together, turn_words, turn_nums, first, nums[ply, _AT], nums[ply, _TURNS])
-        _enter(words, nums, turn_words, turn_nums, ply, first, nodes)
+        _choose(busy, line, first, nums[ply, _AT], nums[ply, _TURNS])
+        _enter(line, ply, first, nodes)
         ply += 1
         if together:
-            _set_busy(busy, words[ply, _EXACT_KEY], True)
+            set_busy(busy, words[ply, _EXACT_KEY], True)
     registers[_PLY] = ply
     registers[_GOING_UP] = going_up
     registers[ANSWER] = bound

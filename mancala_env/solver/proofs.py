@@ -1,48 +1,35 @@
 """Proofs: the positions that a proof is valid for, its place in the table, and its look-up.
 
 Two parts of a position rarely matter to its rest (see :mod:`mancala_env.solver.proof_search`): the stall
-counter and the contents of owned holes. So proofs are stored under keys without these, and every proof has
-:class:`Conditions` under which it holds:
+counter and the contents of owned holes. So proofs are stored under keys without these, with the
+:class:`Conditions` under which they hold. ``docs/perfect_play.md`` has the argument that they do.
 
-*Stall counter.* Let the *chain* of a proof be the largest number of consecutive turns from its root, on any
-line of the proof, that leave the free seeds unchanged and are followed by a running round. From counter s,
-RULES 4 ends such a line only if s + chain reaches 50. So the proof holds for **every** counter s with
-s + chain < 50. The counter reaches the same ends by the same turns, and starts from 0 after the first change
-of the free seeds. Being stuck comes before the stall in RULES 4, so a turn that leaves the opponent stuck
-never depends on the counter. A line that ends by stall gives its proof a chain of exactly 50 - s, so s +
-chain = 50. Such a proof is used and stored for this one counter only.
+A proof is *for* one player: the player to move if it is a lower bound, otherwise the opponent. Its conditions
+are three numbers:
 
-*Contents of owned holes.* They matter only in ransoms: a ransom takes the last seed, and one more if the hole
-was not empty. The contents change no turn, only the seeds won by ransoms. A fuller hole never makes its
-ransomer win less. Take two games that differ in one seed of one such hole: the fuller stays one seed ahead
-until a ransom finds the other hole empty, and then wins two seeds more and is level. (Where the last seed
-stays in an empty hole, `ransoms_empty` false, it wins four more and is then one seed behind, which can cost
-it those four again, never more.) So a proof is *for* one player: the player to move if it is a lower bound,
-otherwise the opponent. It stays valid if the holes of the player it is *against* hold more, and if the
-player's own holes hold less. Two numbers remain:
-
+- The *chain* is the largest number of consecutive turns from the proved position, on any line of the proof,
+  that leave the free seeds unchanged and are followed by a running round. The proof holds for every stall
+  counter s with s + chain < 50. If s + chain is 50 in the proved position, it holds for this counter only.
 - The *need* is the largest number of ransoms from non-empty holes by the player that the proof is for, on any
-  of its lines. No hole loses more than that. The proof holds if each hole of the other player holds that many
-  seeds, or at least as many as in the proved position.
+  line. The proof holds if each hole of the other player holds that many seeds, or at least as many as in the
+  proved position.
 - The *drain* is 0 if that player's own holes are never ransomed while empty. Otherwise it is one more than
-  the largest number of ransoms before such a ransom, on its line. A hole with that many seeds is never found
-  empty. The proof holds if each hole with fewer seeds has at most as many as in the proved position. A proof
-  with seeds to spare counts such a ransom as if the hole were full, and no drain arises.
+  the largest number of ransoms before such a ransom, on its line. The proof holds if each hole with fewer
+  seeds has at most as many as in the proved position. A proof with seeds to spare counts such a ransom as if
+  the hole were full, and no drain arises.
 
-Both are counted up to EXACT_CONTENTS, which means that or any larger number. No number of seeds meets such a
-need, so the proof holds for exactly these contents.
+Need and drain are counted up to EXACT_CONTENTS, which means that or any larger number. No hole holds enough
+for such a need, so the proof holds for exactly these contents.
 
-**Place in the table.** A proof without drain whose need is met is stored for all contents, with the need.
-Otherwise, if neither number exceeds CAP, it is stored for all contents that agree up to CAP seeds in each
-hole. Otherwise it is stored for exactly these contents. The three cases have three keys, which differ even
-where every owned hole is empty. In Layli Goobalay the contents never matter. (Measured on Gabata I after 10
-random turns, in millions of nodes: 258 where each ransom of an empty hole required exact contents, 131 with
-need and drain, 75 with contents up to CAP. Caps of 7, 10 and 14 do equally well, 4 does worse.)
+**Place in the table.** A proof has one of three keys, which differ even if every owned hole is empty:
 
-**Joining conditions.** A bound from the table enters a proof with the conditions stored beside it. For a
-turn, chain = 0 if the free seeds changed, otherwise 1 + that of the next position. Need and drain are those
-of the next position, plus one if the turn ransomed. A lower bound needs one turn and its conditions, an upper
-bound all turns.
+- for all contents, with the need, if it has no drain and its need is met;
+- otherwise for all contents that agree up to CAP seeds in each hole, if neither number exceeds CAP;
+- otherwise for exactly these contents.
+
+**Joining conditions.** A bound from the table enters a proof with the conditions stored beside it. A turn has
+chain 0 if the free seeds changed, otherwise 1 + the chain of the next position. Need and drain are those of
+the next position, plus one if the turn ransomed. A lower bound needs one turn, an upper bound all turns.
 
 A :class:`Scope` without sharing uses the key of the whole position, and no conditions.
 """
@@ -53,7 +40,7 @@ import numpy as np
 
 from mancala_env.engine.board import SPREAD, Board
 from mancala_env.engine.jit.decorator import kernel
-from mancala_env.engine.state import NORTH, SOUTH, UUR, as_actions, owned_by
+from mancala_env.engine.state import NORTH, RIGHTMOST_OPENING, SOUTH, UUR, as_actions, owned_by, row_of
 from mancala_env.engine.turn import STALL_LIMIT
 from mancala_env.solver.table import (
     EXACT_CONTENTS,
@@ -80,6 +67,8 @@ _ALL_80 = np.uint64(0x8080808080808080)
 _ALL_01 = np.uint64(0x0101010101010101)
 # Separates the key of proofs for exact contents from that of proofs for all: empty contents hash to 0.
 _EXACT_CONTENTS_ONLY = np.uint64(0x5851F42D4C957F2D)
+# An odd 64-bit constant spreads the numbers over the word they are mixed into.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Scope(NamedTuple):
@@ -118,6 +107,33 @@ class Conditions(NamedTuple):
     chain: Any
     need: Any
     drain: Any
+
+
+class ProvedBound(NamedTuple):
+    """A bound on a position's rest R.
+
+    Attributes:
+        bound: Lower or upper bound of R.
+        conditions: Conditions of its proof.
+        action: Action that proves the lower bound; NO_MOVE for an upper bound.
+    """
+
+    bound: Any
+    conditions: Any
+    action: Any
+
+
+@kernel
+def scope_of(rules, territory, shares):
+    """Return the scope of the keys of positions with a territory.
+
+    With rows as territories, both seats have the same views and share keys. With other territories, keys
+    depend on the territory and the seat. They also do where South's first turn is restricted (RULES 7).
+    """
+    if territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
+        return Scope(U0, U0, shares)
+    twice = np.uint64(2 * territory)
+    return Scope((twice + np.uint64(1)) * _GOLDEN, (twice + np.uint64(2)) * _GOLDEN, shares)
 
 
 @kernel
@@ -174,12 +190,6 @@ def _capped_word(word):
 
 
 @kernel
-def _capped(board):
-    """Return a board with at most CAP seeds in a hole."""
-    return Board(_capped_word(board.low), _capped_word(board.middle), _capped_word(board.high))
-
-
-@kernel
 def _contents_of(rules, game):
     """Return the board with only the contents of owned holes, as seen from the player to move."""
     contents = _only(game.board, game.owned_south | game.owned_north)
@@ -205,7 +215,8 @@ def keys_of(rules, game, scope):
     if rules.landing == UUR or not owned:
         return Keys(key, key, check, key)
     contents = _contents_of(rules, game)
-    return Keys(key, key ^ _mixed(contents, U0)[0], check, key ^ _mixed(_capped(contents), _U63)[0])
+    capped = Board(_capped_word(contents.low), _capped_word(contents.middle), _capped_word(contents.high))
+    return Keys(key, key ^ _mixed(contents, U0)[0], check, key ^ _mixed(capped, _U63)[0])
 
 
 @kernel
@@ -251,7 +262,7 @@ def look_up(table, game, keys):
             move = entry.move
         drain_mine, drain_theirs = 0, 0
         holds_lower, holds_upper = True, True
-        # (Without owned holes or without need, there are no conditions to check.)
+        # (Without owned holes or without need, no condition is left to check.)
         if key != keys.key:
             drain_mine, drain_theirs = entry.need_mine, entry.need_theirs
         elif entry.need_mine | entry.need_theirs:
@@ -294,10 +305,10 @@ def storage_of(game, keys, is_lower, conditions):
 
 
 @kernel
-def store(table, game, keys, scope, is_lower, bound, conditions, move, work):
-    """Store a bound with the conditions of its proof."""
-    if not scope.shares:
-        conditions = Conditions(0, 0, 0)
+def store(table, game, keys, scope, proved, work):
+    """Store a ProvedBound; `work` is the binary logarithm of the nodes spent."""
+    conditions = proved.conditions if scope.shares else Conditions(0, 0, 0)
+    move, is_lower = proved.action, proved.action != NO_MOVE
     only_stall, chain = 0, conditions.chain
     if game.stall + chain >= STALL_LIMIT:
         only_stall, chain = game.stall + 1, 0
@@ -307,7 +318,7 @@ def store(table, game, keys, scope, is_lower, bound, conditions, move, work):
     victim, least_work = start, 1000
     lower, upper = LEAST, MOST
     chain_lower, chain_upper = 0, 0
-    bound = min(max(bound, LEAST), MOST)
+    bound = min(max(proved.bound, LEAST), MOST)
     for slot in range(start, start + WORDS_PER_BUCKET, WORDS_PER_ENTRY):
         data = table[slot + 1]
         old = unpacked(data)

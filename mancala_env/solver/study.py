@@ -7,33 +7,26 @@ the answers (MTD(f), Plaat et al. 1996). The position comes first, then the acti
 question about an action is whether it is a best one.
 
 This module does not search. :func:`next_window` returns the next question, and :func:`take_answer` takes its
-answer. So Python, with threads and a clock, and WebAssembly (:mod:`tools.build_wasm`) ask the same questions
-in the same order.
+answer. So Python and WebAssembly (:mod:`tools.build_wasm`) ask the same questions in the same order.
 
 Symbols: H holes.
 """
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from mancala_env.engine.board import seeds_within
 from mancala_env.engine.jit.decorator import kernel
 from mancala_env.engine.state import (
-    RIGHTMOST_OPENING,
     RUNNING,
-    SOUTH,
     UUR,
     hole_of,
     load,
-    owned_by,
-    row_of,
     save,
-    store_of,
 )
 from mancala_env.engine.turn import legal_holes, play_turn
-from mancala_env.solver.proof_search import free_margin
-from mancala_env.solver.proofs import U0, Scope, keys_of, look_up
+from mancala_env.solver.margins import free_margin, owned_margin, store_margin
+from mancala_env.solver.proofs import keys_of, look_up, scope_of
+from mancala_env.solver.table import NO_MOVE
 
 # Columns of a row: whether the turn is legal, sign and offset of its value, and the bounds.
 IS_LEGAL, SIGN, WON, LOWER, UPPER = range(5)
@@ -43,8 +36,6 @@ ROW, _LOW, _HIGH, BETA = range(4)
 WINDOW_COLUMNS = 4
 
 _ALL_BOARD = 0xFFFFFF
-# An odd 64-bit constant spreads the numbers over the word they are mixed into.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Study(NamedTuple):
@@ -62,41 +53,26 @@ class Study(NamedTuple):
 
 
 @kernel
-def scope_of(rules, game, shares):
-    """Return the scope of a position's keys.
+def known(rules, games, b, shares, table):
+    """Look up what is known of row b of a games array without a search.
 
-    With rows as territories, both seats have the same views and share keys. With other territories, keys
-    depend on the territory and the seat. They do as well where South's first turn is restricted (RULES 7).
+    Returns:
+        The bounds of its value, equal where the round is over, and a good action or NO_MOVE.
     """
-    if game.territory == row_of(rules, SOUTH) and rules.opening != RIGHTMOST_OPENING:
-        return Scope(U0, U0, shares)
-    twice = np.uint64(2 * game.territory)
-    return Scope((twice + np.uint64(1)) * _GOLDEN, (twice + np.uint64(2)) * _GOLDEN, shares)
-
-
-@kernel
-def owned_margin(game, player):
-    """Return a player's lead in owned holes, the certain part of a value."""
-    return seeds_within(game.board, owned_by(game, player)) - seeds_within(
-        game.board, owned_by(game, 1 - player)
-    )
-
-
-@kernel
-def known_bounds(rules, game, scope, table):
-    """Return the bounds of a position's value without a search; they are equal where the round is over."""
+    game = load(games, b)
     sure = owned_margin(game, game.player)
     if game.end != RUNNING:
-        value = sure + free_margin(rules, game, game.player)
-        return value, value
+        value = sure + free_margin(game, game.player)
+        return value, value, NO_MOVE
     everything = seeds_within(game.board, _ALL_BOARD)
     free = seeds_within(game.board, ~(game.owned_south | game.owned_north))
     if rules.landing != UUR:
         free *= 3  # a ransom moves two more seeds
-    least, _, most, _, _ = look_up(table, game, keys_of(rules, game, scope))
+    keys = keys_of(rules, game, scope_of(rules, game.territory, shares))
+    least, _, most, _, action = look_up(table, game, keys)
     lower = max(max(sure - free, -everything), sure + least)
     upper = min(min(sure + free, everything), sure + most)
-    return lower, upper
+    return lower, upper, action
 
 
 @kernel
@@ -131,15 +107,10 @@ def begin(rules, games, b, study):
             continue
         after = play_turn(rules, game, hole)[0]
         save(study.games, 1 + action, after)
-        won = _store_margin(after, game.player) - _store_margin(game, game.player)
+        won = store_margin(after, game.player) - store_margin(game, game.player)
         _write_row(study.rows, 1 + action, 1 if after.player == game.player else -1, won, everything)
     study.window[ROW] = -1
     study.window[_LOW] = study.window[_HIGH] = 0
-
-
-@kernel
-def _store_margin(game, player):
-    return store_of(game, player) - store_of(game, 1 - player)
 
 
 @kernel
@@ -173,31 +144,6 @@ def agree(rows):
     rows[0, UPPER] = min(rows[0, UPPER], upper)
     for row in range(1, len(rows)):
         rows[row, UPPER] = min(rows[row, UPPER], rows[0, UPPER])
-
-
-@kernel
-def read_known(rules, study, shares, table):
-    """Tighten the bounds of every row by the table."""
-    for row in range(len(study.rows)):
-        if study.rows[row, IS_LEGAL]:
-            game = load(study.games, row)
-            lower, upper = known_bounds(rules, game, scope_of(rules, game, shares), table)
-            take_bounds(study.rows, row, lower, upper)
-    agree(study.rows)
-
-
-@kernel
-def bounds_now(rules, study, row, shares, table):
-    """Return the current bounds of a row, tightened by the table; the study does not change."""
-    rows = study.rows
-    lower, upper = rows[row, LOWER], rows[row, UPPER]
-    if not rows[row, IS_LEGAL] or lower == upper:
-        return lower, upper
-    game = load(study.games, row)
-    sign, won = rows[row, SIGN], rows[row, WON]
-    least, most = known_bounds(rules, game, scope_of(rules, game, shares), table)
-    first, second = won + sign * least, won + sign * most
-    return max(lower, min(first, second)), min(min(upper, rows[0, UPPER]), max(first, second))
 
 
 @kernel

@@ -188,12 +188,11 @@ def test_kernels_count_no_references_to_arrays():
     compiled = numba.njit(
         **{name: value for name, value in step.targetoptions.items() if name != "nopython"}
     )(step.py_func)
-    nums, turn_nums = (
-        np.zeros((2, proof_search.NUM_NUMS), np.int64),
-        np.zeros((2, proof_search.NUM_TURN_NUMS), np.int64),
-    )
-    game = load(mancala_env.Position("leyla").games, 0)
-    compiled(encode(lookup("leyla")), nums, turn_nums, 0, 0, game, 5, Conditions(0, 0, 0))
+    ruleset = lookup("leyla")
+    game = load(mancala_env.Position(ruleset).games, 0)
+    line = proof_search.new_line(ruleset)
+    line.nums[0], line.turn_nums[0] = 0, 0
+    compiled(encode(ruleset), line, 0, game, 5, Conditions(0, 0, 0))
     (code,) = compiled.inspect_llvm().values()
     assert "call void @NRT_incref" not in code
 

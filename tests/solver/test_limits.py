@@ -11,7 +11,7 @@ from error_checks import raises
 
 from mancala_env import Position, agents, solver
 from mancala_env.errors import InvalidArgument
-from mancala_env.solver import exact
+from mancala_env.solver import prover
 
 
 def hard_positions(count: int) -> list[Position]:
@@ -55,8 +55,8 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
     asked = [*positions, easy, *positions]
     ends = []
     for most in (1, 7, 100_000):
-        monkeypatch.setattr(exact, "_FIRST_NODES", most)
-        monkeypatch.setattr(exact, "_MOST_NODES", most)
+        monkeypatch.setattr(prover, "_FIRST_NODES", most)
+        monkeypatch.setattr(prover, "_MOST_NODES", most)
         solving = solver.Solver("gabata_seven_holes", memory_mb=1)
         found = [(solving.value_within(position, 5_000), solving.nodes) for position in asked]
         ends.append((found, solving._shared_table().copy()))
@@ -75,9 +75,9 @@ def test_a_limit_of_nodes_is_kept_to_the_node_whatever_the_pace(monkeypatch: pyt
         with raises(InvalidArgument, "most_nodes"):
             solving.value_within(easy, wrong)
     solving.cancel()
-    with pytest.raises(exact.OutOfTime):
+    with pytest.raises(prover.OutOfTime):
         solving.value_within(positions[0], 1_000_000)
-    with pytest.raises(exact.OutOfTime):  # permanently, even if time is left
+    with pytest.raises(prover.OutOfTime):  # permanently, even if time is left
         solving.solve(positions[0], time_limit=60, with_line=False)
     assert solving.sibling().value(easy) == found[3][0]
 

@@ -20,7 +20,8 @@ WHOLE = SHARED._replace(shares=0)
 @numba.njit
 def store_at(rules, games, scope, words, is_lower, conditions):
     game = load(games, 0)
-    proofs.store(words, game, proofs.keys_of(rules, game, scope), scope, is_lower, 7, conditions, 2, 0)
+    proved = proofs.ProvedBound(7, conditions, 2 if is_lower else table.NO_MOVE)
+    proofs.store(words, game, proofs.keys_of(rules, game, scope), scope, proved, 0)
 
 
 @numba.njit

@@ -49,7 +49,10 @@ from mancala_env.networks.value import write_packed
 from mancala_env.search import alphabeta, uct
 from mancala_env.search.piecewise import ACTIVE
 from mancala_env.solver import proof_search, study
+from mancala_env.solver.margins import owned_margin
+from mancala_env.solver.shared_marks import NUM_ATTEMPTS
 from mancala_env.solver.table import WORDS_PER_BUCKET
+from tools.build_wasm.study_bounds import bounds_now, read_known
 
 # Each array of a block begins on a cache line, which the table of the solver needs.
 _LINE = 64
@@ -403,8 +406,8 @@ def _solver_block(block, rules, table_bits):
     at += _LINE
     busy = array_at(at, np.uint64, (1,))
     at += _LINE
-    attempts = array_at(at, np.uint64, (proof_search.NUM_ATTEMPTS,))
-    at += _whole_lines(8 * proof_search.NUM_ATTEMPTS)
+    attempts = array_at(at, np.uint64, (NUM_ATTEMPTS,))
+    at += _whole_lines(8 * NUM_ATTEMPTS)
     table = array_at(at, np.uint64, (WORDS_PER_BUCKET << table_bits,))
     at += (8 * WORDS_PER_BUCKET) << table_bits
     line = proof_search.SearchLine(words, nums, turn_words, turn_nums, registers)
@@ -424,7 +427,7 @@ def solver_start(rules, game, table_bits, block):
     r = _rules_at(rules)
     _, position, _, _, under_way, table, _ = _solver_block(block, r, np.int64(table_bits))
     study.begin(r, _games_at(game), 0, position)
-    study.read_known(r, position, 1, table)
+    read_known(r, position, 1, table)
     under_way[0] = 0
     return 0
 
@@ -447,21 +450,20 @@ def solver_go_on(rules, wants_all, nodes, table_bits, block, out):
                 is_done = 1
                 break
             game = load(position.games, row)
-            beta = window[study.BETA] - study.owned_margin(game, game.player)
-            proof_search.start(r, position.games, row, study.scope_of(r, game, 1), line, beta)
+            beta = window[study.BETA] - owned_margin(game, game.player)
+            proof_search.start(r, position.games, row, 1, line, beta)
             under_way[0] = 1
         game = load(position.games, window[study.ROW])
         left = last - registers[proof_search.NODES]
-        scope = study.scope_of(r, game, 1)
-        proof_search.search(r, game.territory, scope, table, attempts, busy, line, left)
+        proof_search.search(r, table, attempts, busy, line, left)
         if registers[proof_search.DONE]:
             under_way[0] = 0
-            answer = study.owned_margin(game, game.player) + registers[proof_search.ANSWER]
+            answer = owned_margin(game, game.player) + registers[proof_search.ANSWER]
             study.take_answer(position, answer)
     said = array_at(out, np.float64, (4 + 4 * r.width,))
     said[0], said[1] = registers[proof_search.NODES], window[study.ROW]
     for row in range(1 + 2 * r.width):
-        said[2 + 2 * row], said[3 + 2 * row] = study.bounds_now(r, position, row, 1, table)
+        said[2 + 2 * row], said[3 + 2 * row] = bounds_now(r, position, row, 1, table)
     return is_done
 
 
