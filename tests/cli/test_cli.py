@@ -225,18 +225,18 @@ def test_replay_checks_a_file_lists_its_games_and_shows_one(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "arguments", "why"),
     [
-        (None, [], "No such file or directory"),
-        ("", [], "does not contain a game"),
+        (None, [], "games.txt"),
+        ("", [], "games.txt"),
         (
             '[Ruleset "leyla"]\nS1 S2',
             [],
-            "line 2, game 1, turn 2: S2 cannot be played: North is to move; legal: N1",
+            ["line 2", "game 1", "turn 2", "S2", "N1"],
         ),
-        ('[Ruleset "leyla"]', ["--game", "2"], "--game must be 1 to 1"),
-        ('[Ruleset "leyla"]', ["--turn", "1"], "--turn must be 0 to 0"),
-        ('[Ruleset "leyla"]\nS1', ["--turn", "2"], "--turn must be 0 to 1"),
+        ('[Ruleset "leyla"]', ["--game", "2"], ["--game", 1]),
+        ('[Ruleset "leyla"]', ["--turn", "1"], ["--turn", 0]),
+        ('[Ruleset "leyla"]\nS1', ["--turn", "2"], ["--turn", 0, 1]),
         ('[Ruleset "leyla"]\n[Ruleset "leyla"]', ["--turn", "1"], "--game"),
-        ('[Ruleset "leyla"]', ["--game", "0"], "--game must be a whole number of at least 1, not 0"),
+        ('[Ruleset "leyla"]', ["--game", "0"], ["--game", 1, 0]),
     ],
 )
 def test_replay_reports_an_error_in_one_line(text, arguments, why, tmp_path, capsys):
@@ -245,7 +245,7 @@ def test_replay_reports_an_error_in_one_line(text, arguments, why, tmp_path, cap
         file.write_text(text)
     assert cli.main(["replay", str(file), *arguments]) == 2
     said = capsys.readouterr().err
-    assert why in said
+    assert names(said, why)
     assert said.count("\n") == 1
 
 
@@ -395,10 +395,10 @@ def test_benchmark_asks_for_no_entry():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["train", "--minutes", "0"], "mancala train: minutes must be .*above 0"),
-        (["train", "--nothing", "1"], "nothing"),
-        (["grow-value", "nothing"], "mancala grow-value: .*'nothing'"),
-        (["grow-value"], "mancala grow-value: .*required.*; see mancala grow-value --help"),
+        (["train", "--minutes", "0"], ["mancala train", "minutes", 0, 0.0]),
+        (["train", "--nothing", "1"], ["mancala train", "--nothing"]),
+        (["grow-value", "nothing"], ["mancala grow-value", "'nothing'"]),
+        (["grow-value"], ["mancala grow-value", "mancala grow-value --help"]),
     ],
 )
 def test_commands_that_pass_arguments_on_report_errors_in_one_line(words, said, tmp_path):
@@ -407,7 +407,7 @@ def test_commands_that_pass_arguments_on_report_errors_in_one_line(words, said, 
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert re.search(said, done.stderr)
+    assert names(done.stderr, said)
     assert not list(tmp_path.iterdir())
 
 
@@ -485,54 +485,54 @@ def test_the_console_script_is_the_module():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate", "gready", "--ruleset", "leyla"], "'gready'.* greedy"),
-        (["evaluate", "random", "greedy", "--ruleset", "lyla"], "ruleset 'lyla'.*'leyla'"),
-        (["evaluate", "random", "greedy", "--games", "7"], "even whole number.*not 7"),
-        (["evaluate", "random", "greedy", "--own_games", "1"], "own_games must be an even.*not 1"),
-        (["evaluate", "random", "greedy", "--games", "many"], "games must be a whole number, not 'many'"),
-        (["evaluate", "random", "random"], "same agent"),
-        (["evaluate", "random", "greedy", "--opening_turns", "99"], "opening_turns must be 0 to 12, not 99"),
-        (["evaluate", "random", "greedy", "--report", "report.pdf"], r"\.html or \.png, not 'report\.pdf'"),
-        (["evaluate", "random", "greedy", "--report", "no/such/r.png"], "no folder 'no/such'"),
-        (["benchmark", "--folder", ""], "--folder must .*not ''"),
-        (["evaluate", "nothing.zip"], r"nothing\.zip"),
-        (["evaluate", "greedy", "--rounds", "match"], "rounds='match'.*--no_ladder"),
-        (["evaluate", "random", "greedy", "--rounds", "some"], "rounds.*some"),
+        (["evaluate", "gready", "--ruleset", "leyla"], ["'gready'", "greedy"]),
+        (["evaluate", "random", "greedy", "--ruleset", "lyla"], ["'lyla'", "'leyla'"]),
+        (["evaluate", "random", "greedy", "--games", "7"], ["games", "even", 7]),
+        (["evaluate", "random", "greedy", "--own_games", "1"], ["own_games", "even", 1]),
+        (["evaluate", "random", "greedy", "--games", "many"], ["--games", "'many'"]),
+        (["evaluate", "random", "random"], "random"),
+        (["evaluate", "random", "greedy", "--opening_turns", "99"], ["opening_turns", 0, 12, 99]),
+        (["evaluate", "random", "greedy", "--report", "report.pdf"], [".html", ".png", "'report.pdf'"]),
+        (["evaluate", "random", "greedy", "--report", "no/such/r.png"], "'no/such'"),
+        (["benchmark", "--folder", ""], ["--folder", "''"]),
+        (["evaluate", "nothing.zip"], "nothing.zip"),
+        (["evaluate", "greedy", "--rounds", "match"], ["rounds='match'", "--no_ladder"]),
+        (["evaluate", "random", "greedy", "--rounds", "some"], ["--rounds", "'match'", "'some'"]),
         (
             ["evaluate", "random", "greedy", "--own_games", "2", "--rounds", "match"],
-            "own_games.*rounds='match'",
+            ["own_games=2", "rounds='match'"],
         ),
-        (["play", "--start", ROUND_3, "--rounds", "2"], "starts in round 3, so rounds .* not 2"),
-        (["evaluate"], "required.*SPEC"),
+        (["play", "--start", ROUND_3, "--rounds", "2"], ["rounds", 3, 2]),
+        (["evaluate"], "SPEC"),
         (["evaluate", "random", "--colour", "blue"], "--colour"),
-        (["solve", "leyla", "4,4/4,4", "0-0", "S"], "seeds must be 12 whole numbers"),
-        (["solve", ""], "'' is not a position"),
-        (["solve", "layli_gobalay"], "ruleset 'layli_gobalay'; did you mean 'layli_goobalay'"),
-        (["solve", NEAR_THE_END, "--ruleset", "leyla"], "not both"),
-        (["solve", "--ruleset", "leyla", "--time_limit", "-1"], "time_limit.*-1"),
-        (["solve", "--ruleset", ""], "ruleset ''"),
-        (["evaluate", "random", "greedy", "--ruleset", ""], "ruleset ''"),
-        (["play", "--ruleset", ""], "ruleset ''"),
-        (["solve", "gabata_3", "--memory_mb", "9" * 18], "memory_mb=1e"),
-        (["speed", "--seconds", "0"], "seconds must be a finite number above 0, not 0"),
-        (["speed", "--seconds", "1e999"], "seconds must be a finite number, not '1e999'"),
-        (["speed", "--num_threads", "9" * 21], "num_threads must be a whole number from 1 to 1024, not 999"),
-        (["show", "leyla", "--png=--"], "--png=--: -- is not a value"),
-        (["evaluate", "random", "greedy", "--game", "2"], "--game"),
-        (["show", "nothing"], "'nothing' is not a ruleset"),
-        (["show", "nothing.zip"], r"no checkpoint 'nothing\.zip'"),
+        (["solve", "leyla", "4,4/4,4", "0-0", "S"], [12, "[4, 4, 4, 4]"]),
+        (["solve", ""], ["''", "mancala show"]),
+        (["solve", "layli_gobalay"], ["'layli_gobalay'", "'layli_goobalay'"]),
+        (["solve", NEAR_THE_END, "--ruleset", "leyla"], [f"'{NEAR_THE_END}'", "'leyla'"]),
+        (["solve", "--ruleset", "leyla", "--time_limit", "-1"], ["time_limit", 0, -1.0]),
+        (["solve", "--ruleset", ""], ["ruleset", "''"]),
+        (["evaluate", "random", "greedy", "--ruleset", ""], ["ruleset", "''"]),
+        (["play", "--ruleset", ""], ["ruleset", "''"]),
+        (["solve", "gabata_3", "--memory_mb", "9" * 18], "memory_mb=1e+18"),
+        (["speed", "--seconds", "0"], ["seconds", 0, 0.0]),
+        (["speed", "--seconds", "1e999"], ["--seconds", "'1e999'"]),
+        (["speed", "--num_threads", "9" * 21], ["num_threads", 1, 1024, "9" * 21]),
+        (["show", "leyla", "--png=--"], "--png=--"),
+        (["evaluate", "random", "greedy", "--game", "2"], ["--game", "--games"]),
+        (["show", "nothing"], ["'nothing'", "leyla"]),
+        (["show", "nothing.zip"], "'nothing.zip'"),
         (
             ["evaluate", "greedy", "--no_ladder", "--no_regret"],
-            "greedy.*second agent",
+            "greedy",
         ),
-        (["evaluate", "sample:nothing.zip"], r"no checkpoint 'nothing\.zip'"),
-        (["show", "sample:nothing.zip"], r"no checkpoint 'nothing\.zip'"),
-        (["show", "policy+minimax:6"], "the form is policy"),
-        (["dance"], "'dance'.*evaluate"),
+        (["evaluate", "sample:nothing.zip"], "'nothing.zip'"),
+        (["show", "sample:nothing.zip"], "'nothing.zip'"),
+        (["show", "policy+minimax:6"], ["'policy+minimax:6'", "policy+minimax:DEPTH:CHECKPOINT"]),
+        (["dance"], ["'dance'", "evaluate"]),
         (["--dance"], "--dance"),
-        (["serve", "--browser", "maybe"], "--browser.*'maybe'"),
+        (["serve", "--browser", "maybe"], ["--browser", "true", "false", "'maybe'"]),
     ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else "",
 )
 def test_errors_are_one_line_that_names_the_value(arguments, said, capsys):
     try:
@@ -544,7 +544,7 @@ def test_errors_are_one_line_that_names_the_value(arguments, said, capsys):
     assert out == ""
     assert err.startswith("mancala: ")
     assert err.count("\n") == 1
-    assert re.search(said, err), err
+    assert names(err, said), err
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_games(tmp_path, capsys):
@@ -623,18 +623,18 @@ def test_show_draws_into_files(words, name, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["leyla", "--png", "x.jpg"], "--png must name a file that ends in .png, not 'x.jpg'"),
+        (["leyla", "--png", "x.jpg"], ["--png", ".png", "'x.jpg'"]),
         (["leyla", "--gif", "x.gif"], "x.gif"),
-        (["leyla", "--svg", "a.svg", "--png", "b.png"], "--svg or --png"),
-        (["leyla", "--width", "300"], "--width and --theme need a picture"),
-        (["leyla", "--turn", "1"], "need a file of game records"),
-        (["leyla", "--svg", "nowhere/a.svg"], "No such file"),
+        (["leyla", "--svg", "a.svg", "--png", "b.png"], ["--svg", "--png"]),
+        (["leyla", "--width", "300"], "--width"),
+        (["leyla", "--turn", "1"], "--turn"),
+        (["leyla", "--svg", "nowhere/a.svg"], "nowhere/a.svg"),
     ],
 )
 def test_show_says_what_it_cannot_draw(words, message, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["show", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert names(capsys.readouterr().err, message)
     assert not list(tmp_path.iterdir())
 
 

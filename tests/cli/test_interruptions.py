@@ -3,6 +3,7 @@
 Some attacks are those of the soak test, with a few seeds each.
 """
 
+import json
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ import time
 
 import pytest
 import soak_losses
+from benchmark_learners import HEAD
 from error_checks import raises
 from soak_losses import (
     a_game,
@@ -256,3 +258,51 @@ def test_a_game_that_is_not_written_whole_costs_no_other_program_its_game(tmp_pa
         write_games(path, [GameRecord(GAME, south="first"), GameRecord(GAME, south="torn")], append=True)
     other.join()
     assert [game.south for game in games_in(path)] == ["first", "second"]
+
+
+# Halfway it waits for a file. It stores its steps at each measurement and resumes from them.
+LEARNER = (
+    HEAD
+    + """
+    import time
+    from pathlib import Path
+
+    file, steps = folder / "steps.json", 0
+    if file.exists() and budget.resume(json.loads(file.read_text())):
+        steps = json.loads(file.read_text())
+    while budget.allows(steps + 100):
+        steps += 100
+        while steps > 500 and not Path("go").exists():
+            Path("waits").touch()
+            time.sleep(0.01)
+        if budget.is_due(steps):
+            yield Point(player(ruleset), steps)
+            file.write_text(json.dumps(steps))
+    yield Point(player(ruleset), steps)
+"""
+)
+
+
+@pytest.mark.parametrize("number", soak_losses.STOPS, ids=lambda number: signal.Signals(number).name)
+def test_a_signal_keeps_the_measurements_of_a_benchmark(number):
+    with folder_of_work() as folder:
+        (folder / "learner.py").write_text(LEARNER, encoding="utf-8")
+        words = (
+            "benchmark", "learner.py", "--folder", "found", "--tasks", "board", "--steps", "1000",
+            "--seeds", "1", "--points", "3", "--games", "2", "--anchors", "random", "--lines",
+        )  # fmt: skip
+        program = mancala(folder, *words)
+        wait_until((folder / "waits").exists, "the learner")
+        program.send(number)
+        assert program.wait() == 128 + number
+        last = program.said.splitlines()[-1]
+        assert "found/results.jsonl" in last
+        assert ("interrupted" if number == signal.SIGINT else signal.Signals(number).name) in last
+        kept = (folder / "found" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["steps"] for line in kept] == [300, 500]
+        (folder / "go").touch()
+        program = mancala(folder, *words)
+        assert program.wait() == 0, program.said[-400:]
+        lines = (folder / "found" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+        assert lines[:2] == kept
+        assert [json.loads(line).get("steps") for line in lines[2:]] == [1000, None]

@@ -86,32 +86,36 @@ def test_a_bug_of_ours_is_not_hidden(bug):
 @pytest.mark.parametrize(
     ("main", "words", "said"),
     [
-        (make_book.main, ["leyla", "lyla"], "make_book: .*ruleset 'lyla'"),
-        (make_book.main, ["leyla", "--folder", "no/such"], "existing folder, not no/such"),
-        (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], "--turns must be at least 0, not -1"),
-        (make_positions.main, ["leyla", "lyla"], "make_positions: .*ruleset 'lyla'"),
-        (make_positions.main, ["leyla", "--folder", "no/such"], "existing folder, not no/such"),
-        (make_ladders.main, ["lyla"], "make_ladders: .*ruleset 'lyla'"),
-        (value_growth.main, ["leyla", "--seed", "-1"], "mancala grow-value: seed must be .* 0 .*-1"),
-        (value_growth.main, ["leyla", "--depth", "100"], "mancala grow-value: depth must be .* 99.*100"),
-        (value_growth.main, ["leyla", "--out", "."], "mancala grow-value: --out must be a file in a folder"),
-        (compare.main, ["nothing", "--out", "no/such/x.png"], "compare.py: .*no/such"),
-        (ceiling.main, ["--ruleset", "lyla"], "ceiling.py: .*ruleset 'lyla'"),
-        (train.main, ["--minutes", "0"], "mancala train: minutes must be a finite number, above 0"),
-        (train.main, ["--evaluation.opponents", "[gredy]"], "mancala train: .*'gredy'"),
-        (train.main, ["--pool.share", "0.5", "--pool.opponents", "[minimax:0.1]"], "spec 'minimax:0.1'"),
-        (train.main, ["--minuts", "1"], "train.*: .*minuts"),
-        (train.main, ["--config", "no/such.yaml"], "train.*: .*no/such.yaml"),
-        (rllib_train.main, ["--minutes", "0"], "rllib_train.py: minutes must be a finite number, above 0"),
-        (make_ladders.main, ["--games", "many"], "make_ladders: .*--games.*many"),
-        (make_book.main, ["leyla", "--turns", "many"], "make_book: .*--turns.*many"),
-        (make_positions.main, ["leyla", "--nothing"], "make_positions: .*--nothing"),
-        (make_page_files.main, ["--nothing"], "make_page_files: .*--nothing"),
-        (value_growth.main, ["leyla", "--games", "0"], "mancala grow-value: games must be .*, not 0"),
-        (tune.main, ["--nothing"], "tune.py: .*nothing|tune.py: .*required"),
-        (figures.main, ["--nothing"], "figures.py: .*nothing"),
+        (make_book.main, ["leyla", "lyla"], ["make_book", "'lyla'", "'leyla'"]),
+        (make_book.main, ["leyla", "--folder", "no/such"], ["--folder", "no/such"]),
+        (make_book.main, ["leyla", "--turns", "-1", "--folder", "."], ["--turns", 0, -1]),
+        (make_positions.main, ["leyla", "lyla"], ["make_positions", "'lyla'", "'leyla'"]),
+        (make_positions.main, ["leyla", "--folder", "no/such"], ["--folder", "no/such"]),
+        (make_ladders.main, ["lyla"], ["make_ladders", "'lyla'", "'leyla'"]),
+        (value_growth.main, ["leyla", "--seed", "-1"], ["mancala grow-value", "seed", 0, -1]),
+        (value_growth.main, ["leyla", "--depth", "100"], ["mancala grow-value", "depth", 1, 99, 100]),
+        (value_growth.main, ["leyla", "--out", "."], ["mancala grow-value", "--out", "not ."]),
+        (compare.main, ["nothing", "--out", "no/such/x.png"], ["compare.py", "no/such"]),
+        (ceiling.main, ["--ruleset", "lyla"], ["ceiling.py", "'lyla'", "'leyla'"]),
+        (train.main, ["--minutes", "0"], ["mancala train", "minutes", 0, 0.0]),
+        (train.main, ["--evaluation.opponents", "[gredy]"], ["mancala train", "'gredy'", "greedy"]),
+        (
+            train.main,
+            ["--pool.share", "0.5", "--pool.opponents", "[minimax:0.1]"],
+            ["'minimax:0.1'", "DEPTH"],
+        ),
+        (train.main, ["--minuts", "1"], ["mancala train", "--minuts", "--minutes"]),
+        (train.main, ["--config", "no/such.yaml"], ["mancala train", "no/such.yaml"]),
+        (rllib_train.main, ["--minutes", "0"], ["rllib_train.py", "minutes", 0, 0.0]),
+        (make_ladders.main, ["--games", "many"], ["make_ladders", "--games", "'many'"]),
+        (make_book.main, ["leyla", "--turns", "many"], ["make_book", "--turns", "'many'"]),
+        (make_positions.main, ["leyla", "--nothing"], ["make_positions", "--nothing"]),
+        (make_page_files.main, ["--nothing"], ["make_page_files", "--nothing"]),
+        (value_growth.main, ["leyla", "--games", "0"], ["mancala grow-value", "games", 1, 0]),
+        (tune.main, ["--nothing"], "tune.py"),
+        (figures.main, ["--nothing"], ["figures.py", "--nothing"]),
     ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else "",
 )
 def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -123,7 +127,7 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(main, words, said, tmp_p
     assert status == 2
     assert out == ""
     assert err.count("\n") == 1
-    assert re.search(said, err)
+    assert names(err, said), err
     assert not list(tmp_path.iterdir())
 
 
@@ -174,7 +178,7 @@ def test_a_folder_that_is_resumed_runs_no_file_that_it_names(main, tmp_path, cap
     config.evaluation.opponents = [f"python:{own}:make"]
     (tmp_path / "config.yaml").write_text(config.to_yaml())
     assert main(["--resume", str(tmp_path)]) == 2
-    assert "a run that is resumed runs no file that it names" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, own)
     assert not (tmp_path / "ran").exists()
 
 
@@ -228,9 +232,9 @@ def test_a_file_that_is_not_a_book_is_named_and_kept(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("missing", "words", "said"),
     [
-        ("ray", ["training/rllib_train.py", "--help"], 'rllib_train.py: .*pip install ".[ray]"'),
-        ("torch", ["training/train.py", "--help"], 'mancala train: .*pip install ".[train]"'),
-        ("yaml", ["training/train.py", "--help"], "mancala train: training needs yaml: pip install"),
+        ("ray", ["training/rllib_train.py", "--help"], ["rllib_train.py", 'pip install ".[ray]"']),
+        ("torch", ["training/train.py", "--help"], ["mancala train", 'pip install ".[train]"']),
+        ("yaml", ["training/train.py", "--help"], ["mancala train", "yaml", "pip install"]),
     ],
 )
 def test_a_missing_extra_is_one_line(missing, words, said):
@@ -241,7 +245,7 @@ def test_a_missing_extra_is_one_line(missing, words, said):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert re.search(said.replace("[", r"\[").replace("]", r"\]"), done.stderr), done.stderr
+    assert names(done.stderr, said), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -352,6 +352,7 @@ def test_raw_env_says_what_is_missing_before_reset():
     for call in (lambda: env.step(0), lambda: env.observe("player_0")):
         with raises(ResetNeeded, "reset()"):
             call()
+    assert env.agents == []
 
 
 def test_who_does_not_play_is_named_and_those_who_do():

@@ -14,6 +14,8 @@ from gymnasium.wrappers import RecordVideo
 
 from mancala_env import Position, gabata_v0, layli_goobalay_v0, leyla_v0, rulesets
 from mancala_env.agents import Agent
+from mancala_env.engine.coordinates import hole_of
+from mancala_env.envs.aec import MancalaAEC
 from mancala_env.envs.drawing import seen_after, seen_of
 from mancala_env.envs.gym import MancalaEnv
 from mancala_env.envs.options import RENDER_MODES
@@ -136,6 +138,25 @@ def test_the_marks_are_the_opponents_last_turn(name, rounds):
     assert rounds == 1 or unmarked < marked
 
 
+def test_the_last_twelve_turns_of_a_step_are_kept():
+    """In a match, an opponent who owns nearly all holes plays many turns in a step."""
+    agent = Watched(rulesets.lookup("gabata_3"))
+    env = MancalaEnv("gabata_3", opponent=agent, rounds="match", opening_turns=0, seat="random")
+    env.reset(seed=4)
+    longest = 0
+    for _ in range(12):
+        agent.turns.clear()
+        before, action = env.position, int(np.flatnonzero(env.action_masks())[0])
+        env.step(action)
+        turns = [(before, action), *agent.turns]
+        holes = [hole_of(env.ruleset, position.player, action) for position, action in turns]
+        played = env._duel.played(0)
+        assert played is not None
+        assert list(played[1]) == holes[-12:]
+        longest = max(longest, len(holes))
+    assert longest > 13
+
+
 def test_an_action_put_in_for_an_illegal_one_is_the_one_that_is_marked():
     env = MancalaEnv("leyla", illegal="random", opening_turns=0)
     env.reset(seed=0)
@@ -254,6 +275,13 @@ def test_a_window_shows_each_turn_of_two_players():
     assert window.played == []
     env.close()
     assert not window.is_open
+
+
+def test_without_a_rate_of_its_own_an_environment_shows_two_turns_a_second():
+    env = MancalaAEC("leyla", render_mode="human")
+    window = with_fake_window(env)
+    env.reset()
+    assert [seconds for _, seconds in window.shown] == [0.5]
 
 
 def test_a_window_shows_the_turns_of_a_step():

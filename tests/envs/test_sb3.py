@@ -127,6 +127,7 @@ def test_attributes_and_methods_are_those_of_all_games():
     assert envs.get_attr("num_envs") == [3, 3, 3]
     assert envs.get_attr("num_envs", indices=[0, 2]) == [3, 3]
     assert envs.get_attr("num_envs", indices=1) == [3]
+    assert envs.get_attr("num_envs", indices=iter([0, 2])) == [3, 3]
     assert envs.has_attr("ruleset")
     assert not envs.has_attr("nonsense")
     np.testing.assert_array_equal(envs.env_method("action_masks", indices=[2])[0], envs.action_masks()[2])
@@ -134,6 +135,7 @@ def test_attributes_and_methods_are_those_of_all_games():
     assert envs.env_method("position", 1) == [envs.position(1)]
     assert envs.env_is_wrapped(Monitor) == [True] * 3
     assert envs.env_is_wrapped(Monitor, indices=[0]) == [True]
+    assert envs.env_is_wrapped(Monitor, indices=iter([0])) == [True]
     assert envs.env_is_wrapped(VecMonitor) == [False] * 3
 
 

@@ -69,14 +69,14 @@ def test_a_network_of_custom_rules_is_not_bundled(tmp_path: Path, capsys) -> Non
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--folder", "no/such"], "--folder must be an existing folder, not no/such"),
-        ([str(SHIPPED)], "both play gabata_five_holes"),
+        (["--folder", "no/such"], ["--folder", "no/such"]),
+        ([str(SHIPPED)], "gabata_five_holes"),
     ],
 )
 def test_an_error_is_reported_before_anything_is_measured(
-    words: list[str], why: str, tmp_path: Path, capsys
+    words: list[str], why: object, tmp_path: Path, capsys
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--folder", str(tmp_path), str(SHIPPED), *words])
     assert stopped.value.code == 2
-    assert why in capsys.readouterr().err
+    assert names(capsys.readouterr().err, why)

@@ -63,13 +63,13 @@ def test_the_table_has_a_row_a_configuration_and_keeps_those_it_has(tmp_path: Pa
     assert error_checks.names(capsys.readouterr().err, "--out")
     before = (tmp_path / "figures.json").read_text()
     for wrong, said in (
-        (["--options", "--seed 5"], "--options '--seed 5': --seed has to be the same for all runs"),
-        (["--options", "--ppo.gama 1"], "did you mean --ppo.gamma?"),
-        (["--games", "5"], "games must be an even"),
-        (["--seeds", "-1"], "seed must be"),
+        (["--options", "--seed 5"], ["--options '--seed 5'", "--seed"]),
+        (["--options", "--ppo.gama 1"], ["--ppo.gama", "--ppo.gamma"]),
+        (["--games", "5"], ["games", "even", 5]),
+        (["--seeds", "-1"], ["seed", 0, -1]),
     ):
         assert figures.main([str(first), *words, *wrong]) == 2
-        assert said in capsys.readouterr().err
+        assert error_checks.names(capsys.readouterr().err, said)
     assert (tmp_path / "figures.json").read_text() == before
     assert figures.main([str(first), *words, "--seeds", "1", "2"]) == 0
     rows = json.loads((tmp_path / "figures.json").read_text())
@@ -155,17 +155,17 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
     words = [str(path), "--minutes", "0.01", "--games", "4", "--folder", str(tmp_path / "tune")]
     folder = tmp_path / "tune" / "gabata_i_tiny"
     assert tune.main(words) == 2
-    assert "holds no runs" in capsys.readouterr().err
+    assert error_checks.names(capsys.readouterr().err, "gabata_i_tiny")
     for wrong, said in (
-        ("--ppo.epoch 4", "did you mean --ppo.epochs?"),
-        (" ", "not nothing"),
-        ("--ppo.epochs '4", "is not a valid command line"),
-        ("rounds=match", "--rounds has to be the same for all runs"),
-        ("--evaluation.games 2", "--evaluation.games has to be the same"),
+        ("--ppo.epoch 4", ["--ppo.epoch", "--ppo.epochs"]),
+        (" ", "--change"),
+        ("--ppo.epochs '4", "--ppo.epochs '4"),
+        ("rounds=match", "--rounds"),
+        ("--evaluation.games 2", "--evaluation.games"),
         ("--distillation.positions 10 --distillation.spec minimacs:4", "minimacs"),
     ):
         assert tune.main([*words, "--change", "--ppo.epochs 1", "--change", wrong]) == 2
-        assert said in capsys.readouterr().err
+        assert error_checks.names(capsys.readouterr().err, said)
     assert tune.main([*words, "--change", "--ppo.epochs 1", "--games", "5"]) == 2
     assert error_checks.names(capsys.readouterr().err, "games")
     assert not folder.exists(), "what is wrong is found before anything is trained"
@@ -202,7 +202,7 @@ def test_a_configuration_is_tuned_by_one_change_at_a_time(tmp_path: Path, capsys
 
     path.write_text(path.read_text() + "seed: 7\n")
     assert tune.main([*words, "--change", "--ppo.epochs 1"]) == 2
-    assert "has changed" in capsys.readouterr().err
+    assert error_checks.names(capsys.readouterr().err, path)
     assert tune.main([*words, "--minutes", "0.02"]) == 2
     assert error_checks.names(capsys.readouterr().err, 0.01)
 
@@ -262,11 +262,11 @@ def test_the_ceiling_judges_networks_and_agents_over_the_same_positions(capsys) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--ruleset", "ludii_leyla", "--kinds", "values"], "for ludii_leyla, not values"),
-        (["--kinds", "pixels"], "--kinds must be of"),
-        (["--expert", "greedy"], "not 'greedy'"),
+        (["--ruleset", "ludii_leyla", "--kinds", "values"], ["ludii_leyla", "values"]),
+        (["--kinds", "pixels"], ["--kinds", "pixels"]),
+        (["--expert", "greedy"], ["value+minimax", "'greedy'"]),
     ],
 )
-def test_the_ceiling_names_the_error(words: list[str], says: str, capsys) -> None:
+def test_the_ceiling_names_the_error(words: list[str], says: object, capsys) -> None:
     assert ceiling.main(words) == 2
-    assert says in capsys.readouterr().err
+    assert error_checks.names(capsys.readouterr().err, says)

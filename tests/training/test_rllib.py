@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,13 +175,13 @@ def test_without_ray_the_error_names_the_command(
 # Runs
 
 
-def interrupt_after_a_checkpoint(folder: Path) -> threading.Thread:
-    """Send SIGINT to this process once the run in a folder has saved a file."""
+def interrupt_after_a_checkpoint(folder: Path, number: signal.Signals = signal.SIGINT) -> threading.Thread:
+    """Send a signal to this process once the run in a folder has saved a file."""
 
     def wait() -> None:
         while not list(folder.glob("checkpoints/*.zip")):
             time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
@@ -288,6 +289,30 @@ def steps_of(*columns: np.ndarray) -> Iterator[tuple[bytes, ...]]:
         yield tuple(np.asarray(value, np.float64).tobytes() for value in step)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_with_everything_saved(
+    tmp_path: Path, number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, usual = tmp_path / "run", signal.getsignal(number)
+    interrupter = interrupt_after_a_checkpoint(run, number)
+    endless = ["--environment_steps", "null", "--minutes", "10", "--checkpoint_minutes", "0.01"]
+    assert rllib_train.main(words(tmp_path, *endless, "--num_env_runners", "0")) == 0
+    interrupter.join()
+    assert names(capsys.readouterr().out, [number.name, "--resume"])
+    last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert read_identity(run / "final.zip").environment_steps == last["environment_steps"]
+    assert (run / "evaluation.json").stat().st_size
+    assert signal.getsignal(number) == usual
+
+
+@pytest.mark.slow
+def test_a_run_in_a_thread_that_handles_no_signals_goes_to_its_end(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(rllib_train.main, words(tmp_path, "--num_env_runners", "0")).result() == 0
+    assert read_identity(tmp_path / "run" / "final.zip").environment_steps >= 512
+
+
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wild = words(
         tmp_path, "--num_env_runners", "0", "--ppo.learning_rate", "1e30", "--network.observation", "board"
@@ -358,7 +383,7 @@ def test_a_run_of_another_program_is_not_resumed(tmp_path: Path, capsys: pytest.
     run.mkdir()
     (run / "config.yaml").write_text(configured(tmp_path).to_yaml())
     assert rllib_train.main(["--resume", str(run)]) == 2
-    assert "no checkpoint to resume from" in capsys.readouterr().err
+    assert names(capsys.readouterr().err, run)
 
 
 @pytest.fixture

@@ -259,8 +259,7 @@ def test_a_run_without_an_undamaged_checkpoint_names_the_error_of_each(run: Path
         path.write_bytes(path.read_bytes()[:1000])
     assert resume(run, 4) == 2
     said = capsys.readouterr().err
-    assert "holds no checkpoint to resume from" in said
-    assert said.count("cannot be read") == 4
+    assert names(said, [run, *run.rglob("*.zip")])
     assert (run / "config.yaml").read_bytes() == before
 
 

@@ -442,23 +442,25 @@ def test_an_unknown_key_in_a_file_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--environment_steps", "null"], "environment_steps or minutes"),
-        (["--selfplay.games", "0"], "selfplay.games must be a whole number, 1 to 1,048,576, not 0"),
-        (["--evaluation.games", "3"], "even"),
-        (["--pool.share", "1.5"], "pool.share must be a finite number, 0 to 1"),
+        (["--environment_steps", "null"], ["environment_steps", "minutes"]),
+        (["--selfplay.games", "0"], ["selfplay.games", 1, "1,048,576", 0]),
+        (["--evaluation.games", "3"], ["evaluation.games", "even", 3]),
+        (["--pool.share", "1.5"], ["pool.share", 0, 1, 1.5]),
         (["--pool.share", "0.5", "--pool.opponents", "[]"], "pool.opponents"),
         (["--pool.share", "0", "--pool.opponents", "[random, nope]"], "'nope'"),
         (["--expert.share", "0", "--expert.spec", "nope"], "'nope'"),
         (["--distillation.positions", "0", "--distillation.spec", "nope"], "'nope'"),
-        (["--ruleset", "layli"], "ruleset 'layli'"),
-        (["--ruleset", "ludii_leyla", "--network.observation", "values"], "ludii_leyla has none"),
-        (["--device", "banana"], "device must be auto, cpu, or a GPU that torch can use, such as cuda, not"),
+        (["--ruleset", "layli"], ["'layli'", "'layli_goobalay'"]),
+        (["--ruleset", "ludii_leyla", "--network.observation", "values"], "ludii_leyla"),
+        (["--device", "banana"], ["device", "auto", "cpu", "cuda", "banana"]),
         (["--device", "cuda:99"], "cuda:99"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(words: list[str], says: str, tmp_path: Path, capsys) -> None:
+def test_values_that_make_no_sense_are_refused(
+    words: list[str], says: object, tmp_path: Path, capsys
+) -> None:
     assert command.main(smoke(tmp_path, *words)) == 2
-    assert says in capsys.readouterr().err
+    assert names(capsys.readouterr().err, says)
     assert not list(tmp_path.iterdir())
 
 
@@ -580,23 +582,20 @@ def test_what_cannot_be_resumed_is_refused(tmp_path: Path, capsys) -> None:
     folder = tmp_path / "smoke"
     before = (folder / "config.yaml").read_text()
     for words, says in (
-        (["--resume", str(tmp_path)], "not the folder of a run"),
-        (["--resume", str(folder), "--network.hidden", "8"], "its network.hidden is 32, the config"),
-        (
-            ["--resume", str(folder), "--ruleset", "leyla"],
-            "its ruleset.name is layli_goobalay, the configuration's is leyla",
-        ),
+        (["--resume", str(tmp_path)], tmp_path),
+        (["--resume", str(folder), "--network.hidden", "8"], ["network.hidden", 32, 8]),
+        (["--resume", str(folder), "--ruleset", "leyla"], "ruleset"),
     ):
         capsys.readouterr()
         assert command.main(words) == 2
         said = capsys.readouterr()
-        assert says in said.err
+        assert names(said.err, says), said.err
         assert not said.out  # no message that training starts
     assert (folder / "config.yaml").read_text() == before
     (folder / "final.zip").unlink()
     assert command.main(["--resume", str(folder)]) == 2
     said = capsys.readouterr()
-    assert "no checkpoint to resume from" in said.err
+    assert names(said.err, folder)
     assert not said.out
 
 
@@ -637,8 +636,7 @@ def test_weights_that_are_not_numbers_stop_the_run(tmp_path: Path, capsys) -> No
     )
     assert command.main(words) == 2
     said = capsys.readouterr().err
-    assert "is not finite" in said
-    assert "last good checkpoint" in said
+    assert names(said, ["network.body.0.weight", "2,048", "none", "ppo.learning_rate"])
     assert not (tmp_path / "smoke" / "final.zip").exists()
 
 

@@ -147,21 +147,21 @@ def test_ctrl_c_keeps_the_best_generation_so_far(
     ("words", "said"),
     [
         (["nothing"], "'nothing'"),
-        (["leyla", "--games", "0"], "must be a whole number, 1 to"),
-        (["leyla", "--seed", "-1"], "must be a whole number, 0 to"),
-        (["leyla", "--solve", "-1"], "must be a whole number, 0 to"),
-        (["leyla", "--solve", "many"], "--solve must be a whole number, not 'many'"),
-        (["leyla", "--depth", "100"], "must be a whole number, 1 to 99"),
-        (["leyla", "--out", "nowhere/at/all.safetensors"], "in a folder that exists"),
-        (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], "games must be more than 1:"),
+        (["leyla", "--games", "0"], ["games", 1, 0]),
+        (["leyla", "--seed", "-1"], ["seed", 0, -1]),
+        (["leyla", "--solve", "-1"], ["solve", 0, -1]),
+        (["leyla", "--solve", "many"], ["--solve", "'many'"]),
+        (["leyla", "--depth", "100"], ["depth", 1, 99, 100]),
+        (["leyla", "--out", "nowhere/at/all.safetensors"], ["--out", "nowhere/at/all.safetensors"]),
+        (["leyla", "--games", "1", "--depth", "1", "--seed", str(2**63 - 1)], ["games", 1]),
     ],
 )
-def test_a_mistake_is_one_line(words: list[str], said: str, capsys) -> None:
+def test_a_mistake_is_one_line(words: list[str], said: object, capsys) -> None:
     try:
         status = main(["grow-value", *words])
     except SystemExit as error:
         status = error.code
     assert status == 2
     err = capsys.readouterr().err
-    assert said in err
+    assert names(err, said), err
     assert err.count("\n") == 1
