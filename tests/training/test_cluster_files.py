@@ -35,7 +35,7 @@ def parsed(words: list[str]) -> RayConfig:
 def in_this_checkout(command: str) -> list[str]:
     """Return the arguments of a run with paths of this checkout instead of the image's."""
     (there,) = re.findall(r"^WORKDIR (\S+)$", DOCKERFILE, re.MULTILINE)
-    python, program, *words = shlex.split(command.replace(there, str(ROOT)))
+    python, program, *words = (word.replace(there, str(ROOT)) for word in shlex.split(command))
     assert (python, Path(program)) == ("python", ROOT / "training" / "rllib_train.py")
     return words
 

@@ -1,6 +1,7 @@
 """Settings: errors of one line, and generated files in configs/ that are up to date."""
 
 import inspect
+import shlex
 import time
 from pathlib import Path
 
@@ -86,10 +87,10 @@ OLD_RUN = Path(__file__).parents[1] / "data" / "run_of_format_1"
         ("layli", "there is no configuration or ruleset 'layli'; did you mean layli_goobalay or"),
         ("leyla --resume runs/leyla", "leyla and --resume exclude each other"),
         (
-            f"--resume {OLD_RUN} --name other",
+            f"--resume '{OLD_RUN}' --name other",
             "--name and --resume exclude each other: a run stays",
         ),
-        (f"--resume {OLD_RUN} --folder other", "--folder and --resume exclude each other: a run stays"),
+        (f"--resume '{OLD_RUN}' --folder other", "--folder and --resume exclude each other: a run stays"),
         ("--callbacks nothing", "must name module:Class"),
         ("--callbacks no_such_module:It", "No module named 'no_such_module'"),
         ("--callbacks pathlib:Path", "it is not a subclass of stable_baselines3's BaseCallback"),
@@ -99,7 +100,7 @@ def test_a_wrong_value_is_one_line_that_names_it_and_the_range(
     words: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command.main(words.split()) == 2
+    assert command.main(shlex.split(words)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("mancala train: ")
     assert says in line
