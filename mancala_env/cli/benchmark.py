@@ -162,7 +162,4 @@ def _narrow_rows(row: list[str]) -> list[list[str]]:
     intervals = [interval.replace("% to", " to") for interval in intervals]
     if not seeds:  # a baseline, which does not learn
         return [[entry, "", *found]]
-    return [
-        [entry, steps, *found],
-        [f"  {seeds} seed{'s' * (seeds != '1')}", minutes, *intervals],
-    ]
+    return [[entry, steps, *found], [f"  {seeds} seed{'s' * (seeds != '1')}", minutes, *intervals]]

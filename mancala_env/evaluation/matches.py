@@ -319,18 +319,14 @@ class MatchGames:
         first_is_south: bool `[B]`, whether the first agent plays South; initially False.
         is_over: bool `[B]`, whether the game is finished.
         margins: int64 `[B]`, South's final lead in seeds in finished games.
+        turns: With `keeps_turns`, what each call of :meth:`play` did: agent, rows `[R]`, games before
+            `[R, NUM_COLUMNS]`, actions `[R]`.
     """
 
     def __init__(
-        self,
-        first: Agent,
-        second: Agent,
-        games: np.ndarray,
-        rounds: Rounds = 1,
-        *,
-        keeps_turns: bool = False,
+        self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`. With `keeps_turns` :meth:`records` has all turns.
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`.
 
         Raises:
             InvalidMatch: If the agents play different rulesets.
@@ -349,8 +345,8 @@ class MatchGames:
         self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)
-        # (rows, players, actions) of each call of play().
-        self._turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = [] if keeps_turns else None
+        self.turns: list[tuple[Agent, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._keeps_turns = keeps_turns
         self._rules = encode(first.ruleset)
 
     def rows_to_move(self, agent: int) -> np.ndarray:
@@ -375,7 +371,8 @@ class MatchGames:
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} returned actions of shape {chosen.shape}, not {rows.shape}")
-        players = self.games[rows, PLAYER_COLUMN]
+        if self._keeps_turns:
+            self.turns.append((agent, rows, self.games[rows], chosen))
         wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
             position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
@@ -383,15 +380,14 @@ class MatchGames:
                 f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
                 f"{', '.join(map(str, position.legal_actions))}"
             )
-        if self._turns is not None:
-            self._turns.append((rows, players, chosen))
 
     def records(self, openings: np.ndarray) -> Iterator[GameRecord]:
         """Yield each game's record, row by row; `openings` are the start positions, `[B, NUM_COLUMNS]`."""
-        assert self._turns is not None, "records need keeps_turns=True"
+        assert self._keeps_turns, "records need keeps_turns=True"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
-        for rows, players, actions in self._turns:
-            for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
+        for _, rows, before, actions in self.turns:
+            players = before[:, PLAYER_COLUMN]
+            for b, player, action in zip(rows, players.tolist(), actions.tolist(), strict=True):
                 turns[b].append((player, action))
         ruleset = self.agents[0].ruleset
         first, second = (recordable(agent.spec) for agent in self.agents)

@@ -357,19 +357,13 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
 
     Against another opponent each opening is played from both seats.
     """
-    table = MatchGames(agent, opponent, drawn if opponent is agent else np.concatenate([drawn, drawn]))
+    games = drawn if opponent is agent else np.concatenate([drawn, drawn])
+    table = MatchGames(agent, opponent, games, keeps_turns=True)
     table.first_is_south[: len(drawn)] = True
-    visited, actions = [], []
     while not table.is_over.all():
-        for index, player in enumerate(table.agents):
-            rows = table.rows_to_move(index)
-            if len(rows):
-                before = table.games[rows]
-                chosen = player.act(before)
-                table.play(player, rows, chosen)
-                if player is agent:
-                    visited.append(before)
-                    actions.append(chosen)
+        table.play_turn()
+    own = [(before, actions) for player, _, before, actions in table.turns if player is agent]
+    visited, actions = zip(*own, strict=True)
     return np.concatenate(visited), np.concatenate(actions)
 
 
