@@ -69,9 +69,9 @@ def run(options: Any) -> int:
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} contains no results; name entries, such as training/benchmark/td.py")
     num_broken, wanted = 0, None
-    entries, lacking = _entries(options.entries)
+    entries, lacking = _entries(options)
     if entries:
-        wanted = _plan(_taking_part(entries, options.tasks), options)
+        wanted = _plan(entries, options)
         try:
             with contextlib.ExitStack() as stack:
                 run_learners = None
@@ -104,27 +104,27 @@ def run(options: Any) -> int:
     return _FAILED if num_broken or lacking or all_refused else 0
 
 
-def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":
-    """Read entries; report and exclude those that need a package that is not installed."""
+def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
+    """Read entries; report and exclude those that lack a package or run on other tasks.
+
+    Returns:
+        The entries, or all of them if none runs on the tasks, so that planning reports the error; and why
+        entries lack packages.
+    """
     from mancala_env.benchmark.entries import read_entry
 
     entries, lacking = [], []
-    for path in paths:
+    for path in options.entries:
         try:
             entries.append(read_entry(path))
         except ImportError as error:
             lacking.append(str(error))
             _say(f"excluded: {error}")
-    return entries, lacking
-
-
-def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
-    """Return the entries that run on one of the tasks, or all entries, so that planning reports the error."""
-    taking = [entry for entry in entries if set(entry.tasks) & set(tasks)]
+    taking_part = [entry for entry in entries if set(entry.tasks) & set(options.tasks)]
     for entry in entries:
-        if taking and entry not in taking:
+        if taking_part and entry not in taking_part:
             _say(f"excluded: {entry.name} takes part in {' and '.join(entry.tasks)} only")
-    return taking or entries
+    return taking_part or entries, lacking
 
 
 def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":

@@ -16,6 +16,10 @@ Progress = Callable[[int, int], Any]
 """Called from time to time as progress(done, total)."""
 
 
+def ignored(*told: Any) -> None:
+    """Stand in for a callback that was not given."""
+
+
 class MatchKeywords(TypedDict, total=False):
     """Keyword arguments of :func:`play_matches`; :class:`MatchOptions` describes them."""
 

@@ -22,7 +22,7 @@ from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
-from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress, ignored
 from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
@@ -46,8 +46,7 @@ class MatchResult:
     """The result of a match of P openings, pair by pair, from the first agent's side.
 
     Attributes:
-        first: Spec of the first agent.
-        second: Spec of the second agent.
+        first, second: Specs of the agents.
         ruleset: Name of the ruleset.
         margins: int16 `[P, 2]`, final lead of the first agent in seeds; as South in column 0, as North in
             column 1.
@@ -251,10 +250,7 @@ def play_openings(
         InvalidArgument: If an agent is not an Agent.
     """
     for agent in (first, second):
-        if not isinstance(agent, Agent):
-            raise InvalidArgument(
-                f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
-            )
+        check_agent(agent)
     ruleset = first.ruleset
     openings = check_games(ruleset, openings)
     pairs, starts = len(openings), np.concatenate([openings, openings])
@@ -262,8 +258,7 @@ def play_openings(
     table.first_is_south[:pairs] = True
     while not table.is_over.all():
         table.play_turn()
-        if progress is not None:
-            progress(int(table.is_over.sum()), 2 * pairs)
+        (progress or ignored)(int(table.is_over.sum()), 2 * pairs)
     if recorded is not None:
         of_row = list(table.records(starts))
         for pair in zip(of_row[:pairs], of_row[pairs:], strict=True):
@@ -274,6 +269,14 @@ def play_openings(
     return MatchResult(
         first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds, openings=which
     )
+
+
+def check_agent(agent: object) -> None:
+    """Raise InvalidArgument unless `agent` is an Agent, rather than a spec."""
+    if not isinstance(agent, Agent):
+        raise InvalidArgument(
+            f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
+        )
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:

@@ -39,8 +39,7 @@ class PairCounts(NamedTuple):
     """The data of a match that ratings are fitted to.
 
     Attributes:
-        first: Name of the first agent.
-        second: Name of the second agent.
+        first, second: Names of the agents.
         counts: Number of pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1, `[5]`.
         repeats: Number of pairs that count as one independent pair, at least 1.
     """
@@ -58,8 +57,7 @@ class Ratings:
     Attributes:
         names: Names of the agents.
         elo: float64 `[N]`, ratings.
-        low: float64 `[N]`, lower ends of the 95 % intervals.
-        high: float64 `[N]`, upper ends of the 95 % intervals.
+        low, high: float64 `[N]`, ends of the 95 % intervals.
         games: int64 `[N]`, number of games of each agent.
         zero: Name of the agent with 0 Elo; "" if the mean of all agents is 0.
         replicates: float64 `[R, N]`, ratings in each bootstrap replicate.
