@@ -79,7 +79,8 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
-    chosen = {field.name: getattr(options, field.name, None) for field in fields(EvaluationOptions)}
+    names = [field.name for field in fields(EvaluationOptions)]
+    chosen: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     so_far: list[Evaluation] = []
     try:
         with contextlib.ExitStack() as stack:

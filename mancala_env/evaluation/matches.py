@@ -200,14 +200,15 @@ def play_matches(
     """
     ruleset, match = lookup(ruleset), MatchOptions(**options)
     pairs = num_pairs(match.games)
-    for_openings, *seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
-    players = []
-    for spec, seed in zip((first, second), seeds, strict=True):
-        players.append(agents.make(spec, ruleset, seed=seed, num_threads=match.num_threads))
-        players[-1].seed(seed)
+    seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
+    for_openings, for_first, for_second = seeds
+    one = agents.make(first, ruleset, seed=for_first, num_threads=match.num_threads)
+    other = agents.make(second, ruleset, seed=for_second, num_threads=match.num_threads)
+    one.seed(for_first)
+    other.seed(for_second)
     opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
     drawn = openings(ruleset, pairs, turns, for_openings, opening_set=opening_set)
-    played = play_openings(*players, drawn, rounds=match.rounds, progress=match.progress)
+    played = play_openings(one, other, drawn, rounds=match.rounds, progress=match.progress)
     return replace(played, opening_set=opening_set, opening_turns=turns)
 
 

@@ -305,7 +305,8 @@ def own_games_regret(
     solved: list[EvaluatedMove] = []
     for done, n in enumerate(chosen):
         tell(done, len(chosen))
-        move = _evaluate_move(solver, *moves[n], time_limit)
+        position, action = moves[n]
+        move = _evaluate_move(solver, position, action, time_limit)
         if move is not None:
             solved.append(move)
     tell(len(chosen), len(chosen))
