@@ -128,7 +128,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder within a with statement."""
     try:
         import fcntl
-    except ImportError:  # Windows has no such lock: concurrent processes may overwrite each other's ladder
+    except ImportError:  # Windows lacks this lock: concurrent processes may overwrite each other's ladder
         yield
         return
     handle = os.open(folder, os.O_RDONLY)

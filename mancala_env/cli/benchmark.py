@@ -34,12 +34,18 @@ def add_arguments(parser: Parser) -> None:
         help="entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run",
     )
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
-    add("--rulesets", nargs="+", default=[DEFAULT_RULESET], help="names of rulesets")
+    add(
+        "--rulesets",
+        nargs="+",
+        default=[DEFAULT_RULESET],
+        help=f"names of rulesets; {DEFAULT_RULESET} by default",
+    )
     add(
         "--tasks",
         nargs="+",
         default=["afterstates"],
-        help="what learners observe: board, afterstates or anything; entries declare what they can use",
+        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the tasks "
+        "it declares",
     )
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
@@ -47,7 +53,7 @@ def add_arguments(parser: Parser) -> None:
     add("--points", type=int, default=5, help="measuring points per run, each at half the budget of the next")
     add("--games", type=int, default=200, help="number of games against each anchor; even")
     add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's without perfect")
-    add("--lines", nargs="*", help="specs of baselines, which do not learn; by default some searches")
+    add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
     add_report(parser)
     add_ray(parser, "runs the learners")
     add_json(parser)

@@ -30,26 +30,27 @@ def add_arguments(parser: Parser) -> None:
         "specs",
         nargs="+",
         metavar="SPEC",
-        help="agent: random, greedy, minimax:4, mcts:100, run/final.zip, ...",
+        help="agent to rate, such as random, greedy, minimax:4, mcts:100, perfect or run/final.zip",
     )
-    add("--ruleset", help="name of the ruleset; by default the checkpoint's, without one layli_goobalay")
+    add("--ruleset", help=f"name of the ruleset; by default that of a checkpoint, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
         "--opening_turns",
         type=int,
-        help="number of random turns in an opening, instead of balanced openings; may need --no_ladder",
+        help="number of random turns in an opening, instead of balanced openings; needs --no_ladder if the "
+        "ladder was rated from other openings",
     )
     add(
         "--opening_set",
         choices=_SETS,
-        help="set of openings; by default the ladder's, without the ladder the balanced openings; with "
-        "--opening_turns, or if none are balanced, the openings held out for evaluation",
+        help="set of openings; by default the ladder's; without the ladder balanced if some are bundled, with "
+        "--opening_turns or otherwise evaluation, the openings held out from training",
     )
     add(
         "--rounds",
         type=whole_number_or("match"),
         default=1,
-        help='number of rounds per game, or "match"; above 1 only with --no_ladder, without --own_games',
+        help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
     )
     parser.add_switch("ladder", None, "play the anchors of the ladder; by default if one agent is named")
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
@@ -60,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
         help="number of games of each agent against itself, to measure its regret in them; even",
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
-    add("--records", metavar="FILE", help="file to append the new games to, for mancala replay")
+    add("--records", metavar="FILE", help="file of game records to append the new games to")
     add_report(parser)
     add("--seed", type=int, default=0, help="random seed of openings and agents")
     add_ray(parser, "plays the games, with --num_threads CPUs per task")

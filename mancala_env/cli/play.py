@@ -39,11 +39,16 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
     )
-    add("--seed_seconds", type=float, default=0.12, help="seconds per sown seed of the animation; 0 for none")
+    add(
+        "--seed_seconds",
+        type=float,
+        default=0.12,
+        help="seconds that the animation shows a sown seed; 0 for none",
+    )
     add(
         "--plain",
         action="store_true",
-        help="lines of text instead of a board, as for a screen reader; default without a terminal",
+        help="print lines of text instead of a board, for a screen reader; the default without a terminal",
     )
 
 

@@ -17,7 +17,7 @@ Progress = Callable[[int, int], Any]
 
 
 def ignored(*told: Any) -> None:
-    """Stand in for a callback that was not given."""
+    """Do nothing, as the default of callbacks."""
 
 
 class MatchKeywords(TypedDict, total=False):

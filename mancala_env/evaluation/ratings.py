@@ -75,7 +75,7 @@ class Ratings:
         """Return the rating of an agent and its 95 % interval: Elo, low, high.
 
         Raises:
-            InvalidMatch: If the agent has no rating here.
+            InvalidMatch: If the agent is not rated here.
         """
         (i,) = self._at(name)
         return float(self.elo[i]), float(self.low[i]), float(self.high[i])
@@ -87,7 +87,7 @@ class Ratings:
         games, unlike a comparison of two intervals of :meth:`of`.
 
         Raises:
-            InvalidMatch: If an agent has no rating here.
+            InvalidMatch: If an agent is not rated here.
         """
         i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
@@ -98,7 +98,7 @@ class Ratings:
         """Return the ratings of some of the agents, on the same scale.
 
         Raises:
-            InvalidMatch: If an agent has no rating here.
+            InvalidMatch: If an agent is not rated here.
         """
         at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
@@ -151,7 +151,7 @@ def fit_ratings(
         did not play, the mean of the ratings is 0.
 
     Raises:
-        InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
+        InvalidMatch: If `matches` is empty, their rulesets differ, or an agent plays itself.
         InvalidArgument: If an element is not a match, or a number is out of range.
     """
     counted = _counted(matches)
