@@ -44,8 +44,8 @@ def add_arguments(parser: Parser) -> None:
         "--tasks",
         nargs="+",
         default=["afterstates"],
-        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the tasks "
-        "it declares",
+        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
+        "tasks it declares",
     )
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")

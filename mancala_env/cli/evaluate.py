@@ -43,8 +43,8 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--opening_set",
         choices=_SETS,
-        help="set of openings; by default the ladder's; without the ladder balanced if some are bundled, with "
-        "--opening_turns or otherwise evaluation, the openings held out from training",
+        help="set of openings; by default that of the ladder; without the ladder, balanced openings or, if "
+        "none are bundled, those held out for evaluation",
     )
     add(
         "--rounds",
