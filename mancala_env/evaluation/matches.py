@@ -250,8 +250,8 @@ def play_openings(
         InvalidPosition: If the openings are not games of the first agent's ruleset.
         InvalidArgument: If an agent is not an Agent.
     """
-    for agent in (first, second):
-        check_agent(agent)
+    check_agent("first", first)
+    check_agent("second", second)
     ruleset = first.ruleset
     openings = check_games(ruleset, openings)
     pairs, starts = len(openings), np.concatenate([openings, openings])
@@ -272,11 +272,11 @@ def play_openings(
     )
 
 
-def check_agent(agent: object) -> None:
-    """Raise InvalidArgument unless `agent` is an Agent, rather than a spec."""
+def check_agent(name: str, agent: object) -> None:
+    """Raise InvalidArgument unless the argument `name` is an Agent, rather than a spec."""
     if not isinstance(agent, Agent):
         raise InvalidArgument(
-            f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
+            f"{name} must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
         )
 
 

@@ -293,7 +293,7 @@ def own_games_regret(
         InvalidArgument: If `agent` is not an Agent, or a number is out of range.
         InvalidSpec: If the opponent's spec is invalid, or it plays another ruleset.
     """
-    check_agent(agent)
+    check_agent("agent", agent)
     match = MatchOptions(**(MatchKeywords(games=20, seed=0) | options))
     if match.rounds != 1:
         raise InvalidMatch(f"rounds must be 1, because own games are single rounds, not {match.rounds!r}")
