@@ -20,18 +20,12 @@ DESCRIPTION = (
     "Rate agents on the scale of the stored ladder, and measure their regret: the seeds that a move loses "
     "compared with perfect play. docs/evaluation.md explains the numbers."
 )
-_SETS = ("all", "training", "evaluation", "balanced")
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "specs",
-        nargs="+",
-        metavar="SPEC",
-        help="agent to rate, such as random, greedy, minimax:4, mcts:100, perfect or run/final.zip",
-    )
+    add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
     add("--ruleset", help=f"name of the ruleset; by default that of a checkpoint, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
@@ -42,7 +36,7 @@ def add_arguments(parser: Parser) -> None:
     )
     add(
         "--opening_set",
-        choices=_SETS,
+        choices=("all", "training", "evaluation", "balanced"),
         help="set of openings; by default that of the ladder; without the ladder, balanced openings or, if "
         "none are bundled, those held out for evaluation",
     )
@@ -58,7 +52,7 @@ def add_arguments(parser: Parser) -> None:
         "--own_games",
         type=int,
         default=0,
-        help="number of games of each agent against itself, to measure its regret in them; even",
+        help="games of each agent against itself to measure regret in; even",
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
     add("--records", metavar="FILE", help="file of game records to append the new games to")

@@ -45,11 +45,8 @@ def add_arguments(parser: Parser) -> None:
         default=0.12,
         help="seconds that the animation shows a sown seed; 0 for none",
     )
-    add(
-        "--plain",
-        action="store_true",
-        help="print lines of text instead of a board, for a screen reader; the default without a terminal",
-    )
+    plain = "lines of text without a board, as for a screen reader; the default without a terminal"
+    add("--plain", action="store_true", help=plain)
 
 
 def run(options: Any) -> int:

@@ -197,18 +197,12 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
             f"{first.ruleset}, {second.agent} has {len(second.regrets)} of {second.ruleset}"
         )
     apart = first.regrets.astype(np.float64) - second.regrets
-    most = 2.0 * lookup(first.ruleset).total_seeds
-    return RegretDifference(
-        first.agent,
-        second.agent,
-        first.ruleset,
-        first.source,
-        len(apart),
-        float(apart.mean()),
-        mean_interval(apart, expected_mistake(lookup(first.ruleset)), -most, most),
-        int((apart < 0).sum()),
-        int((apart > 0).sum()),
-    )
+    ruleset = lookup(first.ruleset)
+    most = 2.0 * ruleset.total_seeds
+    interval = mean_interval(apart, expected_mistake(ruleset), -most, most)
+    compared = (first.agent, second.agent, ruleset.name, first.source, len(apart))
+    better = (int((apart < 0).sum()), int((apart > 0).sum()))
+    return RegretDifference(*compared, float(apart.mean()), interval, *better)
 
 
 @lru_cache
@@ -310,15 +304,10 @@ def own_games_regret(
         if move is not None:
             solved.append(move)
     tell(len(chosen), len(chosen))
-    return _summarised(
-        agent,
-        source,
-        np.array([move.regret for move in solved], np.int64),
-        np.array([phase_of(move.position) for move in solved], np.int64),
-        PHASES,
-        sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES],
-        len(chosen) - len(solved),
-    )
+    regrets = np.array([move.regret for move in solved], np.int64)
+    phase = np.array([phase_of(move.position) for move in solved], np.int64)
+    worst = sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES]
+    return _summarised(agent, source, regrets, phase, PHASES, worst, len(chosen) - len(solved))
 
 
 def _own_moves(

@@ -187,21 +187,13 @@ class _Match:
 
     def result(self) -> MatchResult:
         """Return the result of the finished games, from the side of the first agent of the pairing."""
-        first, second = self.pairing
+        (first, second), ruleset, key = self.pairing, self.ruleset, self.key
         margins = self.margins[self.is_played]
-        if first.identity != self.key.first:
+        if first.identity != key.first:
             margins = -margins[:, ::-1]
-        drawn = _openings(self.ruleset, self.key, 0, len(self.is_played))[self.is_played]
-        return MatchResult(
-            first.name,
-            second.name,
-            self.ruleset.name,
-            margins,
-            self.ruleset.total_seeds,
-            self.key.opening_set,
-            self.key.opening_turns,
-            which_openings(drawn),
-        )
+        drawn = _openings(ruleset, key, 0, len(self.is_played))[self.is_played]
+        terms = (ruleset.total_seeds, key.opening_set, key.opening_turns)
+        return MatchResult(first.name, second.name, ruleset.name, margins, *terms, which_openings(drawn))
 
 
 class MatchKey(NamedTuple):
