@@ -79,7 +79,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def play_ladder(
     ruleset: str | Ruleset,
     *,
-    games: int,
     slow_games: int = 64,
     excluded: dict[str, str] | None = None,
     **options: Unpack[RoundRobinKeywords],
@@ -88,7 +87,6 @@ def play_ladder(
 
     Args:
         ruleset: The ruleset, or its name.
-        games: Number of games per match; even.
         slow_games: Number of games per match of SLOW_ANCHORS with SLOW_OPPONENTS; even.
         excluded: Reasons by spec of the anchors to exclude.
         options: Arguments of :func:`round_robin`. Progress starts from 0 for each group of matches.
@@ -106,7 +104,7 @@ def play_ladder(
         excluded |= {slow: f"{listed} is excluded" for slow in ladder.SLOW_ANCHORS if slow not in excluded}
     anchors = [anchor for anchor in ladder.ANCHORS if anchor not in excluded]
     quick = [anchor for anchor in anchors if anchor not in ladder.SLOW_ANCHORS]
-    groups = [(quick, games)]
+    groups = [(quick, options.get("games", 400))]
     for slow in ladder.SLOW_ANCHORS:
         if slow in anchors:
             groups += [([other, slow], slow_games) for other in quick if other in SLOW_OPPONENTS]
@@ -130,7 +128,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder within a with statement."""
     try:
         import fcntl
-    except ImportError:  # Windows has no such lock: concurrent processes may overwrite each other's ladder
+    except ImportError:  # Windows lacks this lock: concurrent processes may overwrite each other's ladder
         yield
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -46,8 +46,8 @@ def play_rounds(ruleset: Ruleset, agent: Agent, rounds: int) -> tuple[np.ndarray
     states = np.full(len(counted), -1)
     different, states[~is_over] = np.unique(starts[~is_over], axis=0, return_inverse=True)
     table = MatchGames(agent, agent, np.repeat(different, rounds, axis=0))
-    while table.play_turn():
-        pass
+    while not table.is_over.all():
+        table.play_turn()
     _, is_over, leads = after_rounds(ruleset, table.games)
     of_state = np.repeat(np.arange(len(different)), rounds)
     goes_on = np.zeros((len(different), len(counted)))

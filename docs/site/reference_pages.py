@@ -91,6 +91,7 @@ CHAPTERS = {
         "Matches, ratings, regret. [Evaluating agents](../evaluation.md) says how to read the numbers.",
         (
             "mancala_env.evaluation",
+            "mancala_env.evaluation.match_options",
             "mancala_env.evaluation.intervals",
             "tools.interval_coverage",
             "mancala_env.evaluation.report",

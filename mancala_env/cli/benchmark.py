@@ -34,12 +34,18 @@ def add_arguments(parser: Parser) -> None:
         help="entry: the Python file of a learning algorithm, as in training/benchmark/; its code is run",
     )
     add("--folder", default="runs/benchmark", help="folder for the results and the learners' files")
-    add("--rulesets", nargs="+", default=[DEFAULT_RULESET], help="names of rulesets")
+    add(
+        "--rulesets",
+        nargs="+",
+        default=[DEFAULT_RULESET],
+        help=f"names of rulesets; {DEFAULT_RULESET} by default",
+    )
     add(
         "--tasks",
         nargs="+",
         default=["afterstates"],
-        help="what learners observe: board, afterstates or anything; entries declare what they can use",
+        help="what learners observe: board, afterstates (the default) or anything; an entry runs on the "
+        "tasks it declares",
     )
     add("--steps", nargs="+", type=int, default=[], help="budgets in environment steps")
     add("--core_minutes", nargs="+", type=float, default=[], help="budgets in minutes of processor time")
@@ -47,7 +53,7 @@ def add_arguments(parser: Parser) -> None:
     add("--points", type=int, default=5, help="measuring points per run, each at half the budget of the next")
     add("--games", type=int, default=200, help="number of games against each anchor; even")
     add("--anchors", nargs="+", help="opponents with known ratings; by default the ladder's without perfect")
-    add("--lines", nargs="*", help="specs of baselines, which do not learn; by default some searches")
+    add("--lines", nargs="*", help="baselines: specs of agents that do not learn; by default some searches")
     add_report(parser)
     add_ray(parser, "runs the learners")
     add_json(parser)
@@ -69,9 +75,9 @@ def run(options: Any) -> int:
     if not options.entries and not (folder / RESULTS).is_file():
         raise MancalaError(f"{folder} contains no results; name entries, such as training/benchmark/td.py")
     num_broken, wanted = 0, None
-    entries, lacking = _entries(options.entries)
+    entries, lacking = _entries(options)
     if entries:
-        wanted = _plan(_taking_part(entries, options.tasks), options)
+        wanted = _plan(entries, options)
         try:
             with contextlib.ExitStack() as stack:
                 run_learners = None
@@ -104,27 +110,27 @@ def run(options: Any) -> int:
     return _FAILED if num_broken or lacking or all_refused else 0
 
 
-def _entries(paths: list[str]) -> "tuple[list[Entry], list[str]]":
-    """Read entries; report and exclude those that need a package that is not installed."""
+def _entries(options: Any) -> "tuple[list[Entry], list[str]]":
+    """Read entries; report and exclude those that lack a package or run on other tasks.
+
+    Returns:
+        The entries, or all of them if none runs on the tasks, so that planning reports the error; and why
+        entries lack packages.
+    """
     from mancala_env.benchmark.entries import read_entry
 
     entries, lacking = [], []
-    for path in paths:
+    for path in options.entries:
         try:
             entries.append(read_entry(path))
         except ImportError as error:
             lacking.append(str(error))
             _say(f"excluded: {error}")
-    return entries, lacking
-
-
-def _taking_part(entries: "list[Entry]", tasks: list[str]) -> "list[Entry]":
-    """Return the entries that run on one of the tasks, or all entries, so that planning reports the error."""
-    taking = [entry for entry in entries if set(entry.tasks) & set(tasks)]
+    taking_part = [entry for entry in entries if set(entry.tasks) & set(options.tasks)]
     for entry in entries:
-        if taking and entry not in taking:
+        if taking_part and entry not in taking_part:
             _say(f"excluded: {entry.name} takes part in {' and '.join(entry.tasks)} only")
-    return taking or entries
+    return taking_part or entries, lacking
 
 
 def _plan(entries: "list[Entry]", options: Any) -> "BenchmarkPlan":
@@ -162,7 +168,4 @@ def _narrow_rows(row: list[str]) -> list[list[str]]:
     intervals = [interval.replace("% to", " to") for interval in intervals]
     if not seeds:  # a baseline, which does not learn
         return [[entry, "", *found]]
-    return [
-        [entry, steps, *found],
-        [f"  {seeds} seed{'s' * (seeds != '1')}", minutes, *intervals],
-    ]
+    return [[entry, steps, *found], [f"  {seeds} seed{'s' * (seeds != '1')}", minutes, *intervals]]

@@ -20,36 +20,31 @@ DESCRIPTION = (
     "Rate agents on the scale of the stored ladder, and measure their regret: the seeds that a move loses "
     "compared with perfect play. docs/evaluation.md explains the numbers."
 )
-_SETS = ("all", "training", "evaluation", "balanced")
 
 
 def add_arguments(parser: Parser) -> None:
     """Add the command's arguments and options."""
     add = parser.add_argument
-    add(
-        "specs",
-        nargs="+",
-        metavar="SPEC",
-        help="agent: random, greedy, minimax:4, mcts:100, run/final.zip, ...",
-    )
-    add("--ruleset", help="name of the ruleset; by default the checkpoint's, without one layli_goobalay")
+    add("specs", nargs="+", metavar="SPEC", help="agent, such as greedy, minimax:4, perfect or run/final.zip")
+    add("--ruleset", help=f"name of the ruleset; by default that of a checkpoint, else {DEFAULT_RULESET}")
     add("--games", type=int, default=100, help="number of games per match; even")
     add(
         "--opening_turns",
         type=int,
-        help="number of random turns in an opening, instead of balanced openings; may need --no_ladder",
+        help="number of random turns in an opening, instead of balanced openings; needs --no_ladder if the "
+        "ladder was rated from other openings",
     )
     add(
         "--opening_set",
-        choices=_SETS,
-        help="set of openings; by default the ladder's, without the ladder the balanced openings; with "
-        "--opening_turns, or if none are balanced, the openings held out for evaluation",
+        choices=("all", "training", "evaluation", "balanced"),
+        help="set of openings; by default that of the ladder; without the ladder, balanced openings or, if "
+        "none are bundled, those held out for evaluation",
     )
     add(
         "--rounds",
         type=whole_number_or("match"),
         default=1,
-        help='number of rounds per game, or "match"; above 1 only with --no_ladder, without --own_games',
+        help='number of rounds per game, or "match"; above 1 needs --no_ladder and excludes --own_games',
     )
     parser.add_switch("ladder", None, "play the anchors of the ladder; by default if one agent is named")
     parser.add_switch("regret", True, "measure regret over the bundled solved positions")
@@ -57,10 +52,10 @@ def add_arguments(parser: Parser) -> None:
         "--own_games",
         type=int,
         default=0,
-        help="number of games of each agent against itself, to measure its regret in them; even",
+        help="games of each agent against itself to measure regret in; even",
     )
     add("--results", metavar="FILE", help="file of finished games, to resume from and to append to")
-    add("--records", metavar="FILE", help="file to append the new games to, for mancala replay")
+    add("--records", metavar="FILE", help="file of game records to append the new games to")
     add_report(parser)
     add("--seed", type=int, default=0, help="random seed of openings and agents")
     add_ray(parser, "plays the games, with --num_threads CPUs per task")
@@ -79,7 +74,8 @@ def run(options: Any) -> int:
     ruleset = ruleset_of(specs) if options.ruleset is None else options.ruleset
     if options.ladder is None:
         options.ladder = len(specs) == 1
-    chosen = {field.name: getattr(options, field.name, None) for field in fields(EvaluationOptions)}
+    names = [field.name for field in fields(EvaluationOptions)]
+    chosen: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     so_far: list[Evaluation] = []
     try:
         with contextlib.ExitStack() as stack:

@@ -39,12 +39,14 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--values_seconds", type=float, default=10.0, help="time limit of the solver per position, in seconds"
     )
-    add("--seed_seconds", type=float, default=0.12, help="seconds per sown seed of the animation; 0 for none")
     add(
-        "--plain",
-        action="store_true",
-        help="lines of text instead of a board, as for a screen reader; default without a terminal",
+        "--seed_seconds",
+        type=float,
+        default=0.12,
+        help="seconds that the animation shows a sown seed; 0 for none",
     )
+    plain = "lines of text without a board, as for a screen reader; the default without a terminal"
+    add("--plain", action="store_true", help=plain)
 
 
 def run(options: Any) -> int:

@@ -58,7 +58,7 @@ def bounds(position: Position, quiet: bool) -> Iterator[Callable[["Progress"], N
         def show(progress: "Progress") -> None:
             nonlocal due
             found = f"value {progress.lower:+d} to {progress.upper:+d}, {progress.nodes:,} nodes"
-            if task is not None:
+            if bars is not None:
                 known = most - min(most, progress.upper - progress.lower)
                 bars.update(task, completed=known, description=found)
             elif not quiet and progress.seconds >= due:

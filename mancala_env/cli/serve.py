@@ -26,13 +26,7 @@ def add_arguments(parser: Parser) -> None:
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every network interface")
     add("--port", type=int, default=8424, help="port to listen on; 0 for any free port")
     add("--checkpoints", metavar="FOLDER", help="folder of checkpoints to play against")
-    add(
-        "--agents",
-        nargs="*",
-        default=[],
-        metavar="SPEC",
-        help="further agents to play against, such as python:FILE.py:FUNCTION",
-    )
+    add("--agents", nargs="*", default=[], metavar="SPEC", help="specs of further agents to play against")
     add("--memory_mb", type=int, default=1024, help="size of a solver's transposition table in MB")
     add("--browser", type=true_or_false, default=True, metavar="BOOL", help="open a browser: true or false")
 
@@ -45,9 +39,8 @@ def run(options: Any) -> int:
         from mancala_env.web.requests import Limits
         from mancala_env.web.server import new_app
     folder = options.checkpoints
-    if folder is not None and not (
-        folder.strip() and Path(folder).is_dir()
-    ):  # blank: an unset shell variable
+    # A blank name is an unset shell variable.
+    if folder is not None and (not folder.strip() or not Path(folder).is_dir()):
         raise InvalidArgument(f"--checkpoints must be an existing folder, not {folder!r}")
     for spec in options.agents:
         named = Spec.parse(spec)

@@ -4,6 +4,7 @@
 |---|---|
 | `agent_evaluation` | `evaluate`: ratings and regret of agents in one call |
 | `matches` | `play_matches`: matches between two agents, and their results |
+| `match_options` | the options of matches, round robins and evaluations |
 | `round_robin` | many matches with a results file to resume from |
 | `results_file` | results files: locked, appended line by line |
 | `ray_matches` | matches on a Ray cluster |

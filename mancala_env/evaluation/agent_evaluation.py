@@ -10,7 +10,7 @@ from mancala_env._util.checks import several, truth, whole
 from mancala_env.agents import AgentLike
 from mancala_env.engine.episode import Rounds
 from mancala_env.evaluation.ladder import SLOW_ANCHORS, Ladder, stored_ladder
-from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress
+from mancala_env.evaluation.match_options import EvaluationKeywords, EvaluationOptions, Progress, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, Openings, openings_in_words, openings_to_evaluate
 from mancala_env.evaluation.ratings import ZERO, Ratings, fit_ratings
@@ -121,7 +121,7 @@ def evaluate(
     opening_set, turns = openings_to_evaluate(chosen.opening_set, ruleset, chosen.opening_turns)
     names, seed = tuple(one.name for one in entrants), whole("seed", chosen.seed, 0)
     found = Evaluation(ruleset.name, names, [], None, [], notes, [], opening_set, turns, chosen.rounds, seed)
-    tell = chosen.measured or (lambda evaluation: None)
+    tell = chosen.measured or ignored
     record_errors: list[OSError] = []
     if pairings:
         rated = partial(_with_matches, found, fixed, record_errors)

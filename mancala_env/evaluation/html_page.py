@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mancala_env.engine.coordinates import hole_of
 from mancala_env.evaluation.regret import EvaluatedMove
 from mancala_env.render.motion import turn_name
+from mancala_env.render.scene import value_text
 from mancala_env.version import __version__
 
 if TYPE_CHECKING:
@@ -106,14 +107,10 @@ def _board(move: EvaluatedMove) -> str:
     names = {action: turn_name(ruleset, position.player, hole) for action, hole in holes.items()}
     most = max(move.values.values())
     best = " or ".join(names[action] for action, value in move.values.items() if value == most)
-    played = f"{names[move.action]} was played, worth {_signed(move.values[move.action])}"
-    caption = f"{played}; {best} is worth {_signed(most)}. {move.regret} seeds lost."
+    played = f"{names[move.action]} was played, worth {value_text(move.values[move.action])}"
+    caption = f"{played}; {best} is worth {value_text(most)}. {move.regret} seeds lost."
     drawn = position.to_svg(values=move.values, last=(holes[move.action],), theme="light")
     return _figure(drawn, caption)
-
-
-def _signed(value: int) -> str:
-    return f"{value:+d}" if value else "0"
 
 
 def svg_of(plot: "Figure") -> str:

@@ -16,8 +16,12 @@ Progress = Callable[[int, int], Any]
 """Called from time to time as progress(done, total)."""
 
 
+def ignored(*told: Any) -> None:
+    """Do nothing, as the default of callbacks."""
+
+
 class MatchKeywords(TypedDict, total=False):
-    """Keyword arguments of :func:`play_matches`; :class:`MatchOptions` describes them."""
+    """Keyword arguments of :func:`~mancala_env.evaluation.play_matches`; see :class:`MatchOptions`."""
 
     games: int
     opening_turns: int | None
@@ -29,7 +33,7 @@ class MatchKeywords(TypedDict, total=False):
 
 
 class RoundRobinKeywords(MatchKeywords, total=False):
-    """Keyword arguments of :func:`round_robin`; :class:`RoundRobinOptions` describes them."""
+    """Keyword arguments of :func:`~mancala_env.evaluation.round_robin`; see :class:`RoundRobinOptions`."""
 
     results: str | Path | None
     records: str | Path | None
@@ -37,7 +41,7 @@ class RoundRobinKeywords(MatchKeywords, total=False):
 
 
 class EvaluationKeywords(RoundRobinKeywords, total=False):
-    """Keyword arguments of :func:`evaluate`; :class:`EvaluationOptions` describes them."""
+    """Keyword arguments of :func:`~mancala_env.evaluation.evaluate`; see :class:`EvaluationOptions`."""
 
     ladder: bool
     regret: bool
@@ -47,14 +51,15 @@ class EvaluationKeywords(RoundRobinKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class MatchOptions:
-    """Options of :func:`play_matches`.
+    """Options of :func:`~mancala_env.evaluation.play_matches`.
 
     Attributes:
         games: Number of games per match; even, because each opening is played from both seats.
         opening_turns: Number of uniformly random turns in an opening, 0 to 12; not for balanced openings.
-        opening_set: "balanced", "evaluation", "training" or "all"; see :func:`openings`. None for the bundled
-            balanced openings. If none are bundled, or `opening_turns` is given, None means "evaluation", or
-            "all" if fewer than 20 openings are held out.
+        opening_set: "balanced", "evaluation", "training" or "all"; see
+            :func:`~mancala_env.evaluation.openings`. None for the bundled balanced openings. If none are
+            bundled, or `opening_turns` is given, None means "evaluation", or "all" if fewer than 20 openings
+            are held out.
         seed: Random seed of the openings and of all agents, including agents passed as objects; None for a
             random one, in a single match only.
         rounds: Number of rounds per game, or "match" to play until the match is over (at most 1,000 rounds).
@@ -73,7 +78,7 @@ class MatchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRobinOptions(MatchOptions):
-    """Options of :func:`round_robin`: those of a match, and these.
+    """Options of :func:`~mancala_env.evaluation.round_robin`: those of a match, and these.
 
     Attributes:
         seed: Random seed of the openings and of all agents.
@@ -95,7 +100,7 @@ class RoundRobinOptions(MatchOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions(RoundRobinOptions):
-    """Options of :func:`evaluate`: those of a round robin, and these.
+    """Options of :func:`~mancala_env.evaluation.evaluate`: those of a round robin, and these.
 
     Attributes:
         opening_set: Set of openings. None for those of the ladder, which allows no others, and without the
@@ -103,7 +108,7 @@ class EvaluationOptions(RoundRobinOptions):
         ladder: Whether each agent plays the anchors of the stored ladder, whose ratings are fixed; only with
             rounds=1.
         regret: Whether to measure regret over the bundled solved positions.
-        own_games: Number of games of each agent against itself for :func:`own_games_regret`; even, 0 for
+        own_games: Number of games of each agent against itself, to measure its regret in them; even, 0 for
             none; only with rounds=1.
         progress: Called as progress(stage, done, total).
         measured: Called with the evaluation so far, after the matches and after each regret. If an exception

@@ -22,7 +22,7 @@ from mancala_env.engine.turn import is_legal
 from mancala_env.engine.validation import check_games
 from mancala_env.errors import IllegalMove, InvalidArgument
 from mancala_env.evaluation.intervals import design_effect, mean_interval, share_interval
-from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress, ignored
 from mancala_env.evaluation.openings import (
     InvalidMatch,
     Openings,
@@ -46,8 +46,7 @@ class MatchResult:
     """The result of a match of P openings, pair by pair, from the first agent's side.
 
     Attributes:
-        first: Spec of the first agent.
-        second: Spec of the second agent.
+        first, second: Specs of the agents.
         ruleset: Name of the ruleset.
         margins: int16 `[P, 2]`, final lead of the first agent in seeds; as South in column 0, as North in
             column 1.
@@ -201,14 +200,15 @@ def play_matches(
     """
     ruleset, match = lookup(ruleset), MatchOptions(**options)
     pairs = num_pairs(match.games)
-    for_openings, *seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
-    players = []
-    for spec, seed in zip((first, second), seeds, strict=True):
-        players.append(agents.make(spec, ruleset, seed=seed, num_threads=match.num_threads))
-        players[-1].seed(seed)
+    seeds = np.random.SeedSequence(seed_of(match.seed)).generate_state(3, np.uint64).tolist()
+    for_openings, for_first, for_second = seeds
+    one = agents.make(first, ruleset, seed=for_first, num_threads=match.num_threads)
+    other = agents.make(second, ruleset, seed=for_second, num_threads=match.num_threads)
+    one.seed(for_first)
+    other.seed(for_second)
     opening_set, turns = openings_to_evaluate(match.opening_set, ruleset, match.opening_turns)
     drawn = openings(ruleset, pairs, turns, for_openings, opening_set=opening_set)
-    played = play_openings(*players, drawn, rounds=match.rounds, progress=match.progress)
+    played = play_openings(one, other, drawn, rounds=match.rounds, progress=match.progress)
     return replace(played, opening_set=opening_set, opening_turns=turns)
 
 
@@ -250,11 +250,8 @@ def play_openings(
         InvalidPosition: If the openings are not games of the first agent's ruleset.
         InvalidArgument: If an agent is not an Agent.
     """
-    for agent in (first, second):
-        if not isinstance(agent, Agent):
-            raise InvalidArgument(
-                f"agents must be Agent objects, such as agents.make('greedy', 'leyla'), not {agent!r}"
-            )
+    check_agent("first", first)
+    check_agent("second", second)
     ruleset = first.ruleset
     openings = check_games(ruleset, openings)
     pairs, starts = len(openings), np.concatenate([openings, openings])
@@ -262,8 +259,7 @@ def play_openings(
     table.first_is_south[:pairs] = True
     while not table.is_over.all():
         table.play_turn()
-        if progress is not None:
-            progress(int(table.is_over.sum()), 2 * pairs)
+        (progress or ignored)(int(table.is_over.sum()), 2 * pairs)
     if recorded is not None:
         of_row = list(table.records(starts))
         for pair in zip(of_row[:pairs], of_row[pairs:], strict=True):
@@ -274,6 +270,14 @@ def play_openings(
     return MatchResult(
         first.spec, second.spec, ruleset.name, margins.astype(np.int16), ruleset.total_seeds, openings=which
     )
+
+
+def check_agent(name: str, agent: object) -> None:
+    """Raise InvalidArgument unless the argument `name` is an Agent, rather than a spec."""
+    if not isinstance(agent, Agent):
+        raise InvalidArgument(
+            f"{name} must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
+        )
 
 
 def which_openings(openings: np.ndarray) -> np.ndarray | None:
@@ -319,18 +323,14 @@ class MatchGames:
         first_is_south: bool `[B]`, whether the first agent plays South; initially False.
         is_over: bool `[B]`, whether the game is finished.
         margins: int64 `[B]`, South's final lead in seeds in finished games.
+        turns: With `keeps_turns`, what each call of :meth:`play` did: agent, rows `[R]`, games before
+            `[R, NUM_COLUMNS]`, actions `[R]`.
     """
 
     def __init__(
-        self,
-        first: Agent,
-        second: Agent,
-        games: np.ndarray,
-        rounds: Rounds = 1,
-        *,
-        keeps_turns: bool = False,
+        self, first: Agent, second: Agent, games: np.ndarray, rounds: Rounds = 1, *, keeps_turns: bool = False
     ) -> None:
-        """Copy running games, uint64 `[B, NUM_COLUMNS]`. With `keeps_turns` :meth:`records` has all turns.
+        """Copy running games, uint64 `[B, NUM_COLUMNS]`.
 
         Raises:
             InvalidMatch: If the agents play different rulesets.
@@ -349,8 +349,8 @@ class MatchGames:
         self._settings = EpisodeSettings(rounds=encode_rounds(rounds), reward=SEEDS)
         for agent in self.agents:
             agent.check_rounds(rounds)
-        # (rows, players, actions) of each call of play().
-        self._turns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = [] if keeps_turns else None
+        self.turns: list[tuple[Agent, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._keeps_turns = keeps_turns
         self._rules = encode(first.ruleset)
 
     def rows_to_move(self, agent: int) -> np.ndarray:
@@ -375,7 +375,8 @@ class MatchGames:
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != rows.shape:
             raise IllegalMove(f"{agent.spec} returned actions of shape {chosen.shape}, not {rows.shape}")
-        players = self.games[rows, PLAYER_COLUMN]
+        if self._keeps_turns:
+            self.turns.append((agent, rows, self.games[rows], chosen))
         wrong = _play_rows(self._rules, self._settings, self.games, rows, chosen, self.is_over, self.margins)
         if wrong >= 0:
             position = Position.from_games(agent.ruleset, self.games, int(rows[wrong]))
@@ -383,15 +384,14 @@ class MatchGames:
                 f"{agent.spec} played action {chosen[wrong]} in {position.to_text()!r}; legal actions: "
                 f"{', '.join(map(str, position.legal_actions))}"
             )
-        if self._turns is not None:
-            self._turns.append((rows, players, chosen))
 
     def records(self, openings: np.ndarray) -> Iterator[GameRecord]:
         """Yield each game's record, row by row; `openings` are the start positions, `[B, NUM_COLUMNS]`."""
-        assert self._turns is not None, "records need keeps_turns=True"
+        assert self._keeps_turns, "records need keeps_turns=True"
         turns: list[list[tuple[int, int]]] = [[] for _ in self.games]
-        for rows, players, actions in self._turns:
-            for b, player, action in zip(rows.tolist(), players.tolist(), actions.tolist(), strict=True):
+        for _, rows, before, actions in self.turns:
+            players = before[:, PLAYER_COLUMN]
+            for b, player, action in zip(rows, players.tolist(), actions.tolist(), strict=True):
                 turns[b].append((player, action))
         ruleset = self.agents[0].ruleset
         first, second = (recordable(agent.spec) for agent in self.agents)

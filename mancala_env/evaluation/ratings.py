@@ -39,8 +39,7 @@ class PairCounts(NamedTuple):
     """The data of a match that ratings are fitted to.
 
     Attributes:
-        first: Name of the first agent.
-        second: Name of the second agent.
+        first, second: Names of the agents.
         counts: Number of pairs in which the first agent scored 0, 0.25, 0.5, 0.75 and 1, `[5]`.
         repeats: Number of pairs that count as one independent pair, at least 1.
     """
@@ -58,8 +57,7 @@ class Ratings:
     Attributes:
         names: Names of the agents.
         elo: float64 `[N]`, ratings.
-        low: float64 `[N]`, lower ends of the 95 % intervals.
-        high: float64 `[N]`, upper ends of the 95 % intervals.
+        low, high: float64 `[N]`, ends of the 95 % intervals.
         games: int64 `[N]`, number of games of each agent.
         zero: Name of the agent with 0 Elo; "" if the mean of all agents is 0.
         replicates: float64 `[R, N]`, ratings in each bootstrap replicate.
@@ -77,7 +75,7 @@ class Ratings:
         """Return the rating of an agent and its 95 % interval: Elo, low, high.
 
         Raises:
-            InvalidMatch: If the agent has no rating here.
+            InvalidMatch: If the agent is not rated here.
         """
         (i,) = self._at(name)
         return float(self.elo[i]), float(self.low[i]), float(self.high[i])
@@ -89,7 +87,7 @@ class Ratings:
         games, unlike a comparison of two intervals of :meth:`of`.
 
         Raises:
-            InvalidMatch: If an agent has no rating here.
+            InvalidMatch: If an agent is not rated here.
         """
         i, *at = self._at(first, *others)
         apart = self.replicates[:, i] - self.replicates[:, at].mean(axis=1)
@@ -100,7 +98,7 @@ class Ratings:
         """Return the ratings of some of the agents, on the same scale.
 
         Raises:
-            InvalidMatch: If an agent has no rating here.
+            InvalidMatch: If an agent is not rated here.
         """
         at = self._at(*names)
         arrays = (self.elo[at], self.low[at], self.high[at], self.games[at])
@@ -153,7 +151,7 @@ def fit_ratings(
         did not play, the mean of the ratings is 0.
 
     Raises:
-        InvalidMatch: If there are no matches, their rulesets differ, or an agent plays itself.
+        InvalidMatch: If `matches` is empty, their rulesets differ, or an agent plays itself.
         InvalidArgument: If an element is not a match, or a number is out of range.
     """
     counted = _counted(matches)

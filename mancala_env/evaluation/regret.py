@@ -17,8 +17,8 @@ from mancala_env._util.checks import whole
 from mancala_env.agents import Agent, AgentLike, make
 from mancala_env.errors import InvalidArgument
 from mancala_env.evaluation.intervals import mean_interval, regret_interval, share_interval
-from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress
-from mancala_env.evaluation.matches import MatchGames, num_pairs
+from mancala_env.evaluation.match_options import MatchKeywords, MatchOptions, Progress, ignored
+from mancala_env.evaluation.matches import MatchGames, check_agent, num_pairs
 from mancala_env.evaluation.openings import InvalidMatch, openings, openings_in_words, openings_to_evaluate
 from mancala_env.games.position import Position
 from mancala_env.rulesets import Ruleset, lookup
@@ -42,8 +42,7 @@ class PhaseRegret:
         phase: Name of the phase, or "all".
         positions: Number of solved positions.
         mean_regret: Mean regret in seeds per move.
-        interval: 95 % interval of the mean regret;
-            see :func:`~mancala_env.evaluation.intervals.regret_interval`.
+        interval: 95 % interval of the mean regret; see :mod:`mancala_env.evaluation.intervals`.
         optimal_share: Share of optimal moves, 0 to 1.
         optimal_interval: 95 % interval of the share.
     """
@@ -138,16 +137,13 @@ class RegretDifference:
     """The difference of two agents' regrets over the same positions.
 
     Attributes:
-        first: Spec of the first agent.
-        second: Spec of the second agent.
+        first, second: Specs of the agents.
         ruleset: Name of the ruleset.
         source: Source of the positions.
         positions: Number of positions.
         mean: Mean regret of the first agent minus that of the second; below 0 if the first is better.
-        interval: 95 % interval of the mean difference, over positions; see
-            :func:`~mancala_env.evaluation.intervals.mean_interval`.
-        first_better: Number of positions in which the first agent has less regret.
-        second_better: Number of positions in which the second agent has less regret.
+        interval: 95 % interval of the mean, over positions; see :mod:`mancala_env.evaluation.intervals`.
+        first_better, second_better: Number of positions in which the agent has less regret than the other.
     """
 
     first: str
@@ -181,7 +177,7 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
 
     Args:
         first: Regret of the first agent, from :func:`measure_regret`.
-        second: Regret of the second agent, from :func:`measure_regret`, for the same ruleset.
+        second: Regret of the second agent, for the same ruleset.
 
     Raises:
         InvalidMatch: If the rulesets differ, or the regrets are not over the fixed positions.
@@ -201,18 +197,12 @@ def regret_difference(first: Regret, second: Regret) -> RegretDifference:
             f"{first.ruleset}, {second.agent} has {len(second.regrets)} of {second.ruleset}"
         )
     apart = first.regrets.astype(np.float64) - second.regrets
-    most = 2.0 * lookup(first.ruleset).total_seeds
-    return RegretDifference(
-        first.agent,
-        second.agent,
-        first.ruleset,
-        first.source,
-        len(apart),
-        float(apart.mean()),
-        mean_interval(apart, expected_mistake(lookup(first.ruleset)), -most, most),
-        int((apart < 0).sum()),
-        int((apart > 0).sum()),
-    )
+    ruleset = lookup(first.ruleset)
+    most = 2.0 * ruleset.total_seeds
+    interval = mean_interval(apart, expected_mistake(ruleset), -most, most)
+    compared = (first.agent, second.agent, ruleset.name, first.source, len(apart))
+    better = (int((apart < 0).sum()), int((apart > 0).sum()))
+    return RegretDifference(*compared, float(apart.mean()), interval, *better)
 
 
 @lru_cache
@@ -252,13 +242,12 @@ def measure_regret(agent: AgentLike, ruleset: str | Ruleset, *, progress: Progre
     agent = make(agent, ruleset)
     solved = positions(ruleset)
     chosen = np.zeros(len(solved), np.int64)
+    tell = progress or ignored
     for start in range(0, len(solved), _POSITIONS_AT_ONCE):
-        if progress is not None:
-            progress(start, len(solved))
+        tell(start, len(solved))
         some = slice(start, start + _POSITIONS_AT_ONCE)
         chosen[some] = agent.act(solved.games[some])
-    if progress is not None:
-        progress(len(solved), len(solved))
+    tell(len(solved), len(solved))
     regrets = solved.regret(chosen)
     worst = []
     # Of equal regrets the earlier position comes first, because early mistakes are easier to understand.
@@ -298,10 +287,7 @@ def own_games_regret(
         InvalidArgument: If `agent` is not an Agent, or a number is out of range.
         InvalidSpec: If the opponent's spec is invalid, or it plays another ruleset.
     """
-    if not isinstance(agent, Agent):
-        raise InvalidArgument(
-            f"agent must be an Agent, such as agents.make('greedy', 'leyla'), not {agent!r}"
-        )
+    check_agent("agent", agent)
     match = MatchOptions(**(MatchKeywords(games=20, seed=0) | options))
     if match.rounds != 1:
         raise InvalidMatch(f"rounds must be 1, because own games are single rounds, not {match.rounds!r}")
@@ -309,25 +295,19 @@ def own_games_regret(
     rng = np.random.default_rng(whole("seed", match.seed, 0))
     moves, source = _own_moves(agent, opponent, match, rng)
     chosen = np.sort(rng.permutation(len(moves))[:max_positions])
-    solver = Solver(agent.ruleset, memory_mb=memory_mb)
+    solver, tell = Solver(agent.ruleset, memory_mb=memory_mb), match.progress or ignored
     solved: list[EvaluatedMove] = []
     for done, n in enumerate(chosen):
-        if match.progress is not None:
-            match.progress(done, len(chosen))
-        move = _evaluate_move(solver, *moves[n], time_limit)
+        tell(done, len(chosen))
+        position, action = moves[n]
+        move = _evaluate_move(solver, position, action, time_limit)
         if move is not None:
             solved.append(move)
-    if match.progress is not None:
-        match.progress(len(chosen), len(chosen))
-    return _summarised(
-        agent,
-        source,
-        np.array([move.regret for move in solved], np.int64),
-        np.array([phase_of(move.position) for move in solved], np.int64),
-        PHASES,
-        sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES],
-        len(chosen) - len(solved),
-    )
+    tell(len(chosen), len(chosen))
+    regrets = np.array([move.regret for move in solved], np.int64)
+    phase = np.array([phase_of(move.position) for move in solved], np.int64)
+    worst = sorted(solved, key=lambda move: -move.regret)[:MOST_MISTAKES]
+    return _summarised(agent, source, regrets, phase, PHASES, worst, len(chosen) - len(solved))
 
 
 def _own_moves(
@@ -357,19 +337,13 @@ def _moves_of(agent: Agent, opponent: Agent, drawn: np.ndarray) -> tuple[np.ndar
 
     Against another opponent each opening is played from both seats.
     """
-    table = MatchGames(agent, opponent, drawn if opponent is agent else np.concatenate([drawn, drawn]))
+    games = drawn if opponent is agent else np.concatenate([drawn, drawn])
+    table = MatchGames(agent, opponent, games, keeps_turns=True)
     table.first_is_south[: len(drawn)] = True
-    visited, actions = [], []
     while not table.is_over.all():
-        for index, player in enumerate(table.agents):
-            rows = table.rows_to_move(index)
-            if len(rows):
-                before = table.games[rows]
-                chosen = player.act(before)
-                table.play(player, rows, chosen)
-                if player is agent:
-                    visited.append(before)
-                    actions.append(chosen)
+        table.play_turn()
+    own = [(before, actions) for player, _, before, actions in table.turns if player is agent]
+    visited, actions = zip(*own, strict=True)
     return np.concatenate(visited), np.concatenate(actions)
 
 

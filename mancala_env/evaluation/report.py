@@ -176,32 +176,21 @@ def _page(evaluation: "Evaluation") -> Page:
 
 def ratings_table(ratings: Ratings) -> Table:
     """Return a table of ratings, the strongest agent first."""
-    rows = [
-        [
-            ratings.names[i],
-            f"{ratings.elo[i]:z.0f}",
-            f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}",
-            str(ratings.games[i]),
-        ]
-        for i in ratings.order()
-    ]
+    rows = []
+    for i in ratings.order():
+        interval = f"{ratings.low[i]:z.0f} to {ratings.high[i]:z.0f}"
+        rows.append([ratings.names[i], f"{ratings.elo[i]:z.0f}", interval, str(ratings.games[i])])
     scale = f"{ratings.zero} = 0" if ratings.zero else "mean = 0"
     return ["agent", f"Elo ({scale})", _INTERVAL, "games"], rows
 
 
 def matches_table(matches: Sequence[MatchResult]) -> Table:
     """Return a table of the results of matches."""
-    rows = [
-        [
-            match.first,
-            match.second,
-            f"{match.wins}/{match.draws}/{match.losses}",
-            f"{match.win_rate:.3f}",
-            "{:.3f} to {:.3f}".format(*match.interval),
-            f"{match.mean_margin:+z.1f}",
-        ]
-        for match in matches
-    ]
+    rows = []
+    for match in matches:
+        record = f"{match.wins}/{match.draws}/{match.losses}"
+        rate = [f"{match.win_rate:.3f}", "{:.3f} to {:.3f}".format(*match.interval)]
+        rows.append([match.first, match.second, record, *rate, f"{match.mean_margin:+z.1f}"])
     return ["agent", "against", "won/drawn/\nlost", "win\nrate", _INTERVAL, "mean\nmargin"], rows
 
 
@@ -211,9 +200,9 @@ def regret_table(regrets: Sequence[Regret]) -> Table:
     for regret in regrets:
         for part in (*regret.phases, regret.overall):
             if part.positions:
-                interval = "{:.2f} to {:.2f}".format(*part.interval)
-                numbers = [f"{part.mean_regret:.2f}", interval, f"{100 * part.optimal_share:.0f} %"]
-                rows.append([regret.agent, part.phase, str(part.positions), *numbers])
+                mean = [f"{part.mean_regret:.2f}", "{:.2f} to {:.2f}".format(*part.interval)]
+                share = f"{100 * part.optimal_share:.0f} %"
+                rows.append([regret.agent, part.phase, str(part.positions), *mean, share])
         if regret.unsolved:
             rows.append([regret.agent, "not solved", str(regret.unsolved), "", "", ""])
     return ["agent", "phase", "positions", "mean\nregret", _INTERVAL, "optimal\nmoves"], rows
@@ -221,14 +210,9 @@ def regret_table(regrets: Sequence[Regret]) -> Table:
 
 def differences_table(differences: Sequence[RegretDifference]) -> Table:
     """Return a table of differences of regret."""
-    rows = [
-        [
-            one.first,
-            one.second,
-            f"{one.mean:+z.2f}",
-            "{:+z.2f} to {:+z.2f}".format(*one.interval),
-            f"{one.first_better}/{one.second_better}/{one.positions}",
-        ]
-        for one in differences
-    ]
+    rows = []
+    for one in differences:
+        mean = [f"{one.mean:+z.2f}", "{:+z.2f} to {:+z.2f}".format(*one.interval)]
+        better = f"{one.first_better}/{one.second_better}/{one.positions}"
+        rows.append([one.first, one.second, *mean, better])
     return ["agent", "against", "mean\nregret", _INTERVAL, "better/worse/\nall"], rows

@@ -25,7 +25,7 @@ from mancala_env.agents import Agent, AgentLike
 from mancala_env.agents.registry import entrant_of
 from mancala_env.engine.episode import MAX_ROUNDS, encode_rounds
 from mancala_env.evaluation.balanced_openings import openings_hash
-from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions
+from mancala_env.evaluation.match_options import RoundRobinKeywords, RoundRobinOptions, ignored
 from mancala_env.evaluation.matches import MatchResult, num_pairs, play_openings, which_openings
 from mancala_env.evaluation.openings import OPENINGS, InvalidMatch, Openings, openings, openings_to_evaluate
 from mancala_env.evaluation.results_file import InvalidResults, LinesFile
@@ -140,7 +140,7 @@ def play_pairings(
             key = MatchKey(*terms, first, second, opening_set, set_hash)
             matches.append(_Match(ruleset, pairing, key, *file.margins(key, pairs)))
         try:
-            _play(matches, file, play_chunks, options.progress or (lambda done, total: None))
+            _play(matches, file, play_chunks, options.progress or ignored)
         except BaseException:
             played = [match.result() for match in matches if match.is_played.any()]
             if played and on_failure is not None:
@@ -152,10 +152,7 @@ def play_pairings(
 def _play(
     matches: "list[_Match]", file: "ResultsFile", play_chunks: "PlayChunks", progress: Callable[..., Any]
 ) -> None:
-    """Play the missing games of matches.
-
-    Chunk by chunk across all matches, so that an interrupted run has results of each match.
-    """
+    """Play missing games, chunk by chunk across all matches, so that an interrupted run has some of each."""
     chunks = [
         Chunk(number, match.key, match.ruleset, match.pairing, start, stop)
         for first in range(0, len(matches[0].is_played), PAIRS_PER_CHUNK)
@@ -190,21 +187,13 @@ class _Match:
 
     def result(self) -> MatchResult:
         """Return the result of the finished games, from the side of the first agent of the pairing."""
-        first, second = self.pairing
+        (first, second), ruleset, key = self.pairing, self.ruleset, self.key
         margins = self.margins[self.is_played]
-        if first.identity != self.key.first:
+        if first.identity != key.first:
             margins = -margins[:, ::-1]
-        drawn = _openings(self.ruleset, self.key, 0, len(self.is_played))[self.is_played]
-        return MatchResult(
-            first.name,
-            second.name,
-            self.ruleset.name,
-            margins,
-            self.ruleset.total_seeds,
-            self.key.opening_set,
-            self.key.opening_turns,
-            which_openings(drawn),
-        )
+        drawn = _openings(ruleset, key, 0, len(self.is_played))[self.is_played]
+        terms = (ruleset.total_seeds, key.opening_set, key.opening_turns)
+        return MatchResult(first.name, second.name, ruleset.name, margins, *terms, which_openings(drawn))
 
 
 class MatchKey(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from error_checks import raises
 from small_disk import largest_file
+from soak_losses import TIRED
 
 from mancala_env import Position, Ruleset, cli, rulesets
 from mancala_env.agents import Agent
@@ -104,6 +105,42 @@ def test_an_agent_that_raises_costs_no_match_of_others(tmp_path) -> None:
     assert {line["first"], line["second"]} == {"greedy", "random"}
     matches = round_robin(["greedy", "random", Mine()], RULESET, games=GAMES, results=path)
     assert matches[0].margins[: line["stop"]].tolist() == line["margins"]
+
+
+def test_an_evaluation_tells_the_games_that_are_finished_before_an_agent_raises(tmp_path, whole) -> None:
+    steady = Mine(after=10**9)
+    play(steady, tmp_path / "first", games=GAMES // 2)
+    turns_of_half = 10**9 - steady.left
+    seen: list[Any] = []
+    unlucky = Mine(RuntimeError("out of luck"), turns_of_half + 3)
+    with pytest.raises(RuntimeError, match="out of luck"):
+        evaluate(["greedy", unlucky], RULESET, games=GAMES, ladder=False, regret=False, measured=seen.append)
+    (found,) = seen
+    (match,) = found.matches
+    assert match.margins.tolist() == margins_in(whole)[1][: GAMES // 4]
+    assert found.ratings.games.tolist() == [GAMES // 2] * 2
+
+
+def test_nothing_is_told_if_an_agent_raises_before_the_first_games_are_finished() -> None:
+    seen: list[Any] = []
+    with pytest.raises(RuntimeError, match="out of luck"):
+        evaluate(["greedy", Mine(RuntimeError("out of luck"))], RULESET, ladder=False, measured=seen.append)
+    assert seen == []
+
+
+@pytest.mark.parametrize("error", ["MancalaError", "KeyboardInterrupt"])
+def test_a_command_prints_the_games_that_are_finished_before_an_agent_raises(error, tmp_path, capsys) -> None:
+    """The notes name the error, after the note that random did not play."""
+    file = tmp_path / "mine.py"
+    raises = f"from mancala_env.errors import MancalaError\n        raise {error}"
+    file.write_text(TIRED.format(after=5000).replace('raise RuntimeError("tired")', raises))
+    words = ["evaluate", f"python:{file}:tired", "greedy", "--ruleset", RULESET, "--games", "1000"]
+    assert cli.main([*words, "--no_regret", "--json"]) == (2 if error == "MancalaError" else 130)
+    found = json.loads(capsys.readouterr().out)
+    assert 0 < found["matches"][0]["games"] < 1000
+    random, incomplete = found["notes"]
+    assert "random" in random
+    assert error in incomplete
 
 
 class Unlucky(Agent):
