@@ -15,13 +15,13 @@ from mancala_env.agents import Agent
 from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import Position
 from mancala_env.games.records import Step
 from mancala_env.render.motion import SEED_SECONDS, caption, ends_of, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
 from mancala_env.terminal.board_drawing import BoardView
-from mancala_env.terminal.game import HUMAN, InteractiveGame, saved_in_words, undone_in_words
+from mancala_env.terminal.game import InteractiveGame, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analysis, Analyst
 from mancala_env.terminal.widgets import Board, Help, Status, theme
 
@@ -286,8 +286,7 @@ class PlayApp(App[None]):
             return f"The game is over ({self.game.outcome().end})"
         if self.stage == "round":
             return f"Round {position.round} is over ({position.end})"
-        name = self.game.names[position.player]
-        who = PLAYERS[position.player] + ("" if name == HUMAN else f" ({name})")
+        who = self.game.player_in_words(position.player)
         return f"{who} is thinking" if self.stage == "think" else f"{who} to move"
 
     def _status(self, player: int, text: str) -> None:

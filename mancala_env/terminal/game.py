@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import whole
 from mancala_env.agents import Agent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
@@ -72,13 +73,11 @@ class InteractiveGame:
                 f"the game starts in round {self._start.round}, so rounds must be at least that, or 'match', "
                 f"not {rounds!r}"
             )
-        self.seed = secrets.randbits(32) if seed is None else seed
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**64:
-            raise InvalidArgument(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+        self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, 0, 2**64 - 1)
         seeds = np.random.SeedSequence(self.seed).generate_state(2, np.uint64).tolist()
-        seats = [self._seated(spec, own) for spec, own in zip((south, north), seeds, strict=True)]
-        self.players: tuple[Agent | None, Agent | None] = (seats[0][0], seats[1][0])
-        self.names = (seats[0][1], seats[1][1])
+        (first, first_name), (second, second_name) = map(self._seated, (south, north), seeds)
+        self.players: tuple[Agent | None, Agent | None] = (first, second)
+        self.names = (first_name, second_name)
         self.steps: list[Step] = []
         self.timelines: list[Timeline] = []
 
@@ -127,11 +126,10 @@ class InteractiveGame:
 
     def undo(self) -> int:
         """Take back all turns since a person's last choice, included; return their number."""
-        keep = len(self.steps) - 1
-        while keep >= 0 and self.players[self.steps[keep].turn.player] is not None:
-            keep -= 1
-        if keep < 0:
+        by_people = [n for n, step in enumerate(self.steps) if self.players[step.turn.player] is None]
+        if not by_people:
             return 0
+        keep = by_people[-1]
         taken_back = len(self.steps) - keep
         del self.steps[keep:], self.timelines[keep:]
         self._replay = Replay(self._start, self.rounds)
@@ -177,9 +175,12 @@ class InteractiveGame:
             return "The game is not over."
         if outcome.winner is None:
             return "The game is a draw."
-        won = self.names[outcome.winner]
-        who = f"{PLAYERS[outcome.winner]} ({won})" if won != HUMAN else PLAYERS[outcome.winner]
-        return f"{who} wins by {abs(outcome.margin or 0)}."
+        return f"{self.player_in_words(outcome.winner)} wins by {abs(outcome.margin or 0)}."
+
+    def player_in_words(self, player: int) -> str:
+        """Return a player with the name that was chosen, such as "South (Amina)"."""
+        name = self.names[player]
+        return PLAYERS[player] + ("" if name == HUMAN else f" ({name})")
 
 
 def undone_in_words(count: int) -> str:

@@ -39,11 +39,6 @@ class Analysis(NamedTuple):
     seconds: float
 
     @property
-    def is_exact(self) -> bool:
-        """Whether every action's lead is known."""
-        return self.is_done and len(self.leads) == len(self.position.legal_actions)
-
-    @property
     def best(self) -> tuple[int, ...]:
         """The optimal actions; empty while the best lead is unknown."""
         if self.lower != self.upper:
@@ -55,16 +50,13 @@ class Analysis(NamedTuple):
         who = PLAYERS[self.position.player]
         if self.lower == self.upper:
             return f"With best play {who} ends the round {_ahead(self.lower)}."
+        state = f"Not solved in {self.seconds:.0f} s" if self.is_done else "Solving"
         known = f"between {_ahead(self.lower)} and {_ahead(self.upper)}"
-        if self.is_done:
-            return f"Not solved in {self.seconds:.0f} s: with best play {who} ends {known}."
-        return f"Solving: with best play {who} ends {known}."
+        return f"{state}: with best play {who} ends {known}."
 
 
 def _ahead(lead: int) -> str:
-    if lead == 0:
-        return "level"
-    return f"{abs(lead)} {'ahead' if lead > 0 else 'behind'}"
+    return f"{abs(lead)} {'ahead' if lead > 0 else 'behind'}" if lead else "level"
 
 
 class _Dropped(Exception):
@@ -84,12 +76,9 @@ class Analyst:
     def __init__(
         self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], None] | None = None
     ) -> None:
-        """Create the solver; the thread starts with the first request.
+        """Create the solver.
 
-        Args:
-            ruleset: The ruleset.
-            time_limit: Time limit per position, in seconds.
-            answered: Called in the thread with the results, several times per second and at the end.
+        `answered` is called in the thread with the results, several times per second and at the end.
         """
         self.time_limit = time_limit
         self.hint_seconds = min(HINT_SECONDS, time_limit)
