@@ -72,10 +72,11 @@ def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
         raise BadRequest(f"a request must have at most {limits.message_bytes} bytes, not {len(text)}")
     try:
         request = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest('a request must be a JSON object, such as {"id": 1, "do": "about"}') from error
+    except (ValueError, RecursionError):
+        request = None
     if not isinstance(request, dict):
-        raise BadRequest(f"a request must be a JSON object, not a {type(request).__name__}")
+        example = '{"id": 1, "do": "about"}'
+        raise BadRequest(f"a request must be a JSON object, such as {example}, not {_short(text)}")
     request["id"] = _whole(request, "id", 0, _MOST_ID)
     do = request.get("do")
     if do not in ("about", "choose", "analyse", "cancel"):
@@ -199,11 +200,7 @@ def _checkpoint(folder: Path | None, name: Any) -> Path:
 
 
 def _within(spec: Spec, limits: Limits) -> Spec:
-    """Return a spec that keeps the limits; a search without a budget gets a time limit.
-
-    Raises:
-        BadRequest: If the budget exceeds the limits.
-    """
+    """Check that a spec keeps the limits; return it with a time limit if it is a search without a budget."""
     budget, seconds = spec.budget, f"{limits.seconds:g}"
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not available to pages, because it runs code")
