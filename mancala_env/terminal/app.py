@@ -259,27 +259,26 @@ class PlayApp(App[None]):
 
     def _show(self) -> None:
         """Show the current position, or the position in which a round ended."""
-        position = self._shown()
-        legal = position.legal_holes if self.stage == "choose" else ()
-        last: tuple[int, ...] = ()
-        if self.game.steps and self.game.steps[-1].after.round == position.round:
-            last = ends_of(self.game.timelines[-1])
-        view = BoardView(position.state, legal, self._cursor, last, badges=self._badges(position))
+        position, is_choice = self._shown(), self.stage == "choose"
+        has_last = self.game.steps and self.game.steps[-1].after.round == position.round
+        view = BoardView(
+            position.state,
+            legal=position.legal_holes if is_choice else (),
+            cursor=self._cursor,
+            last=ends_of(self.game.timelines[-1]) if has_last else (),
+            badges=self._badges(position) if is_choice else {},
+        )
         self._board.show(view)
         self._status(position.player, self._status_of(position))
 
     def _badges(self, position: Position) -> dict[int, tuple[str, bool]]:
-        if self.stage != "choose":
-            return {}
-        badges: dict[int, tuple[str, bool]] = {}
+        """Return the text at each hole, and whether it is highlighted: values and a hint."""
+        badges: dict[int, tuple[str, bool]] = {} if self._hint is None else {self._hint: ("hint", True)}
         if self._has_values and self._analysis is not None:
-            best = self._analysis.best
             for action, lead in self._analysis.leads.items():
-                text = ("★" if action in best else "") + value_text(lead)
-                badges[hole_of(position.ruleset, position.player, action)] = (text, action in best)
-        if self._hint is not None:
-            badges.setdefault(hole_of(position.ruleset, position.player, self._hint), ("hint", True))
-        return badges
+                is_best = action in self._analysis.best
+                badges[action] = ("★" * is_best + value_text(lead), is_best)
+        return {hole_of(position.ruleset, position.player, action): badge for action, badge in badges.items()}
 
     def _status_of(self, position: Position) -> str:
         if self.stage == "over":
