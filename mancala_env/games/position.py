@@ -103,8 +103,8 @@ class Position:
         if not is_whole(player) or player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:
-            others = (owner, territory, starter, endless, stores, debts, stall, round)
-            at_start = (None, None, None, False, (0, 0), (0, 0), 0, 1)
+            others: list[Any] = [owner, territory, starter, endless, stores, debts, stall, round]
+            at_start: list[Any] = [None, None, None, False, (0, 0), (0, 0), 0, 1]
             if not all(map(np.array_equal, others, at_start)):
                 raise InvalidPosition(
                     "without seeds a position is the start of round 1 and takes ruleset and player only"

@@ -61,7 +61,7 @@ class Canvas:
 
     def centre(self, x: int, y: int, width: int, text: str, ink: str = "ink", **looks: bool) -> None:
         """Write a text in the middle of `width` columns."""
-        self.put(x + (width - len(text)) // 2, y, text, ink, **looks)
+        self.put(x + (width - len(text)) // 2, y, text, ink, "", **looks)
 
     def fill(self, x: int, y: int, width: int, height: int, ground: str) -> None:
         """Fill a rectangle with a background colour."""
