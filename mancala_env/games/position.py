@@ -297,14 +297,13 @@ class Position:
             InvalidPosition: The round is not over, or seeds are missing.
         """
         if not self.is_over:
+            legal = _listed(self.legal_actions)
+            raise InvalidPosition(f"round {self.round} is not over; legal actions: {legal}")
+        total = self.ruleset.total_seeds
+        if missing := total - sum(self.counts):
             raise InvalidPosition(
-                f"round {self.round} is not over; legal actions: {_listed(self.legal_actions)}"
-            )
-        missing = self.ruleset.total_seeds - sum(self.counts)
-        if missing:
-            raise InvalidPosition(
-                f"the next round is set up from all {self.ruleset.total_seeds} seeds, but {missing} are "
-                "missing here; put captured seeds in stores"
+                f"the next round is set up from all {total} seeds, but {missing} are missing here; put "
+                "captured seeds in stores"
             )
         after = self.copy()
         return None if single_game.next_round(self._rules, after._games) else after
@@ -332,10 +331,8 @@ class Position:
         if self.is_over:
             return IllegalMove(f"{self.why_illegal(action)}; hole {action} cannot be sown")
         hole = action if is_whole(action) else repr(action)
-        return IllegalMove(
-            f"{PLAYERS[self.player]} cannot sow hole {hole}: {self.why_illegal(action)}; "
-            f"legal holes: {_listed(self.legal_actions)}"
-        )
+        why, legal = self.why_illegal(action), _listed(self.legal_actions)
+        return IllegalMove(f"{PLAYERS[self.player]} cannot sow hole {hole}: {why}; legal holes: {legal}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):
@@ -413,17 +410,13 @@ class Position:
             )
         if not isinstance(caption, str | None):
             raise InvalidArgument(f"caption must be a text, not {caption!r}")
-        by_hole = {
-            coordinates.hole_of(
-                self.ruleset, self.player, whole("an action of values", action, 0, most)
-            ): value
-            for action, value in (values or {}).items()
-        }
+        by_hole = {}
+        for action, value in (values or {}).items():
+            action = whole("an action of values", action, 0, most)
+            by_hole[coordinates.hole_of(self.ruleset, self.player, action)] = value
         ringed = several("last", last, "a list of holes")
-        ends = [
-            several("an arrow", arrow, "two holes", 2)
-            for arrow in several("arrows", arrows, "a list of pairs")
-        ]
+        pairs = several("arrows", arrows, "a list of pairs")
+        ends = [several("an arrow", pair, "two holes", 2) for pair in pairs]
         for hole in (*ringed, *chain(*ends)):
             whole("a hole of last or arrows", hole, 0, most)
         shown: dict[str, Any] = {"last": ringed, "values": by_hole, "arrows": ends, "caption": caption}

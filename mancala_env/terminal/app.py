@@ -11,7 +11,6 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.events import Resize
 from textual.widgets import Footer, Static
 
-from mancala_env.agents import Agent
 from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
@@ -158,7 +157,7 @@ class PlayApp(App[None]):
         elif (agent := self.game.agent_to_move) is not None:
             self.stage = "think"
             position = self.game.position
-            self._in_thread(lambda: agent.choose(position), lambda action: self._chosen(agent, action))
+            self._in_thread(lambda: agent.choose(position), self._play)
         else:
             self.stage = "choose"
             if not self.game.steps:
@@ -166,10 +165,6 @@ class PlayApp(App[None]):
             self._ask_values()
         self._show_turns()
         self._show()
-
-    def _chosen(self, agent: Agent, action: int) -> None:
-        if self.game.agent_to_move is agent:
-            self._play(action)
 
     def _choose(self, action: int) -> None:
         """Play a person's action, or say why it is illegal."""
