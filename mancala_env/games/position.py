@@ -449,11 +449,7 @@ def _is_by_action(values: Any) -> bool:
 
 
 def refuse_for_animation(**shown: Any) -> None:
-    """Refuse arguments that only the picture of a position has, for the animation of a turn or a game.
-
-    Raises:
-        InvalidArgument: An argument is not empty; the message names it.
-    """
+    """Raise an InvalidArgument for arguments of a picture that an animation does not have."""
     for name, value in shown.items():
         if value is not None and not (isinstance(value, Sized) and not len(value)):
             raise InvalidArgument(f"{name} is for the picture of a position, not for a turn or a game")

@@ -20,7 +20,7 @@ from mancala_env.render.motion import SEED_SECONDS, caption, ends_of, place_name
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
 from mancala_env.terminal.board_drawing import BoardView
-from mancala_env.terminal.game import InteractiveGame, saved_in_words, undone_in_words
+from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analysis, Analyst
 from mancala_env.terminal.widgets import Board, Help, Status, theme
 
@@ -212,8 +212,7 @@ class PlayApp(App[None]):
             self._go_on()
             return
         self.stage = "round"
-        south, north = step.after.counts
-        self._say(f"Round {step.after.round} ends: South {south}, North {north}. Enter: the next round.")
+        self._say(f"{end_in_words(step)} Enter: the next round.")
         self._show()
         self._go_on_by_itself()
 

@@ -183,6 +183,12 @@ class InteractiveGame:
         return PLAYERS[player] + ("" if name == HUMAN else f" ({name})")
 
 
+def end_in_words(step: Step) -> str:
+    """Return the result of the round that a turn ended."""
+    south, north = step.after.counts
+    return f"Round {step.after.round} ends: South {south}, North {north}."
+
+
 def undone_in_words(count: int) -> str:
     """Return the message about a number of turns taken back."""
     return f"{count} turn{'s' * (count != 1)} taken back." if count else "There is no turn to take back."

@@ -14,7 +14,7 @@ from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
-from mancala_env.terminal.game import InteractiveGame, saved_in_words, undone_in_words
+from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analyst
 
 HELP = (
@@ -38,7 +38,7 @@ class PlainPlay:
         Args:
             game: The game.
             lines: Lines of input.
-            output: File that the lines are printed to.
+            output: File that the answers are printed to.
             values_seconds: Time limit of the solver per position, in seconds.
         """
         self.game = game
@@ -97,8 +97,8 @@ class PlainPlay:
         if action is None:
             self._say(f"{words!r} is neither a hole nor a command. {HELP[0]} help lists the commands.")
         elif why := position.why_illegal(action):
-            turn, legal = turn_text(position.player, action), legal_in_words(position)
-            self._say(f"You cannot sow {turn}: {why}. {legal}")
+            legal = ", ".join(turn_text(position.player, each) for each in position.legal_actions)
+            self._say(f"You cannot sow {turn_text(position.player, action)}: {why}. Legal: {legal}.")
         else:
             self._play(action)
 
@@ -128,11 +128,6 @@ def action_of(position: Position, words: str) -> int | None:
     return int(text) - 1
 
 
-def legal_in_words(position: Position) -> str:
-    """Return the legal turns of the player to move, as a sentence."""
-    return f"Legal: {', '.join(turn_text(position.player, action) for action in position.legal_actions)}."
-
-
 def board_in_words(position: Position) -> str:
     """Return a description of the board."""
     return scene.in_words(position.ruleset, position.state, 0, position.legal_holes)
@@ -144,8 +139,7 @@ def turn_in_words(game: InteractiveGame, step: Step, timeline: Timeline) -> list
     if timeline.events[-1].kind == "next":
         said.pop()  # the description of the board names the next player
     if step.after.is_over:
-        south, north = step.after.counts
-        said.append(f"Round {step.after.round} ends: South {south}, North {north}.")
+        said.append(end_in_words(step))
     if step.following.round != step.after.round:
         said.append(f"Round {step.following.round} begins.")
     return said

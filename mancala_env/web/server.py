@@ -234,8 +234,9 @@ class _Session:
             answer = {"error": self._server.without_folder(str(error))}
         except asyncio.CancelledError:
             answer = {"cancelled": True, "done": True}
-        except (OSError, ImportError) as error:
-            answer = {"error": f"this agent cannot play here: {_reason(error)}"}
+        except (OSError, ImportError) as error:  # without the path of a file
+            why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else error
+            answer = {"error": f"this agent cannot play here: {why}"}
         except Exception:
             _log.exception("request %d failed", number)
             answer = {"error": "internal error of the server", "failed": True}
@@ -270,8 +271,3 @@ class _Session:
     async def _send(self, answer: dict[str, Any]) -> None:
         with suppress(RuntimeError, WebSocketDisconnect):  # the page has disconnected
             await self._socket.send_text(json.dumps(answer))
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason why a file cannot be used, without its path."""
-    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

@@ -117,11 +117,7 @@ class Outcome(NamedTuple):
 
 @kernel
 def _step(rules, settings, games, action):
-    """Play an action in row 0; if the round is over, only set up the next one.
-
-    Returns:
-        Whether the game is over, and South's lead in seeds if it is.
-    """
+    """Play an action in row 0, or set up the next round if it is over; return is_over and South's lead."""
     game = load(games, 0)
     if game.end == RUNNING:
         after = step(rules, settings, game, action)

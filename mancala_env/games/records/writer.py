@@ -20,11 +20,7 @@ _TURNS_PER_LINE = 10
 
 
 def record_text(record: GameRecord) -> str:
-    """Write a game as text.
-
-    Raises:
-        InvalidRecord: A turn does not fit the rules.
-    """
+    """Write a game as text; see :meth:`GameRecord.to_text`."""
     game = Replay(record.start_position, record.rounds)
     body = list(_body(record, game))
     headers = [f'[{name} "{_escaped(value, chr(34))}"]' for name, value in _headers(record, game)]
