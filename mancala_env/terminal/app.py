@@ -181,9 +181,8 @@ class PlayApp(App[None]):
         self.analyst.ask(None)
         step = self.game.play(action)
         self.stage = "move"
-        self._moments = iter(
-            steps(step.before.state, self.game.timelines[-1], self._seed_seconds or SEED_SECONDS)
-        )
+        seed_seconds = self._seed_seconds or SEED_SECONDS
+        self._moments = iter(steps(step.before.state, self.game.timelines[-1], seed_seconds))
         self._show_turns()
         if self._seed_seconds == 0:
             self._end_of_turn()
@@ -194,8 +193,7 @@ class PlayApp(App[None]):
         """Show the next moment of a turn."""
         moment = next(self._moments, None)
         if moment is None:
-            self._end_of_turn()
-            return
+            return self._end_of_turn()
         event = moment.event
         hand = (moment.source, moment.in_hand) if moment.source >= 0 else None
         falling = event.hole if event.kind in ("drop", "relay", "own") else -1
@@ -209,8 +207,7 @@ class PlayApp(App[None]):
         self._moments = iter(())
         step = self.game.steps[-1]
         if step.following.round == step.after.round:
-            self._go_on()
-            return
+            return self._go_on()
         self.stage = "round"
         self._say(f"{end_in_words(step)} Enter: the next round.")
         self._show()
@@ -286,9 +283,8 @@ class PlayApp(App[None]):
         shown = self._shown()
         south, north = shown.counts
         mark = "■" if self.stage in ("over", "round") else "▼▲"[player]
-        line = f"{mark} {text}"
-        if self.game.rounds != 1 and self.stage != "round":
-            line += f" · round {shown.round}"
+        has_rounds = self.game.rounds != 1 and self.stage != "round"
+        line = f"{mark} {text}" + f" · round {shown.round}" * has_rounds
         self.query_one("#status", Status).show(line, f"South {south} : {north} North")
 
     def _shown(self) -> Position:
@@ -340,15 +336,14 @@ class PlayApp(App[None]):
 
     def action_hint(self) -> None:
         """Ask for a hint."""
+        position = self.game.position
         if self.stage != "choose":
             self._say("Hints are available when it is your turn.")
-            return
-        position = self.game.position
-        if self._analysis is not None and self._analysis.best:
+        elif self._analysis is not None and self._analysis.best:
             self._take_hint((self._analysis.best[0], str(self._analysis)))
-            return
-        self._say("Looking for a hint ...")
-        self._in_thread(lambda: self.analyst.hint(position), self._take_hint)
+        else:
+            self._say("Looking for a hint ...")
+            self._in_thread(lambda: self.analyst.hint(position), self._take_hint)
 
     def _take_hint(self, hint: tuple[int, str]) -> None:
         self._hint, why = hint
@@ -388,10 +383,8 @@ class PlayApp(App[None]):
         if self.stage != "choose":
             return
         holes = sorted(self.game.position.legal_holes, key=lambda hole: square_of(self.game.ruleset, hole))
-        if self._cursor in holes:
-            self._cursor = holes[(holes.index(self._cursor) + by) % len(holes)]
-        else:
-            self._cursor = holes[0 if by > 0 else -1]
+        at = holes.index(self._cursor) + by if self._cursor in holes else min(by, 0)
+        self._cursor = holes[at % len(holes)]
         self._show()
 
     def action_go_on(self) -> None:
@@ -412,8 +405,7 @@ class PlayApp(App[None]):
     def action_pause(self) -> None:
         """Pause or resume the animation; between rounds, begin the next round if a person plays."""
         if self.stage == "round" and self.game.has_human:
-            self._go_on()
-            return
+            return self._go_on()
         self._is_paused = not self._is_paused
         self._stop_clock()
         if self.stage == "move" and not self._is_paused:

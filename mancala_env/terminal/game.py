@@ -60,9 +60,7 @@ class InteractiveGame:
             seed: Random seed of the agents; None for a random one.
 
         Raises:
-            InvalidRuleset: If the ruleset is unknown.
-            InvalidSpec: If a spec is invalid, or the agent cannot play the ruleset.
-            MancalaError: If another argument is out of range.
+            MancalaError: An argument is invalid, or an agent cannot play the ruleset or the rounds.
         """
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset
@@ -110,11 +108,7 @@ class InteractiveGame:
         return None in self.players
 
     def play(self, action: int) -> Step:
-        """Play an action of the player to move.
-
-        Raises:
-            IllegalMove: If the action is illegal; the message says why.
-        """
+        """Play an action of the player to move, or raise an IllegalMove that says why it is illegal."""
         before = self._replay.position
         if self.is_over:
             raise IllegalMove(f"action {action} cannot be played: the game is over ({before.end})")
@@ -154,12 +148,7 @@ class InteractiveGame:
         return self.record().verify()
 
     def save(self, path: str | Path) -> None:
-        """Append the game to a file of game records.
-
-        Raises:
-            InvalidRecord: If the file exists and does not contain game records.
-            OSError: If the file cannot be written.
-        """
+        """Append the game to a file of game records; see :func:`mancala_env.games.records.write_games`."""
         write_games(path, [self.record()], append=True)
 
     @property
