@@ -12,17 +12,8 @@ from mancala_env.agents import Agent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.games import records
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import (
-    GameRecord,
-    InvalidRecord,
-    Outcome,
-    RecordedTurn,
-    Replay,
-    Step,
-    recordable,
-    write_games,
-)
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"
@@ -65,7 +56,7 @@ class InteractiveGame:
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset
         self.rounds: Rounds = self._start.round if rounds is None else rounds
-        self._replay = Replay(self._start, self.rounds)
+        self._replay = records.Replay(self._start, self.rounds)
         if self.rounds != "match" and self.rounds < self._start.round:
             raise InvalidArgument(
                 f"the game starts in round {self._start.round}, so rounds must be at least that, or 'match', "
@@ -76,7 +67,7 @@ class InteractiveGame:
         (first, first_name), (second, second_name) = map(self._seated, (south, north), seeds)
         self.players: tuple[Agent | None, Agent | None] = (first, second)
         self.names = (first_name, second_name)
-        self.steps: list[Step] = []
+        self.steps: list[records.Step] = []
         self.timelines: list[Timeline] = []
 
     def _seated(self, spec: str, seed: int) -> tuple[Agent | None, str]:
@@ -107,13 +98,13 @@ class InteractiveGame:
         """Whether a person plays."""
         return None in self.players
 
-    def play(self, action: int) -> Step:
+    def play(self, action: int) -> records.Step:
         """Play an action of the player to move, or raise an IllegalMove that says why it is illegal."""
         before = self._replay.position
         if self.is_over:
             raise IllegalMove(f"action {action} cannot be played: the game is over ({before.end})")
         timeline = before.timeline(action)  # raises IllegalMove with the reason
-        step = self._replay.play(RecordedTurn(before.player, int(action)))
+        step = self._replay.play(records.RecordedTurn(before.player, int(action)))
         self.steps.append(step)
         self.timelines.append(timeline)
         return step
@@ -126,30 +117,30 @@ class InteractiveGame:
         keep = by_people[-1]
         taken_back = len(self.steps) - keep
         del self.steps[keep:], self.timelines[keep:]
-        self._replay = Replay(self._start, self.rounds)
+        self._replay = records.Replay(self._start, self.rounds)
         for step in self.steps:
             self._replay.play(step.turn)
         return taken_back
 
-    def record(self) -> GameRecord:
+    def record(self) -> records.GameRecord:
         """Return the game as a record."""
-        return GameRecord(
+        return records.GameRecord(
             self.ruleset,
             [step.turn for step in self.steps],
-            *map(recordable, self.names),
+            *map(records.recordable, self.names),
             rounds=self.rounds,
             start=self._start,
             seed=self.seed,
             date=str(date.today()),
         )
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> records.Outcome:
         """Return the outcome so far."""
         return self.record().verify()
 
     def save(self, path: str | Path) -> None:
         """Append the game to a file of game records; see :func:`mancala_env.games.records.write_games`."""
-        write_games(path, [self.record()], append=True)
+        records.write_games(path, [self.record()], append=True)
 
     @property
     def title(self) -> str:
@@ -172,7 +163,7 @@ class InteractiveGame:
         return PLAYERS[player] + ("" if name == HUMAN else f" ({name})")
 
 
-def end_in_words(step: Step) -> str:
+def end_in_words(step: records.Step) -> str:
     """Return the result of the round that a turn ended."""
     south, north = step.after.counts
     return f"Round {step.after.round} ends: South {south}, North {north}."
@@ -187,6 +178,6 @@ def saved_in_words(game: InteractiveGame, path: str) -> str:
     """Append a game to a file of game records; return a message, also if that fails."""
     try:
         game.save(path)
-    except (InvalidRecord, OSError) as error:
+    except (records.InvalidRecord, OSError) as error:
         return f"Not saved: {error}"
     return f"Saved in {path}; show it with mancala replay {path}."
