@@ -4,9 +4,10 @@ Batch is the public interface of the engine for training. It checks its input on
 GIL, and write into arrays that are never reallocated.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,22 +51,12 @@ _GAMES_DRAWN, _MOST_GAMES_DRAWN = 16, 256  # by default, and at most
 _DRAWS_OF_AN_OPENING = 100
 
 
-class Outputs(NamedTuple):
-    """The arrays that a step writes; see the attributes of Batch.
-
-    `observation` and `final_observation` are None for kinds of observation that the step kernel cannot write.
-    """
-
-    player: np.ndarray
-    legal_mask: np.ndarray
-    observation: np.ndarray | None
-    rewards: np.ndarray
-    reward: np.ndarray
-    done: np.ndarray
-    truncated: np.ndarray
-    counts: np.ndarray
-    final_observation: np.ndarray | None
-    final_games: np.ndarray
+# The arrays that a step writes; see the attributes of Batch. `observation` and `final_observation` are None
+# for kinds of observation that the step kernel cannot write.
+_Outputs = namedtuple(
+    "_Outputs",
+    "player legal_mask observation rewards reward done truncated counts final_observation final_games",
+)
 
 
 @kernel
@@ -232,10 +223,10 @@ class Batch:
         self.counts = np.zeros((batch, 2), np.int16)
         self.final_observation = self.observer.empty(batch)
         self.final_games = np.zeros((batch, NUM_COLUMNS), np.uint64)
-        passed = {name: getattr(self, name) for name in Outputs._fields}
+        passed = {name: getattr(self, name) for name in _Outputs._fields}
         for name in ("observation", "final_observation"):
             passed[name] = self.observer.passing(passed[name])
-        self._outputs = Outputs(**passed)
+        self._outputs = _Outputs(**passed)
         self.reset(seed)
 
     @property
@@ -335,9 +326,11 @@ class Batch:
             )
         chosen = np.ascontiguousarray(chosen, np.int64)
         wanted = self._wanted(where)
-        illegal = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
-        if illegal >= 0:
-            raise IllegalMove(self._why_illegal(int(illegal), int(chosen[illegal])))
+        b = first_illegal(self._rules, self.games, chosen, wanted, self.num_actions)
+        if b >= 0:
+            player = ("South", "North")[self.player[b]]
+            legal = ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
+            raise IllegalMove(f"game {b}: {player} cannot play action {chosen[b]}; legal actions: {legal}")
         episode = self._rules, self._settings, self.autoreset, self.games, self._randoms
         self._run(_step, *episode, chosen, wanted, self._outputs)
         self._observe(wanted)
@@ -398,11 +391,6 @@ class Batch:
         """Write the observations of kinds that the step kernel cannot write."""
         if self._outputs.observation is None:
             self.observer.write(self.games, self.observation, where=wanted, num_threads=self.num_threads)
-
-    def _why_illegal(self, b: int, action: int) -> str:
-        legal = ", ".join(map(str, np.flatnonzero(self.legal_mask[b])))
-        player = ("South", "North")[self.player[b]]
-        return f"game {b}: {player} cannot play action {action}; legal actions: {legal}"
 
     def __repr__(self) -> str:
         return f"Batch({self.ruleset.name!r}, num_games={self.num_games}, rounds={self.rounds!r})"

@@ -95,11 +95,7 @@ def position_text(ruleset: Ruleset, state: State, b: int = 0) -> str:
 
 
 def parse_position(text: str, ruleset: Ruleset | None = None) -> dict[str, Any]:
-    """Read a position line as the arguments of Position.
-
-    Raises:
-        InvalidPosition: A part does not parse; the message names it and the form.
-    """
+    """Read a position line as the arguments of Position; an InvalidPosition names the wrong part."""
     words = words_of(text) if isinstance(text, str) else []
     if len(words) < 4:
         raise InvalidPosition(f"{text!r} is not a position; the form is: {_FORM}")

@@ -103,8 +103,8 @@ class Position:
         if not is_whole(player) or player not in (SOUTH, NORTH):
             raise InvalidPosition(f"player must be 0 (South) or 1 (North), not {player!r}")
         if seeds is None:
-            others: tuple[Any, ...] = (owner, territory, starter, endless, stores, debts, stall, round)
-            at_start: tuple[Any, ...] = (None, None, None, False, (0, 0), (0, 0), 0, 1)
+            others: list[Any] = [owner, territory, starter, endless, stores, debts, stall, round]
+            at_start: list[Any] = [None, None, None, False, (0, 0), (0, 0), 0, 1]
             if not all(map(np.array_equal, others, at_start)):
                 raise InvalidPosition(
                     "without seeds a position is the start of round 1 and takes ruleset and player only"
@@ -297,14 +297,13 @@ class Position:
             InvalidPosition: The round is not over, or seeds are missing.
         """
         if not self.is_over:
+            legal = _listed(self.legal_actions)
+            raise InvalidPosition(f"round {self.round} is not over; legal actions: {legal}")
+        total = self.ruleset.total_seeds
+        if missing := total - sum(self.counts):
             raise InvalidPosition(
-                f"round {self.round} is not over; legal actions: {_listed(self.legal_actions)}"
-            )
-        missing = self.ruleset.total_seeds - sum(self.counts)
-        if missing:
-            raise InvalidPosition(
-                f"the next round is set up from all {self.ruleset.total_seeds} seeds, but {missing} are "
-                "missing here; put captured seeds in stores"
+                f"the next round is set up from all {total} seeds, but {missing} are missing here; put "
+                "captured seeds in stores"
             )
         after = self.copy()
         return None if single_game.next_round(self._rules, after._games) else after
@@ -332,10 +331,8 @@ class Position:
         if self.is_over:
             return IllegalMove(f"{self.why_illegal(action)}; hole {action} cannot be sown")
         hole = action if is_whole(action) else repr(action)
-        return IllegalMove(
-            f"{PLAYERS[self.player]} cannot sow hole {hole}: {self.why_illegal(action)}; "
-            f"legal holes: {_listed(self.legal_actions)}"
-        )
+        why, legal = self.why_illegal(action), _listed(self.legal_actions)
+        return IllegalMove(f"{PLAYERS[self.player]} cannot sow hole {hole}: {why}; legal holes: {legal}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Position):
@@ -413,17 +410,13 @@ class Position:
             )
         if not isinstance(caption, str | None):
             raise InvalidArgument(f"caption must be a text, not {caption!r}")
-        by_hole = {
-            coordinates.hole_of(
-                self.ruleset, self.player, whole("an action of values", action, 0, most)
-            ): value
-            for action, value in (values or {}).items()
-        }
+        by_hole = {}
+        for action, value in (values or {}).items():
+            action = whole("an action of values", action, 0, most)
+            by_hole[coordinates.hole_of(self.ruleset, self.player, action)] = value
         ringed = several("last", last, "a list of holes")
-        ends = [
-            several("an arrow", arrow, "two holes", 2)
-            for arrow in several("arrows", arrows, "a list of pairs")
-        ]
+        pairs = several("arrows", arrows, "a list of pairs")
+        ends = [several("an arrow", pair, "two holes", 2) for pair in pairs]
         for hole in (*ringed, *chain(*ends)):
             whole("a hole of last or arrows", hole, 0, most)
         shown: dict[str, Any] = {"last": ringed, "values": by_hole, "arrows": ends, "caption": caption}
@@ -456,11 +449,7 @@ def _is_by_action(values: Any) -> bool:
 
 
 def refuse_for_animation(**shown: Any) -> None:
-    """Refuse arguments that only the picture of a position has, for the animation of a turn or a game.
-
-    Raises:
-        InvalidArgument: An argument is not empty; the message names it.
-    """
+    """Raise an InvalidArgument for arguments of a picture that an animation does not have."""
     for name, value in shown.items():
         if value is not None and not (isinstance(value, Sized) and not len(value)):
             raise InvalidArgument(f"{name} is for the picture of a position, not for a turn or a game")

@@ -13,13 +13,10 @@ from mancala_env.rulesets import Ruleset
 def set_up(
     ruleset: Ruleset, seeds: Any, owner: Any, territory: Any, stores: Any, player: int, **match: Any
 ) -> np.ndarray:
-    """Return a position as a games array, uint64 `[1, NUM_COLUMNS]`, after a check of each number.
+    """Return a position as a games array, uint64 `[1, NUM_COLUMNS]`, or raise an InvalidPosition.
 
     The arguments are those of :class:`mancala_env.games.position.Position`; `match` has stall, round, starter
     and debts. The player has been checked.
-
-    Raises:
-        InvalidPosition: A number is out of range, or an array has another length.
     """
     num_holes, total = ruleset.num_holes, ruleset.total_seeds
     owner = [NO_PLAYER] * num_holes if owner is None else owner

@@ -11,17 +11,16 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.events import Resize
 from textual.widgets import Footer, Static
 
-from mancala_env.agents import Agent
 from mancala_env.engine.coordinates import action_of, hole_of, square_of
 from mancala_env.engine.timeline import Timeline
 from mancala_env.games.notation import turn_text
-from mancala_env.games.position import PLAYERS, Position
+from mancala_env.games.position import Position
 from mancala_env.games.records import Step
 from mancala_env.render.motion import SEED_SECONDS, caption, ends_of, place_name, steps
 from mancala_env.render.motion import Step as Moment
 from mancala_env.render.scene import value_text
 from mancala_env.terminal.board_drawing import BoardView
-from mancala_env.terminal.game import HUMAN, InteractiveGame, saved_in_words, undone_in_words
+from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analysis, Analyst
 from mancala_env.terminal.widgets import Board, Help, Status, theme
 
@@ -158,7 +157,7 @@ class PlayApp(App[None]):
         elif (agent := self.game.agent_to_move) is not None:
             self.stage = "think"
             position = self.game.position
-            self._in_thread(lambda: agent.choose(position), lambda action: self._chosen(agent, action))
+            self._in_thread(lambda: agent.choose(position), self._play)
         else:
             self.stage = "choose"
             if not self.game.steps:
@@ -166,10 +165,6 @@ class PlayApp(App[None]):
             self._ask_values()
         self._show_turns()
         self._show()
-
-    def _chosen(self, agent: Agent, action: int) -> None:
-        if self.game.agent_to_move is agent:
-            self._play(action)
 
     def _choose(self, action: int) -> None:
         """Play a person's action, or say why it is illegal."""
@@ -186,9 +181,8 @@ class PlayApp(App[None]):
         self.analyst.ask(None)
         step = self.game.play(action)
         self.stage = "move"
-        self._moments = iter(
-            steps(step.before.state, self.game.timelines[-1], self._seed_seconds or SEED_SECONDS)
-        )
+        seed_seconds = self._seed_seconds or SEED_SECONDS
+        self._moments = iter(steps(step.before.state, self.game.timelines[-1], seed_seconds))
         self._show_turns()
         if self._seed_seconds == 0:
             self._end_of_turn()
@@ -199,8 +193,7 @@ class PlayApp(App[None]):
         """Show the next moment of a turn."""
         moment = next(self._moments, None)
         if moment is None:
-            self._end_of_turn()
-            return
+            return self._end_of_turn()
         event = moment.event
         hand = (moment.source, moment.in_hand) if moment.source >= 0 else None
         falling = event.hole if event.kind in ("drop", "relay", "own") else -1
@@ -214,11 +207,9 @@ class PlayApp(App[None]):
         self._moments = iter(())
         step = self.game.steps[-1]
         if step.following.round == step.after.round:
-            self._go_on()
-            return
+            return self._go_on()
         self.stage = "round"
-        south, north = step.after.counts
-        self._say(f"Round {step.after.round} ends: South {south}, North {north}. Enter: the next round.")
+        self._say(f"{end_in_words(step)} Enter: the next round.")
         self._show()
         self._go_on_by_itself()
 
@@ -259,44 +250,41 @@ class PlayApp(App[None]):
 
     def _show(self) -> None:
         """Show the current position, or the position in which a round ended."""
-        position = self._shown()
-        legal = position.legal_holes if self.stage == "choose" else ()
-        last: tuple[int, ...] = ()
-        if self.game.steps and self.game.steps[-1].after.round == position.round:
-            last = ends_of(self.game.timelines[-1])
-        view = BoardView(position.state, legal, self._cursor, last, badges=self._badges(position))
+        position, is_choice = self._shown(), self.stage == "choose"
+        has_last = self.game.steps and self.game.steps[-1].after.round == position.round
+        view = BoardView(
+            position.state,
+            legal=position.legal_holes if is_choice else (),
+            cursor=self._cursor,
+            last=ends_of(self.game.timelines[-1]) if has_last else (),
+            badges=self._badges(position) if is_choice else {},
+        )
         self._board.show(view)
         self._status(position.player, self._status_of(position))
 
     def _badges(self, position: Position) -> dict[int, tuple[str, bool]]:
-        if self.stage != "choose":
-            return {}
-        badges: dict[int, tuple[str, bool]] = {}
+        """Return the text at each hole, and whether it is highlighted: values and a hint."""
+        badges: dict[int, tuple[str, bool]] = {} if self._hint is None else {self._hint: ("hint", True)}
         if self._has_values and self._analysis is not None:
-            best = self._analysis.best
             for action, lead in self._analysis.leads.items():
-                text = ("★" if action in best else "") + value_text(lead)
-                badges[hole_of(position.ruleset, position.player, action)] = (text, action in best)
-        if self._hint is not None:
-            badges.setdefault(hole_of(position.ruleset, position.player, self._hint), ("hint", True))
-        return badges
+                is_best = action in self._analysis.best
+                badges[action] = ("★" * is_best + value_text(lead), is_best)
+        return {hole_of(position.ruleset, position.player, action): badge for action, badge in badges.items()}
 
     def _status_of(self, position: Position) -> str:
         if self.stage == "over":
             return f"The game is over ({self.game.outcome().end})"
         if self.stage == "round":
             return f"Round {position.round} is over ({position.end})"
-        name = self.game.names[position.player]
-        who = PLAYERS[position.player] + ("" if name == HUMAN else f" ({name})")
+        who = self.game.player_in_words(position.player)
         return f"{who} is thinking" if self.stage == "think" else f"{who} to move"
 
     def _status(self, player: int, text: str) -> None:
         shown = self._shown()
         south, north = shown.counts
         mark = "■" if self.stage in ("over", "round") else "▼▲"[player]
-        line = f"{mark} {text}"
-        if self.game.rounds != 1 and self.stage != "round":
-            line += f" · round {shown.round}"
+        has_rounds = self.game.rounds != 1 and self.stage != "round"
+        line = f"{mark} {text}" + f" · round {shown.round}" * has_rounds
         self.query_one("#status", Status).show(line, f"South {south} : {north} North")
 
     def _shown(self) -> Position:
@@ -348,15 +336,14 @@ class PlayApp(App[None]):
 
     def action_hint(self) -> None:
         """Ask for a hint."""
+        position = self.game.position
         if self.stage != "choose":
             self._say("Hints are available when it is your turn.")
-            return
-        position = self.game.position
-        if self._analysis is not None and self._analysis.best:
+        elif self._analysis is not None and self._analysis.best:
             self._take_hint((self._analysis.best[0], str(self._analysis)))
-            return
-        self._say("Looking for a hint ...")
-        self._in_thread(lambda: self.analyst.hint(position), self._take_hint)
+        else:
+            self._say("Looking for a hint ...")
+            self._in_thread(lambda: self.analyst.hint(position), self._take_hint)
 
     def _take_hint(self, hint: tuple[int, str]) -> None:
         self._hint, why = hint
@@ -396,10 +383,8 @@ class PlayApp(App[None]):
         if self.stage != "choose":
             return
         holes = sorted(self.game.position.legal_holes, key=lambda hole: square_of(self.game.ruleset, hole))
-        if self._cursor in holes:
-            self._cursor = holes[(holes.index(self._cursor) + by) % len(holes)]
-        else:
-            self._cursor = holes[0 if by > 0 else -1]
+        at = holes.index(self._cursor) + by if self._cursor in holes else min(by, 0)
+        self._cursor = holes[at % len(holes)]
         self._show()
 
     def action_go_on(self) -> None:
@@ -420,8 +405,7 @@ class PlayApp(App[None]):
     def action_pause(self) -> None:
         """Pause or resume the animation; between rounds, begin the next round if a person plays."""
         if self.stage == "round" and self.game.has_human:
-            self._go_on()
-            return
+            return self._go_on()
         self._is_paused = not self._is_paused
         self._stop_clock()
         if self.stage == "move" and not self._is_paused:

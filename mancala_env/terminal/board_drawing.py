@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 from mancala_env.engine.coordinates import action_of, square_of
 from mancala_env.engine.state import NO_PLAYER, NORTH, SOUTH, State
+from mancala_env.games.notation import LETTERS
+from mancala_env.games.position import PLAYERS
 from mancala_env.render.scene import MAX_SEEDS_DRAWN, OWNED_WORDS, ROLES
 from mancala_env.rulesets import Ruleset
 
@@ -45,11 +47,7 @@ class Cell(NamedTuple):
 
 
 class Canvas:
-    """A rectangle of cells.
-
-    Attributes:
-        rows: The cells, row by row.
-    """
+    """A rectangle of cells; `rows` has them row by row."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -60,6 +58,10 @@ class Canvas:
         for i, letter in enumerate(text, x):
             if 0 <= i < self.width and 0 <= y < self.height:
                 self.rows[y][i] = Cell(letter, ink, ground or self.rows[y][i].ground, **looks)
+
+    def centre(self, x: int, y: int, width: int, text: str, ink: str = "ink", **looks: bool) -> None:
+        """Write a text in the middle of `width` columns."""
+        self.put(x + (width - len(text)) // 2, y, text, ink, "", **looks)
 
     def fill(self, x: int, y: int, width: int, height: int, ground: str) -> None:
         """Fill a rectangle with a background colour."""
@@ -195,46 +197,37 @@ def draw(ruleset: Ruleset, view: BoardView, width: int, height: int) -> Canvas:
         _draw_hole(canvas, plan, view, hole)
         _draw_label(canvas, plan, view, hole)
     for hole, (text, stands_out) in view.badges.items():
-        x, y = plan.badge(hole)
-        canvas.put(
-            x, y, text.center(plan.columns)[: plan.columns], "best" if stands_out else "ink", bold=stands_out
-        )
+        ink = "best" if stands_out else "ink"
+        canvas.put(*plan.badge(hole), text.center(plan.columns)[: plan.columns], ink, bold=stands_out)
     if view.hand is not None:
         hole, seeds = view.hand
-        x, y = plan.badge(hole)
-        text = (
-            f"{seeds} in hand" if plan.columns >= 10 else f"{seeds} left" if plan.columns >= 7 else f"{seeds}"
-        )
-        canvas.put(x, y, f"{text:^{plan.columns}}", "mark", bold=True)
+        word = " in hand" if plan.columns >= 10 else " left" if plan.columns >= 7 else ""
+        held = f"{seeds}{word}"
+        canvas.put(*plan.badge(hole), f"{held:^{plan.columns}}", "mark", bold=True)
     return canvas
 
 
 def _draw_hole(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -> None:
-    owner = int(view.state.owner[0, hole])
-    seeds = int(view.state.seeds[0, hole])
+    owner, seeds = int(view.state.owner[0, hole]), int(view.state.seeds[0, hole])
     x, y = plan.corner(hole)
-    is_lit = hole in view.legal
-    lines, ink = _LINES["free"], "hole_edge"
-    if hole in view.last:
-        lines, ink = _LINES["last"], "mark"
-    if is_lit:
+    is_moving = hole == view.falling or (view.hand is not None and hole == view.hand[0])
+    lines, ink = (_LINES["last"], "mark") if hole in view.last else (_LINES["free"], "hole_edge")
+    if hole in view.legal:
         ink = ROLES[int(view.state.player[0])]
     if owner != NO_PLAYER:
         lines, ink = _LINES[owner], ROLES[owner]
-    is_moving = (view.hand is not None and hole == view.hand[0]) or hole == view.falling
-    if is_moving or hole == view.cursor:
-        ink = "mark" if is_moving else ink
+    if is_moving:
+        ink = "mark"
     rim = 1 if plan.is_tall else 0
     canvas.fill(x + rim, y + rim, plan.columns - 2 * rim, plan.rows - 2 * rim, "hole")
     canvas.box(x, y, plan.columns, plan.rows, lines, ink, is_moving or hole == view.cursor)
-    number = f"{seeds:^3}" if plan.columns > 4 else f"{seeds:>2}"
-    looks = {"ink": "mark" if is_moving else "ink" if seeds else "faint", "bold": bool(seeds)}
+    row = y + 1
     if plan.is_tall:
         _draw_seeds(canvas, x + 1, y + 1, plan.columns - 2, seeds)
-        outer = y if plan.is_upper(hole) else y + plan.rows - 1
-        canvas.put(x + (plan.columns - len(number)) // 2, outer, number, **looks)
-    else:
-        canvas.put(x + (plan.columns - len(number)) // 2, y + 1, number, **looks)
+        row = y if plan.is_upper(hole) else y + plan.rows - 1
+    number = f"{seeds:^3}" if plan.columns > 4 else f"{seeds:>2}"
+    ink = "mark" if is_moving else "ink" if seeds else "faint"
+    canvas.centre(x, row, plan.columns, number, ink, bold=bool(seeds))
 
 
 # Places (row, column) of seeds in a hole in the order they fill, by the width of its grid of three rows.
@@ -258,25 +251,14 @@ def _draw_label(canvas: Canvas, plan: BoardLayout, view: BoardView, hole: int) -
     owner, sower = int(view.state.owner[0, hole]), int(view.state.territory[0, hole])
     if owner != NO_PLAYER:
         word = _TRIANGLES[owner] + OWNED_WORDS[plan.ruleset.landing]
-        if len(word) > plan.columns:
-            word = _TRIANGLES[owner]
+        word = word if len(word) <= plan.columns else _TRIANGLES[owner]
         canvas.put(x, y, f"{word:^{plan.columns}}", ROLES[owner], bold=True)
         return
-    name = f"{'SN'[sower]}{action_of(plan.ruleset, sower, hole) + 1}"
-    is_lit = hole in view.legal
-    has_room = len(name) + 2 < plan.columns
-    if is_lit and has_room:
-        name = f"[{name}]"
-    start = x + (plan.columns - len(name)) // 2
-    canvas.put(
-        start,
-        y,
-        name,
-        ROLES[sower] if is_lit else "faint",
-        bold=is_lit,
-        reverse=hole == view.cursor,
-        underline=is_lit and not has_room,
-    )
+    name = f"{LETTERS[sower]}{action_of(plan.ruleset, sower, hole) + 1}"
+    is_lit, has_room = hole in view.legal, len(name) + 2 < plan.columns
+    looks = {"bold": is_lit, "reverse": hole == view.cursor, "underline": is_lit and not has_room}
+    name = f"[{name}]" if is_lit and has_room else name
+    canvas.centre(x, y, plan.columns, name, ROLES[sower] if is_lit else "faint", **looks)
 
 
 def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
@@ -284,10 +266,8 @@ def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> N
     height = plan.tray_height
     canvas.fill(x + 1, y + 1, TRAY - 2, height - 2, "hole")
     canvas.box(x, y, TRAY, height, _LINES["free"], "hole_edge", False)
-    name = f" {_TRIANGLES[player]} {('South', 'North')[player]} "
-    canvas.put(x + (TRAY - len(name)) // 2, y, name, ROLES[player], bold=True)
-    number = f" {stored} "
-    canvas.put(x + (TRAY - len(number)) // 2, y + height - 1, number, "ink", bold=True)
+    canvas.centre(x, y, TRAY, f" {_TRIANGLES[player]} {PLAYERS[player]} ", ROLES[player], bold=True)
+    canvas.centre(x, y + height - 1, TRAY, f" {stored} ", bold=True)
     in_row = (TRAY - 2) // 2
     for place in range(min(stored, in_row * (height - 2))):
         row, column = divmod(place, in_row)
@@ -296,5 +276,5 @@ def _draw_tray(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> N
 
 def _draw_store_line(canvas: Canvas, plan: BoardLayout, player: int, stored: int) -> None:
     y = plan.top + plan._pad if player == NORTH else plan.top + plan.board_height - 1 - plan._pad
-    text = f"{_TRIANGLES[player]} {('South', 'North')[player]}'s store: {stored}"
+    text = f"{_TRIANGLES[player]} {PLAYERS[player]}'s store: {stored}"
     canvas.put(plan.left + 2, y, text, ROLES[player], bold=True)

@@ -7,21 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from mancala_env import agents
+from mancala_env._util.checks import whole
 from mancala_env.agents import Agent
 from mancala_env.engine.episode import Rounds
 from mancala_env.engine.timeline import Timeline
 from mancala_env.errors import IllegalMove, InvalidArgument
+from mancala_env.games import records
 from mancala_env.games.position import PLAYERS, Position
-from mancala_env.games.records import (
-    GameRecord,
-    InvalidRecord,
-    Outcome,
-    RecordedTurn,
-    Replay,
-    Step,
-    recordable,
-    write_games,
-)
 from mancala_env.rulesets import Ruleset
 
 HUMAN = "human"
@@ -59,27 +51,23 @@ class InteractiveGame:
             seed: Random seed of the agents; None for a random one.
 
         Raises:
-            InvalidRuleset: If the ruleset is unknown.
-            InvalidSpec: If a spec is invalid, or the agent cannot play the ruleset.
-            MancalaError: If another argument is out of range.
+            MancalaError: An argument is invalid, or an agent cannot play the ruleset or the rounds.
         """
         self._start = ruleset if isinstance(ruleset, Position) else Position(ruleset)
         self.ruleset = self._start.ruleset
         self.rounds: Rounds = self._start.round if rounds is None else rounds
-        self._replay = Replay(self._start, self.rounds)
+        self._replay = records.Replay(self._start, self.rounds)
         if self.rounds != "match" and self.rounds < self._start.round:
             raise InvalidArgument(
                 f"the game starts in round {self._start.round}, so rounds must be at least that, or 'match', "
                 f"not {rounds!r}"
             )
-        self.seed = secrets.randbits(32) if seed is None else seed
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**64:
-            raise InvalidArgument(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+        self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, 0, 2**64 - 1)
         seeds = np.random.SeedSequence(self.seed).generate_state(2, np.uint64).tolist()
-        seats = [self._seated(spec, own) for spec, own in zip((south, north), seeds, strict=True)]
-        self.players: tuple[Agent | None, Agent | None] = (seats[0][0], seats[1][0])
-        self.names = (seats[0][1], seats[1][1])
-        self.steps: list[Step] = []
+        (first, first_name), (second, second_name) = map(self._seated, (south, north), seeds)
+        self.players: tuple[Agent | None, Agent | None] = (first, second)
+        self.names = (first_name, second_name)
+        self.steps: list[records.Step] = []
         self.timelines: list[Timeline] = []
 
     def _seated(self, spec: str, seed: int) -> tuple[Agent | None, str]:
@@ -110,59 +98,49 @@ class InteractiveGame:
         """Whether a person plays."""
         return None in self.players
 
-    def play(self, action: int) -> Step:
-        """Play an action of the player to move.
-
-        Raises:
-            IllegalMove: If the action is illegal; the message says why.
-        """
+    def play(self, action: int) -> records.Step:
+        """Play an action of the player to move, or raise an IllegalMove that says why it is illegal."""
         before = self._replay.position
         if self.is_over:
             raise IllegalMove(f"action {action} cannot be played: the game is over ({before.end})")
         timeline = before.timeline(action)  # raises IllegalMove with the reason
-        step = self._replay.play(RecordedTurn(before.player, int(action)))
+        step = self._replay.play(records.RecordedTurn(before.player, int(action)))
         self.steps.append(step)
         self.timelines.append(timeline)
         return step
 
     def undo(self) -> int:
         """Take back all turns since a person's last choice, included; return their number."""
-        keep = len(self.steps) - 1
-        while keep >= 0 and self.players[self.steps[keep].turn.player] is not None:
-            keep -= 1
-        if keep < 0:
+        by_people = [n for n, step in enumerate(self.steps) if self.players[step.turn.player] is None]
+        if not by_people:
             return 0
+        keep = by_people[-1]
         taken_back = len(self.steps) - keep
         del self.steps[keep:], self.timelines[keep:]
-        self._replay = Replay(self._start, self.rounds)
+        self._replay = records.Replay(self._start, self.rounds)
         for step in self.steps:
             self._replay.play(step.turn)
         return taken_back
 
-    def record(self) -> GameRecord:
+    def record(self) -> records.GameRecord:
         """Return the game as a record."""
-        return GameRecord(
+        return records.GameRecord(
             self.ruleset,
             [step.turn for step in self.steps],
-            *map(recordable, self.names),
+            *map(records.recordable, self.names),
             rounds=self.rounds,
             start=self._start,
             seed=self.seed,
             date=str(date.today()),
         )
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> records.Outcome:
         """Return the outcome so far."""
         return self.record().verify()
 
     def save(self, path: str | Path) -> None:
-        """Append the game to a file of game records.
-
-        Raises:
-            InvalidRecord: If the file exists and does not contain game records.
-            OSError: If the file cannot be written.
-        """
-        write_games(path, [self.record()], append=True)
+        """Append the game to a file of game records; see :func:`mancala_env.games.records.write_games`."""
+        records.write_games(path, [self.record()], append=True)
 
     @property
     def title(self) -> str:
@@ -177,9 +155,18 @@ class InteractiveGame:
             return "The game is not over."
         if outcome.winner is None:
             return "The game is a draw."
-        won = self.names[outcome.winner]
-        who = f"{PLAYERS[outcome.winner]} ({won})" if won != HUMAN else PLAYERS[outcome.winner]
-        return f"{who} wins by {abs(outcome.margin or 0)}."
+        return f"{self.player_in_words(outcome.winner)} wins by {abs(outcome.margin or 0)}."
+
+    def player_in_words(self, player: int) -> str:
+        """Return a player with the name that was chosen, such as "South (Amina)"."""
+        name = self.names[player]
+        return PLAYERS[player] + ("" if name == HUMAN else f" ({name})")
+
+
+def end_in_words(step: records.Step) -> str:
+    """Return the result of the round that a turn ended."""
+    south, north = step.after.counts
+    return f"Round {step.after.round} ends: South {south}, North {north}."
 
 
 def undone_in_words(count: int) -> str:
@@ -191,6 +178,6 @@ def saved_in_words(game: InteractiveGame, path: str) -> str:
     """Append a game to a file of game records; return a message, also if that fails."""
     try:
         game.save(path)
-    except (InvalidRecord, OSError) as error:
+    except (records.InvalidRecord, OSError) as error:
         return f"Not saved: {error}"
     return f"Saved in {path}; show it with mancala replay {path}."

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -39,11 +40,6 @@ class Analysis(NamedTuple):
     seconds: float
 
     @property
-    def is_exact(self) -> bool:
-        """Whether every action's lead is known."""
-        return self.is_done and len(self.leads) == len(self.position.legal_actions)
-
-    @property
     def best(self) -> tuple[int, ...]:
         """The optimal actions; empty while the best lead is unknown."""
         if self.lower != self.upper:
@@ -55,16 +51,13 @@ class Analysis(NamedTuple):
         who = PLAYERS[self.position.player]
         if self.lower == self.upper:
             return f"With best play {who} ends the round {_ahead(self.lower)}."
+        state = f"Not solved in {self.seconds:.0f} s" if self.is_done else "Solving"
         known = f"between {_ahead(self.lower)} and {_ahead(self.upper)}"
-        if self.is_done:
-            return f"Not solved in {self.seconds:.0f} s: with best play {who} ends {known}."
-        return f"Solving: with best play {who} ends {known}."
+        return f"{state}: with best play {who} ends {known}."
 
 
 def _ahead(lead: int) -> str:
-    if lead == 0:
-        return "level"
-    return f"{abs(lead)} {'ahead' if lead > 0 else 'behind'}"
+    return f"{abs(lead)} {'ahead' if lead > 0 else 'behind'}" if lead else "level"
 
 
 class _Dropped(Exception):
@@ -72,9 +65,9 @@ class _Dropped(Exception):
 
 
 class Analyst:
-    """Analyses positions of a ruleset in a thread; a new request replaces the previous one.
+    """Analyses positions of a ruleset in threads; a new request replaces the previous one.
 
-    Proofs are kept between requests. The thread is a daemon: it does not keep the program alive.
+    Proofs are kept between requests. The threads are daemons: they do not keep the program alive.
 
     Attributes:
         time_limit: Time limit per position, in seconds.
@@ -84,12 +77,9 @@ class Analyst:
     def __init__(
         self, ruleset: Ruleset, time_limit: float, answered: Callable[[Analysis], None] | None = None
     ) -> None:
-        """Create the solver; the thread starts with the first request.
+        """Create the solver.
 
-        Args:
-            ruleset: The ruleset.
-            time_limit: Time limit per position, in seconds.
-            answered: Called in the thread with the results, several times per second and at the end.
+        `answered` is called in the thread with the results, several times per second and at the end.
         """
         self.time_limit = time_limit
         self.hint_seconds = min(HINT_SECONDS, time_limit)
@@ -97,33 +87,17 @@ class Analyst:
         self._answered = answered
         self._asked: Position | None = None
         self._is_solving = threading.Lock()
-        self._has_asked = threading.Condition()
-        self._thread: threading.Thread | None = None
 
     def ask(self, position: Position | None) -> None:
         """Request an analysis in place of the previous request; None only cancels that."""
-        with self._has_asked:
-            self._asked = None if position is None else position.copy()
-            self._has_asked.notify()
-        if self._thread is None and position is not None:
-            self._thread = threading.Thread(target=self._work, name="mancala-values", daemon=True)
-            self._thread.start()
+        self._asked = position = None if position is None else position.copy()
+        if position is not None:
+            threading.Thread(target=self._work, args=(position,), name="mancala-values", daemon=True).start()
 
-    def _work(self) -> None:
-        while True:
-            with self._has_asked:
-                self._has_asked.wait_for(lambda: self._asked is not None)
-                position = self._asked
-            assert position is not None
-            try:
-                found = self._solve(position, self.time_limit, partial(self._report, position))
-            except _Dropped:
-                continue
-            with self._has_asked:
-                if self._asked is not position:
-                    continue
-                self._asked = None
-            if self._answered:
+    def _work(self, position: Position) -> None:
+        with suppress(_Dropped):
+            found = self._solve(position, self.time_limit, partial(self._report, position))
+            if self._asked is position and self._answered:
                 self._answered(found)
 
     def _report(self, position: Position, progress: Progress) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from mancala_env.engine.timeline import Timeline
-from mancala_env.errors import IllegalMove, printable
+from mancala_env.errors import printable
 from mancala_env.games.notation import turn_text
 from mancala_env.games.position import PLAYERS, Position
 from mancala_env.games.records import Step
 from mancala_env.render import scene
 from mancala_env.render.motion import in_words
-from mancala_env.terminal.game import InteractiveGame, saved_in_words, undone_in_words
+from mancala_env.terminal.game import InteractiveGame, end_in_words, saved_in_words, undone_in_words
 from mancala_env.terminal.hints import Analyst
 
 HELP = (
@@ -38,7 +38,7 @@ class PlainPlay:
         Args:
             game: The game.
             lines: Lines of input.
-            output: File that the lines are printed to.
+            output: File that the answers are printed to.
             values_seconds: Time limit of the solver per position, in seconds.
         """
         self.game = game
@@ -46,11 +46,11 @@ class PlainPlay:
         self._output = output
         self._analyst = Analyst(game.ruleset, values_seconds)
         self._commands: dict[str, Callable[[str], None]] = {
-            "board": self._draw,
+            "board": lambda _: self._say(str(game.position)),
             "where": lambda _: self._say(board_in_words(game.position)),
-            "undo": self._undo,
-            "hint": self._hint,
-            "values": self._values,
+            "undo": lambda _: self._say(undone_in_words(game.undo())),
+            "hint": lambda _: self._hint(game.position),
+            "values": lambda _: self._values(game.position),
             "save": self._save,
             "help": lambda _: self._say(*HELP),
         }
@@ -69,10 +69,8 @@ class PlainPlay:
                 continue
             if not is_board_known:
                 self._say(board_in_words(self.game.position))
-                is_board_known = True
             self._say(f"{PLAYERS[self.game.position.player]}, your turn:")
-            line = next(self._lines, None)
-            words = "quit" if line is None else printable(line.strip())
+            words = printable(next(self._lines, "quit").strip())
             if _SHORT.get(words.lower(), words.lower()) == "quit":
                 break
             is_board_known = not self._obey(words)
@@ -90,35 +88,29 @@ class PlainPlay:
         if command is not None:
             command(rest.strip())
         elif words:
-            action = action_of(self.game.position, words)
-            if action is None:
-                self._say(f"{words!r} is neither a hole nor a command. {HELP[0]} help lists the commands.")
-            else:
-                try:
-                    self._play(action)
-                except IllegalMove:
-                    position = self.game.position
-                    why, legal = position.why_illegal(action), legal_in_words(position)
-                    self._say(f"You cannot sow {turn_text(position.player, action)}: {why}. {legal}")
+            self._sow(words)
         return len(self.game.steps) != before
+
+    def _sow(self, words: str) -> None:
+        position = self.game.position
+        action = action_of(position, words)
+        if action is None:
+            self._say(f"{words!r} is neither a hole nor a command. {HELP[0]} help lists the commands.")
+        elif why := position.why_illegal(action):
+            legal = ", ".join(turn_text(position.player, each) for each in position.legal_actions)
+            self._say(f"You cannot sow {turn_text(position.player, action)}: {why}. Legal: {legal}.")
+        else:
+            self._play(action)
 
     def _play(self, action: int) -> None:
         step = self.game.play(action)
         self._say(*turn_in_words(self.game, step, self.game.timelines[-1]))
 
-    def _draw(self, _: str) -> None:
-        self._say(str(self.game.position))
-
-    def _undo(self, _: str) -> None:
-        self._say(undone_in_words(self.game.undo()))
-
-    def _hint(self, _: str) -> None:
-        position = self.game.position
+    def _hint(self, position: Position) -> None:
         action, why = self._analyst.hint(position)
         self._say(f"Hint: {turn_text(position.player, action)}. {why}")
 
-    def _values(self, _: str) -> None:
-        position = self.game.position
+    def _values(self, position: Position) -> None:
         found = self._analyst.solve(position)
         self._say(str(found))
         for action, lead in found.leads.items():
@@ -136,11 +128,6 @@ def action_of(position: Position, words: str) -> int | None:
     return int(text) - 1
 
 
-def legal_in_words(position: Position) -> str:
-    """Return the legal turns of the player to move, as a sentence."""
-    return f"Legal: {', '.join(turn_text(position.player, action) for action in position.legal_actions)}."
-
-
 def board_in_words(position: Position) -> str:
     """Return a description of the board."""
     legal = position.legal_holes
@@ -153,8 +140,7 @@ def turn_in_words(game: InteractiveGame, step: Step, timeline: Timeline) -> list
     if timeline.events[-1].kind == "next":
         said.pop()  # the description of the board names the next player
     if step.after.is_over:
-        south, north = step.after.counts
-        said.append(f"Round {step.after.round} ends: South {south}, North {north}.")
+        said.append(end_in_words(step))
     if step.following.round != step.after.round:
         said.append(f"Round {step.following.round} begins.")
     return said

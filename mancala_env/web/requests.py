@@ -63,19 +63,16 @@ class Limits:
 
 
 def read(text: str | bytes, limits: Limits) -> dict[str, Any]:
-    """Parse a request with a valid `id` and `do`.
-
-    Raises:
-        BadRequest: If the text is not such a request.
-    """
+    """Parse a request with a valid `id` and `do`, or raise a BadRequest."""
     if len(text) > limits.message_bytes:
         raise BadRequest(f"a request must have at most {limits.message_bytes} bytes, not {len(text)}")
     try:
         request = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest('a request must be a JSON object, such as {"id": 1, "do": "about"}') from error
+    except (ValueError, RecursionError):
+        request = None
     if not isinstance(request, dict):
-        raise BadRequest(f"a request must be a JSON object, not a {type(request).__name__}")
+        example = '{"id": 1, "do": "about"}'
+        raise BadRequest(f"a request must be a JSON object, such as {example}, not {_short(text)}")
     request["id"] = _whole(request, "id", 0, _MOST_ID)
     do = request.get("do")
     if do not in ("about", "choose", "analyse", "cancel"):
@@ -93,11 +90,7 @@ def id_of(text: str | bytes) -> int | None:
 
 
 def position_of(request: dict[str, Any]) -> Position:
-    """Return the position of a request.
-
-    Raises:
-        MancalaError: If the position is missing or invalid, or its round is over.
-    """
+    """Return the position of a request; raise a MancalaError if it is missing, invalid or over."""
     text = request.get("position")
     if not isinstance(text, str):
         raise BadRequest(f"position must be a text as printed by mancala show, not {_short(text)}")
@@ -121,37 +114,24 @@ def _ruleset_of(request: dict[str, Any]) -> Ruleset | None:
 
 
 def seconds_of(request: dict[str, Any], limits: Limits) -> float:
-    """Return the time limit of an analysis, in seconds.
-
-    Raises:
-        BadRequest: If it is not a number in range.
-    """
+    """Return the time limit of an analysis in seconds; raise a BadRequest if it is not a number in range."""
     value = request.get("seconds", limits.analysis_seconds)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= limits.analysis_seconds:
-        raise BadRequest(
-            f"seconds must be a number above 0 and at most {limits.analysis_seconds:g}, not {_short(value)}"
-        )
+        most = f"{limits.analysis_seconds:g}"
+        raise BadRequest(f"seconds must be a number above 0 and at most {most}, not {_short(value)}")
     return float(value)
 
 
 def rounds_of(request: dict[str, Any]) -> Rounds:
-    """Return the number of rounds of the game, or "match".
-
-    Raises:
-        MancalaError: If the value is invalid.
-    """
+    """Return the number of rounds of the game, or "match"; raise a MancalaError if it is invalid."""
     rounds = request.get("rounds", 1)
     encode_rounds(rounds)
     return rounds
 
 
 def cancelled_id(request: dict[str, Any]) -> int:
-    """Return the id of the request to cancel.
-
-    Raises:
-        BadRequest: If the id is missing or invalid.
-    """
+    """Return the id of the request to cancel; raise a BadRequest if it is missing or invalid."""
     return _whole(request, "of", 0, _MOST_ID)
 
 
@@ -171,10 +151,8 @@ def spec_of(request: dict[str, Any], limits: Limits, folder: Path | None, offere
     if name is None and isinstance(text, str) and text in offered:
         return Spec.parse(text)
     if not isinstance(text, str) or not _PLAIN_SPEC.fullmatch(text):
-        raise BadRequest(
-            "agent must be a spec without files, such as minimax:6, or one that the server offers, not "
-            f"{_short(text)}"
-        )
+        valid = "a spec without files, such as minimax:6, or one that the server offers"
+        raise BadRequest(f"agent must be {valid}, not {_short(text)}")
     if name is not None:
         path = str(_checkpoint(folder, name))
         text = path if text == "checkpoint" else f"{text}:{path}"
@@ -199,11 +177,7 @@ def _checkpoint(folder: Path | None, name: Any) -> Path:
 
 
 def _within(spec: Spec, limits: Limits) -> Spec:
-    """Return a spec that keeps the limits; a search without a budget gets a time limit.
-
-    Raises:
-        BadRequest: If the budget exceeds the limits.
-    """
+    """Check that a spec keeps the limits; return it with a time limit if it is a search without a budget."""
     budget, seconds = spec.budget, f"{limits.seconds:g}"
     if spec.runs_code:
         raise BadRequest(f"agent {spec.kind!r} is not available to pages, because it runs code")

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -199,11 +199,7 @@ class _Session:
         return message.get("bytes", b"") if text is None else text
 
     async def _take(self, text: str | bytes) -> None:
-        """Start the work of a request.
-
-        Raises:
-            MancalaError: If the request is invalid or exceeds a limit.
-        """
+        """Start the work of a request, or raise a MancalaError if it is invalid or exceeds a limit."""
         self._check_rate()
         request = requests.read(text, self._limits)
         number = request["id"]
@@ -230,37 +226,38 @@ class _Session:
             raise BadRequest(f"too many requests: at most {rate} per second")
         self._allowed -= 1
 
-    async def _answer(self, number: int, work: Any) -> None:
+    async def _answer(self, number: int, work: Awaitable[dict[str, Any]]) -> None:
+        """Send the result of some work, or why it failed."""
         try:
-            await work
+            answer = {**await work, "done": True}
         except MancalaError as error:
-            await self._send({"id": number, "error": self._server.without_folder(str(error))})
+            answer = {"error": self._server.without_folder(str(error))}
         except asyncio.CancelledError:
-            await self._send({"id": number, "cancelled": True, "done": True})
-        except (OSError, ImportError) as error:
-            await self._send({"id": number, "error": f"this agent cannot play here: {_reason(error)}"})
+            answer = {"cancelled": True, "done": True}
+        except (OSError, ImportError) as error:  # without the path of a file
+            why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else error
+            answer = {"error": f"this agent cannot play here: {why}"}
         except Exception:
             _log.exception("request %d failed", number)
-            await self._send({"id": number, "error": "internal error of the server", "failed": True})
+            answer = {"error": "internal error of the server", "failed": True}
+        await self._send({"id": number, **answer})
 
-    async def _tell(self, request: dict[str, Any]) -> None:
-        about = await asyncio.to_thread(self._server.about)
-        await self._send({"id": request["id"], **about, "done": True})
+    async def _tell(self, _: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self._server.about)
 
-    async def _choose(self, request: dict[str, Any]) -> None:
+    async def _choose(self, request: dict[str, Any]) -> dict[str, Any]:
         position, rounds = requests.position_of(request), requests.rounds_of(request)
         spec = requests.spec_of(request, self._limits, self._server.checkpoints, self._server.agents)
         started = time.monotonic()
         action = await self._server.service.choose(spec, position, rounds)
-        seconds = round(time.monotonic() - started, 4)
-        await self._send({"id": request["id"], "action": action, "seconds": seconds, "done": True})
+        return {"action": action, "seconds": round(time.monotonic() - started, 4)}
 
-    async def _analyse(self, request: dict[str, Any]) -> None:
+    async def _analyse(self, request: dict[str, Any]) -> dict[str, Any]:
         position, seconds = requests.position_of(request), requests.seconds_of(request, self._limits)
-        started, nodes, last = time.monotonic(), 0, {"id": request["id"]}
+        started, nodes, found = time.monotonic(), 0, {}
         async for solution in self._server.service.analyse(position, seconds):
             nodes += solution.nodes
-            last |= {
+            found = {
                 "lower": solution.lower,
                 "upper": solution.upper,
                 "actions": {str(action): list(bounds) for action, bounds in solution.action_bounds.items()},
@@ -268,14 +265,9 @@ class _Session:
                 "seconds": round(time.monotonic() - started, 3),
                 "exact": solution.is_exact,
             }
-            await self._send(last)
-        await self._send({**last, "done": True})
+            await self._send({"id": request["id"], **found})
+        return found
 
     async def _send(self, answer: dict[str, Any]) -> None:
         with suppress(RuntimeError, WebSocketDisconnect):  # the page has disconnected
             await self._socket.send_text(json.dumps(answer))
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason why a file cannot be used, without its path."""
-    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)

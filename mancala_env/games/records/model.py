@@ -233,11 +233,7 @@ def _is_day(text: Any) -> bool:
 
 
 def check_text(what: str, text: Any, most: int = MAX_TEXT) -> None:
-    """Check that a text is one line of at most `most` printable characters.
-
-    Raises:
-        InvalidRecord: The text is invalid; the message begins with `what`.
-    """
+    """Raise an InvalidRecord if a text is not one line of at most `most` printable characters."""
     if not isinstance(text, str) or not text.isprintable() or len(text) > most:
         shown = repr(text) if len(repr(text)) < 100 else f"{len(text):,} characters"
         raise InvalidRecord(f"{what} must be one line of at most {most:,} printable characters, not {shown}")

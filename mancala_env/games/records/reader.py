@@ -81,11 +81,7 @@ def parse_games(text: str, name: str = "") -> list[GameRecord]:
 
 
 def check_file(path: str | Path) -> None:
-    """Check that a path can be a file of games.
-
-    Raises:
-        InvalidArgument: The path is empty or a folder.
-    """
+    """Raise an InvalidArgument if a path is empty or a folder."""
     if not str(path).strip() or Path(path).is_dir():
         raise InvalidArgument(f"games are kept in a file, such as games.txt, not in {str(path)!r}")
 

@@ -58,12 +58,10 @@ def values_comment(player: int, values: Mapping[int, float], text: str = "") -> 
         values: Value of each action for that player, in seeds or as a share; four decimals are kept.
         text: Rest of the comment.
     """
-    words = (f"{turn_text(player, action)}={_signed(value)}" for action, value in values.items())
-    return f"[%values {' '.join(words)}] {text}".rstrip()
-
-
-def _signed(value: float) -> str:
-    return f"{value:+z.4f}".rstrip("0").rstrip(".")
+    words = ["[%values"]
+    for action, value in values.items():
+        words.append(f"{turn_text(player, action)}=" + f"{value:+z.4f}".rstrip("0").rstrip("."))
+    return f"{' '.join(words)}] {text}".rstrip()
 
 
 class Step(NamedTuple):
@@ -119,11 +117,7 @@ class Outcome(NamedTuple):
 
 @kernel
 def _step(rules, settings, games, action):
-    """Play an action in row 0; if the round is over, only set up the next one.
-
-    Returns:
-        Whether the game is over, and South's lead in seeds if it is.
-    """
+    """Play an action in row 0, or set up the next round if it is over; return is_over and South's lead."""
     game = load(games, 0)
     if game.end == RUNNING:
         after = step(rules, settings, game, action)
@@ -226,7 +220,5 @@ def legal_turns(position: Position) -> str:
     return " ".join(turn_text(position.player, action) for action in position.legal_actions)
 
 
-@lru_cache(maxsize=4096)
-def turn_without_comment(player: int, action: int) -> RecordedTurn:
-    """Return a turn without a comment; equal turns share one object, which saves memory."""
-    return RecordedTurn(player, action)
+# Equal turns without a comment share one object, which saves memory.
+turn_without_comment = lru_cache(maxsize=4096)(RecordedTurn)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -20,11 +20,7 @@ _TURNS_PER_LINE = 10
 
 
 def record_text(record: GameRecord) -> str:
-    """Write a game as text.
-
-    Raises:
-        InvalidRecord: A turn does not fit the rules.
-    """
+    """Write a game as text; see :meth:`GameRecord.to_text`."""
     game = Replay(record.start_position, record.rounds)
     body = list(_body(record, game))
     headers = [f'[{name} "{_escaped(value, chr(34))}"]' for name, value in _headers(record, game)]
@@ -158,17 +154,13 @@ def _last_byte(file: IO[bytes]) -> bytes:
 @contextmanager
 def _locked(file: IO[bytes]) -> Iterator[None]:
     """Lock a file against other programs within a with statement."""
-    try:
-        import fcntl
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):  # Windows, and file systems without locks
+            import fcntl
 
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except (ImportError, OSError):  # Windows, and file systems without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+            stack.callback(fcntl.flock, file, fcntl.LOCK_UN)
         yield
-        return
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _append(file: IO[bytes], games: Iterable[GameRecord], *, is_shared: bool = False) -> int:
